@@ -110,7 +110,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/list": {
 		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve", "internal/parallel",
-		"github.com/klauspost/compress",
+		"github.com/klauspost/compress", "internal/markdown",
 	},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",

@@ -559,6 +559,14 @@ func testSeveral(browser context.Context, t *testing.T) {
 	if got := eval[string](p, `document.activeElement.id`); got != "query" {
 		t.Errorf("searching leads away from the field, to %q", got)
 	}
+	p.do(chromedp.Click(chromedp.CSS("#compare")))
+	p.untilHeading("Compare catalogs")
+	const cells = `[...document.querySelectorAll("tbody tr")].map((tr) => [...tr.cells].map((td) => td.textContent).join("|")).join("\n")`
+	if got, want := eval[string](p, cells), "kiln|2.0.0|missing\noven|missing|2.0.0"; got != want {
+		t.Errorf("the matrix is\n%s\nwant\n%s", got, want)
+	}
+	p.clickLink("2.0.0")
+	p.untilHeading("The Kiln")
 }
 
 // testKeptPackage changes the catalog on the page of a package that both have.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/list"
 )
@@ -75,6 +77,9 @@ func listCmd(alpha bool) *cobra.Command {
 	for _, l := range listings {
 		cmd.AddCommand(l.command(path))
 	}
+	if !alpha {
+		cmd.AddCommand(listMatrixCmd())
+	}
 	return cmd
 }
 
@@ -133,4 +138,87 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	return cmd
+}
+
+func listMatrixCmd() *cobra.Command {
+	var format string
+	var channels bool
+	var from imageFlags
+	cmd := &cobra.Command{
+		Use:   "matrix [NAME=]CATALOG...",
+		Short: "Compare the packages of several catalogs",
+		Long: `Compare the packages of several catalogs, such as the catalogs for several versions of a
+platform: a row for each package, and a column for each catalog with the version of the head of the
+default channel. "-" stands for a package that a catalog does not have, and "<" follows a version
+that is older than another one of its row. A default channel is named where not all catalogs have
+the same.
+
+A column is called NAME or, without it, like the file or directory of the catalog. A catalog that
+cannot be read or is not valid has no column; the others are compared, and the exit status is 1.
+
+json and yaml print an object with the names of the catalogs and the rows, each with package,
+channel (with --channels) and heads: for each catalog channel, bundle, version and older (true or
+false), or null.` + catalogNote,
+		Example: `  opm list matrix catalogs/v4.12 catalogs/v4.20
+  opm list matrix old=catalog-v1 new=catalog-v2 --channels -o markdown
+  opm list matrix catalogs/v4.* -o html > matrix.html`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeArgs(files),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			columns, failed, err := readColumns(cmd, args, &from)
+			if err != nil {
+				return err
+			}
+			if len(columns) > 0 {
+				m := list.NewMatrix(columns, channels)
+				failed = cmp.Or(m.Write(outputAs(cmd, format), list.Format(format)), failed)
+			}
+			return failed
+		},
+	}
+	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.MatrixFormats())...)
+	cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
+	from.addKeepGoing(cmd)
+	addReadFlags(cmd, &from)
+	return cmd
+}
+
+// readColumns reads catalogs for a matrix. A catalog that cannot be read or is not valid is left out: it is reported on
+// standard error, and failure is the error with which the command ends.
+func readColumns(
+	cmd *cobra.Command, args []string, from *imageFlags,
+) (columns []list.MatrixColumn, failure, err error) {
+	refs, err := parseNamedRefs(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []string
+	for _, r := range refs {
+		column, err := readColumn(cmd, r, from)
+		switch {
+		case cmd.Context().Err() != nil:
+			return nil, nil, cmd.Context().Err()
+		case err != nil:
+			for _, err := range flatten(nil, err) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.name), legibleLines(err.Error()))
+			}
+			out = append(out, r.name)
+		default:
+			columns = append(columns, column)
+		}
+	}
+	if out != nil {
+		failure = failed("not all catalogs can be compared: without " + strings.Join(out, ", "))
+	}
+	return columns, failure, nil
+}
+
+func readColumn(cmd *cobra.Command, r *servedRef, from *imageFlags) (list.MatrixColumn, error) {
+	index, done, err := readValid(cmd, r.ref, from)
+	if err != nil {
+		return list.MatrixColumn{}, err
+	}
+	defer done()
+	heads, err := list.Heads(index.Packages())
+	return list.MatrixColumn{Catalog: r.name, Heads: heads}, err
 }

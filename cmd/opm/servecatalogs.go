@@ -24,7 +24,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// A servedRef is one argument of opm serve.
+// A servedRef is an argument [NAME=]CATALOG, of opm serve for example.
 type servedRef struct {
 	name string // for HTTP, and where gRPC serves catalogs one by one
 	ref  string
@@ -46,23 +46,19 @@ type servedCatalogs struct {
 
 // catalogs reads the arguments.
 func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalogs, error) {
-	c := &servedCatalogs{}
-	seen := map[string]string{}
-	for _, arg := range args {
-		r := parseServedRef(arg)
-		if other, ok := seen[r.name]; ok {
-			return nil, usageError{fmt.Errorf("%q and %q are both named %s; name one, as in NAME=CATALOG", other, arg, r.name)}
-		}
+	refs, err := parseNamedRefs(args)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range refs {
 		if err := k8sname.Subdomain(r.name); err != nil && f.httpAddr != "" {
-			return nil, usageError{fmt.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.name, arg, err)}
+			return nil, usageError{fmt.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.name, args[i], err)}
 		}
-		seen[r.name] = arg
 		if f.watch && !r.isPath() {
 			return nil, usageError{fmt.Errorf("--watch needs directories or files, which %q is not", r.ref)}
 		}
-		c.refs = append(c.refs, r)
 	}
-	var err error
+	c := &servedCatalogs{refs: refs}
 	if c.images, err = f.images.open(cmd); err != nil {
 		return nil, err
 	}
@@ -72,6 +68,21 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 	}
 	c.opts.Images = c.images.opener
 	return c, nil
+}
+
+// parseNamedRefs reads arguments [NAME=]CATALOG, whose names must differ.
+func parseNamedRefs(args []string) ([]*servedRef, error) {
+	var refs []*servedRef
+	seen := map[string]string{}
+	for _, arg := range args {
+		r := parseServedRef(arg)
+		if other, ok := seen[r.name]; ok {
+			return nil, usageError{fmt.Errorf("%q and %q are both named %s; name one, as in NAME=CATALOG", other, arg, r.name)}
+		}
+		seen[r.name] = arg
+		refs = append(refs, r)
+	}
+	return refs, nil
 }
 
 // parseServedRef reads [NAME=]CATALOG. A path that exists is not a name.

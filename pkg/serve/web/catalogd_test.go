@@ -191,7 +191,7 @@ func TestNotLoaded(t *testing.T) {
 	h := web.New(web.Options{Acquire: served()})
 	for target, code := range map[string]int{
 		base + "all": 503, base + "metas?name=a": 503, "/ui/v1/packages?catalog=c": 503, "/readyz": 503,
-		"/healthz": 200, "/metrics": 200, "/": 200, "/ui/v1/catalogs": 200,
+		"/healthz": 200, "/metrics": 200, "/": 200, "/ui/v1/catalogs": 200, "/ui/v1/matrix": 200,
 	} {
 		if w := ask(h, http.MethodGet, target); w.Code != code {
 			t.Errorf("%s: %d, want %d", target, w.Code, code)

@@ -32,6 +32,7 @@
 //
 //	/ui/page.css, /ui/page.js
 //	/ui/v1/catalogs                                       the names of the catalogs: see catalogList
+//	/ui/v1/matrix                                         the packages of all catalogs compared: see [list.Matrix]
 //	/ui/v1/packages?catalog=                              the packages of one: see packageList
 //	/ui/v1/search?catalog=&text=&package=                 what opm search finds: see searchView
 //	/ui/v1/package?catalog=&package=                      a package, its channels and updates: see packageView

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/list"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -44,6 +46,7 @@ type packageItem struct {
 
 	description string
 	head        string
+	version     *declcfg.Version // of the head, nil if it is not known
 }
 
 // list finds out about all packages. Of their bundles it reads only heads.
@@ -57,16 +60,16 @@ func (c *Catalog) list() (*packageList, error) {
 			enter(items, o)
 		}
 	}
-	list := &packageList{Catalog: c.Name, Packages: []*packageItem{}}
+	all := &packageList{Catalog: c.Name, Packages: []*packageItem{}}
 	for _, p := range items {
 		if err := c.describe(p); err != nil {
 			return nil, err
 		}
 		slices.SortFunc(p.Channels, graph.CompareChannels)
-		list.Packages = append(list.Packages, p)
+		all.Packages = append(all.Packages, p)
 	}
-	slices.SortFunc(list.Packages, func(a, b *packageItem) int { return strings.Compare(a.Name, b.Name) })
-	return list, nil
+	slices.SortFunc(all.Packages, func(a, b *packageItem) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
 }
 
 // enter adds the fields of an object to the item of its package. Packages come first.
@@ -109,7 +112,7 @@ func (c *Catalog) describe(p *packageItem) error {
 	}
 	csv := b.CSVMetadata()
 	if v, err := b.Version(); err == nil {
-		p.Version = v.String()
+		p.Version, p.version = v.String(), &v
 	}
 	p.DisplayName, p.Provider, p.Keywords = csv.DisplayName, csv.Provider.Name, csv.Keywords
 	p.Categories = csv.Annotations["categories"]
@@ -142,4 +145,36 @@ func summary(text string) string {
 		return string(runes)
 	}
 	return ""
+}
+
+// matrixView answers /ui/v1/matrix: it compares the default channels of all catalogs, as `opm list matrix` does.
+func (h *handler) matrixView(w http.ResponseWriter, r *http.Request) {
+	if _, ok := query(w, r); !ok {
+		return
+	}
+	catalogs, release := h.Acquire()
+	defer release()
+	m, err := inTurn(h, r, func() (*list.Matrix, error) {
+		var columns []list.MatrixColumn
+		for i := range catalogs {
+			c := &catalogs[i]
+			packages, err := h.lists.of(r.Context(), c, c.list)
+			if err != nil {
+				return nil, err
+			}
+			columns = append(columns, packages.column())
+		}
+		return list.NewMatrix(columns, false), nil
+	})
+	h.show(w, r, m, true, err)
+}
+
+func (l *packageList) column() list.MatrixColumn {
+	column := list.MatrixColumn{Catalog: l.Catalog}
+	for _, p := range l.Packages {
+		column.Heads = append(column.Heads, list.ChannelHead{
+			Package: p.Name, Channel: p.DefaultChannel, Default: true, Bundle: p.head, Version: p.version,
+		})
+	}
+	return column
 }

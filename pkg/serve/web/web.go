@@ -114,6 +114,7 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/readyz":                          h.readyz,
 		"/metrics":                         h.Metrics.handler().ServeHTTP,
 		"/ui/v1/catalogs":                  h.limited(h.catalogsView),
+		"/ui/v1/matrix":                    h.limited(h.matrixView),
 		"/ui/v1/packages":                  view(h, h.packagesView),
 		"/ui/v1/search":                    h.limited(h.search),
 		"/ui/v1/package":                   view(h, packageOf, "package"),

@@ -1,5 +1,5 @@
 // The page shows what its fragment names: #catalog=&package=&channel=&bundle=, and with less, a package, or all of them
-// that #catalog=&search= finds.
+// that #catalog=&search= finds. #compare=catalogs is the matrix of all catalogs.
 // All texts come from catalogs, which may say anything: they become text nodes and attributes, never HTML.
 "use strict";
 (() => {
@@ -577,6 +577,28 @@
     };
   }
 
+  // The matrix of packages and catalogs.
+
+  // matrixCell is the head of a package in a catalog, with the channel if the row has several.
+  function matrixCell(catalog, row, head) {
+    if (!head) return make("span", { class: "quiet" }, "missing");
+    const channel = row.heads.some((other) => other && other.channel !== head.channel) && ` in ${head.channel}`;
+    return make("span", {},
+      make("a", { href: link({ catalog, package: row.package }), title: head.bundle }, head.version || head.bundle),
+      channel, head.older && [" ", badge("older", "older")]);
+  }
+
+  async function showMatrix() {
+    const { catalogs: names, rows } = await ask("matrix", {});
+    return {
+      title: "Compare catalogs",
+      content: [make("h1", { tabindex: "-1" }, "Compare catalogs"),
+        make("p", {}, "The heads of the default channels. A version is older if another catalog has a higher one."),
+        make("div", { class: "scroll matrix" }, table(count(rows.length, "package"), ["Package", ...names],
+          rows.map((row) => [row.package, ...row.heads.map((head, i) => matrixCell(names[i], row, head))])))],
+    };
+  }
+
   // Going from place to place.
 
   let catalogs = [];
@@ -586,10 +608,11 @@
   async function loadCatalogs() {
     ({ catalogs } = await ask("catalogs", {}));
     byId("catalog").replaceChildren(...catalogs.map((c) => make("option", { value: c.name }, c.name)));
-    byId("catalog-label").hidden = catalogs.length < 2;
+    byId("catalog-label").hidden = byId("compare").hidden = catalogs.length < 2;
   }
 
   function viewOf(at) {
+    if (at.compare !== undefined) return showMatrix();
     if (at.bundle !== undefined) return showBundle(at);
     if (at.package !== undefined) return showPackage(at);
     return showPackages(at.catalog);

@@ -1,0 +1,69 @@
+package list_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/list"
+)
+
+// TestMatrixOfPublished checks that the matrix of the published catalogs has the heads that Packages and Channels list,
+// and a row for each of them.
+func TestMatrixOfPublished(t *testing.T) {
+	type head struct{ catalog, pkg, channel string }
+	var columns []list.MatrixColumn
+	defaults, all := map[head]string{}, map[head]string{}
+	for _, name := range []string{"v4.12", "v4.20"} {
+		dir := shared.Path(t, filepath.Join("data/catalogs", name))
+		index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{FS: os.DirFS(dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages, err := list.Packages(t.Context(), index.Packages(), list.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range packages {
+			defaults[head{name, p.Name, ""}] = p.Head
+		}
+		channels, err := list.Channels(t.Context(), index.Packages(), list.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range channels {
+			all[head{name, c.Package, c.Name}] = c.Head
+		}
+		heads, err := list.Heads(index.Packages())
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns = append(columns, list.MatrixColumn{Catalog: name, Heads: heads})
+	}
+	for _, tt := range []struct {
+		channels bool
+		want     map[head]string
+	}{{false, defaults}, {true, all}} {
+		m, older := list.NewMatrix(columns, tt.channels), 0
+		for _, r := range m.Rows {
+			for i, h := range r.Heads {
+				key := head{m.Catalogs[i], r.Package, r.Channel}
+				if h == nil {
+					continue
+				}
+				if h.Older {
+					older++
+				}
+				if tt.want[key] != h.Bundle {
+					t.Errorf("%v: head %q, want %q", key, h.Bundle, tt.want[key])
+				}
+				delete(tt.want, key)
+			}
+		}
+		if len(tt.want) > 0 || older == 0 {
+			t.Errorf("channels %t: %d heads are older, and %v are missing", tt.channels, older, tt.want)
+		}
+	}
+}
