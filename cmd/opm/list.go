@@ -157,8 +157,8 @@ A column is called NAME or, without it, like the file or directory of the catalo
 cannot be read or is not valid has no column; the others are compared, and the exit status is 1.
 
 json and yaml print an object with the names of the catalogs and the rows, each with package,
-channel (with --channels) and heads: for each catalog channel, bundle, version and older (true or
-false), or null.` + catalogNote,
+channel (with --channels) and heads: catalog, channel, bundle, version and older (true or false),
+for each catalog that has the row.` + catalogNote,
 		Example: `  opm list matrix catalogs/v4.12 catalogs/v4.20
   opm list matrix old=catalog-v1 new=catalog-v2 --channels -o markdown
   opm list matrix catalogs/v4.* -o html > matrix.html`,

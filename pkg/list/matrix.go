@@ -22,17 +22,20 @@ type Matrix struct {
 
 // A MatrixRow is a package or, in a matrix of all channels, a channel of a package.
 type MatrixRow struct {
-	Package string        `json:"package"`
-	Channel string        `json:"channel,omitempty"` // "" for the default channel, which may differ between catalogs
-	Heads   []*MatrixHead `json:"heads"`             // one for each catalog; null if the catalog does not have the row
+	Package string       `json:"package"`
+	Channel string       `json:"channel,omitempty"` // "" for the default channel, which may differ between catalogs
+	Heads   []MatrixHead `json:"heads"`             // one for each catalog that has the row, in the order of catalogs
 }
 
 // A MatrixHead is the head of a channel in one of the catalogs.
 type MatrixHead struct {
+	Catalog string `json:"catalog"`
 	Channel string `json:"channel"`
 	Bundle  string `json:"bundle"`
 	Version string `json:"version"` // of the bundle, with the release; "" if it is not known
 	Older   bool   `json:"older"`   // than the highest version of the row
+
+	version *declcfg.Version
 }
 
 // A MatrixColumn is a catalog of a matrix.
@@ -71,8 +74,9 @@ func Heads(of []*declcfg.PackageIndex) ([]ChannelHead, error) {
 func NewMatrix(columns []MatrixColumn, all bool) *Matrix {
 	type key struct{ pkg, channel string }
 	m := &Matrix{Catalogs: []string{}, Rows: []MatrixRow{}}
-	rows := map[key][]*ChannelHead{} // one for each column
-	for i, column := range columns {
+	rows := map[key]*MatrixRow{}
+	highest := map[key]declcfg.Version{}
+	for _, column := range columns {
 		m.Catalogs = append(m.Catalogs, column.Catalog)
 		for _, h := range column.Heads {
 			k := key{pkg: h.Package}
@@ -83,39 +87,27 @@ func NewMatrix(columns []MatrixColumn, all bool) *Matrix {
 				continue
 			}
 			if rows[k] == nil {
-				rows[k] = make([]*ChannelHead, len(columns))
+				rows[k] = &MatrixRow{Package: k.pkg, Channel: k.channel}
 			}
-			rows[k][i] = &h
+			rows[k].Heads = append(rows[k].Heads, MatrixHead{
+				Catalog: column.Catalog, Channel: h.Channel, Bundle: h.Bundle, Version: fullVersion(h.Version), version: h.Version,
+			})
+			if h.Version != nil && h.Version.Compare(highest[k]) > 0 {
+				highest[k] = *h.Version
+			}
 		}
 	}
-	for k, heads := range rows {
-		m.Rows = append(m.Rows, MatrixRow{k.pkg, k.channel, compareHeads(heads)})
+	for k, row := range rows {
+		for i := range row.Heads {
+			h := &row.Heads[i]
+			h.Older = h.version != nil && h.version.Compare(highest[k]) < 0
+		}
+		m.Rows = append(m.Rows, *row)
 	}
 	slices.SortFunc(m.Rows, func(a, b MatrixRow) int {
 		return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Channel, b.Channel))
 	})
 	return m
-}
-
-// compareHeads marks the heads whose version is not the highest. Heads may be nil.
-func compareHeads(heads []*ChannelHead) []*MatrixHead {
-	var highest declcfg.Version
-	for _, h := range heads {
-		if h != nil && h.Version != nil && h.Version.Compare(highest) > 0 {
-			highest = *h.Version
-		}
-	}
-	marked := make([]*MatrixHead, len(heads))
-	for i, h := range heads {
-		if h == nil {
-			continue
-		}
-		marked[i] = &MatrixHead{
-			Channel: h.Channel, Bundle: h.Bundle, Version: fullVersion(h.Version),
-			Older: h.Version != nil && h.Version.Compare(highest) < 0,
-		}
-	}
-	return marked
 }
 
 // The formats of reports that people read, beside Text.
@@ -153,8 +145,8 @@ func (m *Matrix) Write(w io.Writer, f Format) error {
 		}
 		for _, r := range m.Rows {
 			cells := m.titles(r)
-			for _, h := range r.Heads {
-				cells = append(cells, r.cell(h))
+			for _, name := range m.Catalogs {
+				cells = append(cells, r.cell(name))
 			}
 			for i := range cells {
 				cells[i] = legible.Name(cells[i])
@@ -188,8 +180,18 @@ func (m *Matrix) titles(r MatrixRow) []string {
 	return []string{r.Package}
 }
 
-// cell writes a head of the row, which may be nil.
-func (r MatrixRow) cell(h *MatrixHead) string {
+// In returns the head of the row in a catalog, or nil if the catalog does not have the row.
+func (r MatrixRow) In(catalog string) *MatrixHead {
+	i := slices.IndexFunc(r.Heads, func(h MatrixHead) bool { return h.Catalog == catalog })
+	if i < 0 {
+		return nil
+	}
+	return &r.Heads[i]
+}
+
+// cell returns the cell of a catalog in text and Markdown.
+func (r MatrixRow) cell(catalog string) string {
+	h := r.In(catalog)
 	if h == nil {
 		return "-"
 	}
@@ -204,7 +206,7 @@ func (r MatrixRow) cell(h *MatrixHead) string {
 // several.
 func (r MatrixRow) Label(h *MatrixHead) string {
 	text := cmp.Or(h.Version, h.Bundle)
-	if slices.ContainsFunc(r.Heads, func(o *MatrixHead) bool { return o != nil && o.Channel != h.Channel }) {
+	if slices.ContainsFunc(r.Heads, func(o MatrixHead) bool { return o.Channel != h.Channel }) {
 		text += " (" + h.Channel + ")"
 	}
 	return text
@@ -224,8 +226,8 @@ func (m *Matrix) writeMarkdown(w io.Writer) error {
 		for _, title := range m.titles(r) {
 			cells = append(cells, markdown.Code(title))
 		}
-		for _, h := range r.Heads {
-			cells = append(cells, markdown.Escape(r.cell(h)))
+		for _, name := range m.Catalogs {
+			cells = append(cells, markdown.Escape(r.cell(name)))
 		}
 		line(cells)
 	}

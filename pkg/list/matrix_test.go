@@ -48,11 +48,8 @@ func TestMatrixOfPublished(t *testing.T) {
 	}{{false, defaults}, {true, all}} {
 		m, older := list.NewMatrix(columns, tt.channels), 0
 		for _, r := range m.Rows {
-			for i, h := range r.Heads {
-				key := head{m.Catalogs[i], r.Package, r.Channel}
-				if h == nil {
-					continue
-				}
+			for _, h := range r.Heads {
+				key := head{h.Catalog, r.Package, r.Channel}
 				if h.Older {
 					older++
 				}

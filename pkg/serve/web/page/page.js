@@ -580,9 +580,10 @@
   // The matrix of packages and catalogs.
 
   // matrixCell is the head of a package in a catalog, with the channel if the row has several.
-  function matrixCell(catalog, row, head) {
+  function matrixCell(catalog, row) {
+    const head = row.heads.find((one) => one.catalog === catalog);
     if (!head) return make("span", { class: "quiet" }, "missing");
-    const channel = row.heads.some((other) => other && other.channel !== head.channel) && ` in ${head.channel}`;
+    const channel = row.heads.some((other) => other.channel !== head.channel) && ` in ${head.channel}`;
     return make("span", {},
       make("a", { href: link({ catalog, package: row.package }), title: head.bundle }, head.version || head.bundle),
       channel, head.older && [" ", badge("older", "older")]);
@@ -595,7 +596,7 @@
       content: [make("h1", { tabindex: "-1" }, "Compare catalogs"),
         make("p", {}, "The heads of the default channels. A version is older if another catalog has a higher one."),
         make("div", { class: "scroll matrix" }, table(count(rows.length, "package"), ["Package", ...names],
-          rows.map((row) => [row.package, ...row.heads.map((head, i) => matrixCell(names[i], row, head))])))],
+          rows.map((row) => [row.package, ...names.map((name) => matrixCell(name, row))])))],
     };
   }
 
