@@ -161,5 +161,6 @@ func testSiteSearch(browser context.Context, t *testing.T, dir string) {
 	p.do(chromedp.SendKeys(field, "ImageDigestMirrorSet"))
 	p.until(`document.querySelector("#site-found a") !== null`)
 	p.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#site-found a").click()`))
-	p.until(`document.body.innerText.includes("ImageDigestMirrorSet") && document.querySelector("#site-found").hidden`)
+	// There is no body yet while the next page is loaded.
+	p.until(`document.querySelector("#site-found")?.hidden === true && document.body.innerText.includes("ImageDigestMirrorSet")`)
 }
