@@ -50,8 +50,9 @@ var arrows = map[string][]string{
 		"golang.org/x/crypto/x509roots/fallback/bundle", "golang.org/x/sync",
 	},
 	"pkg/publish/pipeline": {
-		"pkg/publish", "pkg/diff", "pkg/imagecheck", "pkg/image", "pkg/problem", "internal/markdown",
-		"internal/nearest", "internal/plural", "internal/shell",
+		"pkg/publish", "pkg/compose", "pkg/template", "pkg/validate", "pkg/resolve", "pkg/diff", "pkg/imagecheck",
+		"pkg/render", "pkg/image", "pkg/problem", "pkg/declcfg", "internal/markdown", "internal/nearest",
+		"internal/plural", "internal/regular", "internal/shell",
 	},
 	"pkg/publish/manifests": {
 		"pkg/image", "internal/format", "internal/k8sname", "github.com/operator-framework/api", "k8s.io/api",

@@ -79,7 +79,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer registry.Cache.Close()
-	done := progress(cmd, "building")
+	done := display{cmd}.Start("building")
 	defer done()
 	pusher, err := image.NewPusher(f.pushed(), registry)
 	if err != nil {
@@ -132,7 +132,7 @@ func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options)
 	}
 	built, err := publish.Build(cmd.Context(), declcfg.Source{
 		Name: dir, FS: os.DirFS(dir), MaxObject: sizeOf(cmd, maxObjectSize),
-		Read: workOf(cmd).Read,
+		Read: display{cmd}.Read,
 	}, opts)
 	if err == nil {
 		warnIfNone(cmd, built.Summary.Packages, "packages", dir)

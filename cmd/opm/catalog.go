@@ -41,7 +41,7 @@ func (f *imageFlags) openWith(
 		return nil, nil, err
 	}
 	opts.Images = images.opener
-	showOpening(cmd, &opts, refs)
+	display{cmd}.showOpening(&opts, refs)
 	catalog, err = render.Open(cmd.Context(), refs, opts)
 	if err != nil {
 		images.close()
@@ -66,7 +66,7 @@ func readIndex(
 	cmd *cobra.Command, refs []string, from *imageFlags, check func(*declcfg.Meta, any) error,
 	use func(*declcfg.Index) error,
 ) error {
-	done := progress(cmd, "reading")
+	done := display{cmd}.Start("reading")
 	defer done()
 	catalog, closeAll, err := from.openCatalog(cmd, refs...)
 	if err != nil {
@@ -181,7 +181,7 @@ func (f *imageFlags) openValidated(cmd *cobra.Command, ref string, from render.O
 // readValid reads a catalog, whose objects can be read again until done is called. It prints the problems of a catalog
 // that is not valid.
 func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg.Index, done func(), err error) {
-	shown := progress(cmd, "reading")
+	shown := display{cmd}.Start("reading")
 	defer shown()
 	_, report, closeAll, err := from.openValidated(cmd, ref, openOptions(cmd), validate.Options{ErrorsOnly: true})
 	if err != nil {

@@ -98,7 +98,7 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 }
 
 func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdcheck.Report, error) {
-	defer progress(cmd, "checking")()
+	defer display{cmd}.Start("checking")()
 	opts, err := f.openOptions(cmd, from)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdc
 	if names := bundles.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
 		return nil, declcfg.NotFound("no package", f.pkg, names)
 	}
-	w := workOf(cmd)
+	w := display{cmd}
 	check := crdcheck.Options{
 		State:     state,
 		Package:   f.pkg,
@@ -169,7 +169,7 @@ func (f *crdCheck) readBundles(cmd *cobra.Command, refs []string, opts *render.O
 
 // open opens references, and adds them to the lock.
 func (f *crdCheck) open(cmd *cobra.Command, refs []string, opts *render.Options) (*render.Catalog, error) {
-	showOpening(cmd, opts, refs)
+	display{cmd}.showOpening(opts, refs)
 	catalog, err := render.Open(cmd.Context(), refs, *opts)
 	if err == nil && f.lock != "" {
 		opts.Lock = &catalog.Lock

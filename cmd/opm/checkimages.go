@@ -9,7 +9,6 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
-	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -76,11 +75,11 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if err := errors.Join(err, from.close()); err != nil {
 		return err
 	}
-	return f.printSummed(cmd, f.format, c, imagesReport(report), report.Summary())
+	return f.printSummed(cmd, f.format, c, report.Report(), report.Summary())
 }
 
 func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*imagecheck.Report, error) {
-	defer progress(cmd, "checking")()
+	defer display{cmd}.Start("checking")()
 	references, err := f.references(cmd, ref, from)
 	if err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*image
 	if err != nil {
 		return nil, err
 	}
-	w := workOf(cmd)
+	w := display{cmd}
 	w.Count(references.Len(), "images")
 	return imagecheck.Check(cmd.Context(), references, opener, imagecheck.Options{Jobs: f.jobs, Checked: w.Did})
 }
@@ -98,7 +97,7 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*image
 func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*imagecheck.References, error) {
 	opts := openOptions(cmd)
 	opts.Images = from.opener
-	showOpening(cmd, &opts, []string{ref})
+	display{cmd}.showOpening(&opts, []string{ref})
 	catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
 	if err != nil {
 		return nil, err
@@ -115,11 +114,4 @@ func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*
 		all = all.Of(f.pkg)
 	}
 	return all.Part(f.shard.Of), nil
-}
-
-func imagesReport(report *imagecheck.Report) *problem.Report {
-	return &problem.Report{
-		Subject: "catalog", Problems: report.Problems, Rules: imagecheck.Rules(),
-		Counts: map[string]int{"images": report.Images},
-	}
 }

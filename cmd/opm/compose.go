@@ -106,6 +106,22 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 	if err != nil {
 		return nil, err
 	}
+	opts, err := f.options(cmd)
+	if err != nil {
+		return nil, err
+	}
+	images, err := f.images.open(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer images.close()
+	opts.Render.Images = images.opener
+	defer display{cmd}.Start("composing")()
+	return compose.Run(cmd.Context(), config, opts)
+}
+
+// options returns the options that the flags state, without images.
+func (f *composeFlags) options(cmd *cobra.Command) (compose.Options, error) {
 	opts := compose.Options{
 		Dir: f.dir, Format: declcfg.Format(f.format), Conflicts: compose.Policy(f.conflicts), Platform: f.images.platform,
 		Overwrite: f.overwrite, DryRun: f.dryRun, Jobs: f.jobs, Render: openOptions(cmd),
@@ -118,16 +134,6 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 	if why := catalog.Unfinished(); err == nil && why != nil {
 		err = usageError{why}
 	}
-	if err != nil {
-		return nil, err
-	}
 	opts.BaseImage, opts.BuilderImage, opts.Labels = catalog.BaseImage, catalog.BuilderImage, catalog.Labels
-	images, err := f.images.open(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer images.close()
-	opts.Render.Images = images.opener
-	defer progress(cmd, "composing")()
-	return compose.Run(cmd.Context(), config, opts)
+	return opts, err
 }

@@ -46,7 +46,7 @@ FILE is a catalog file. Without it, or if it is "-", standard input is read.`, t
 		Args:              rangeArgs(0, "FILE"),
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			defer progress(cmd, "converting")()
+			defer display{cmd}.Start("converting")()
 			ref := append(args, render.Stdin)[0]
 			if kind := reference.Of(ref).Kind; kind == reference.Directory || kind == reference.LayoutDirectory {
 				return fmt.Errorf("convert %q: want a catalog file, found a directory; run: opm render %s | %s", ref, ref, path)

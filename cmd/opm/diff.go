@@ -74,7 +74,8 @@ func (f *diffFlags) addFailOn(cmd *cobra.Command) {
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
-	if err := f.checkKinds(); err != nil {
+	kinds, err := f.kinds()
+	if err != nil {
 		return err
 	}
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
@@ -89,32 +90,11 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 	}
-	if err := writeDiff(outputAs(cmd, f.format), report, f.format); err != nil {
+	err = writeReport(outputAs(cmd, f.format), report, f.format,
+		func(w io.Writer) error { return diff.WriteText(w, report) },
+		func(w io.Writer) error { return diff.WriteMarkdown(w, report) })
+	if err != nil {
 		return err
-	}
-	return f.fail(report)
-}
-
-func writeDiff(w io.Writer, r *diff.Report, format string) error {
-	return writeReport(w, r, format,
-		func(w io.Writer) error { return diff.WriteText(w, r) },
-		func(w io.Writer) error { return diff.WriteMarkdown(w, r) })
-}
-
-func (f *diffFlags) checkKinds() error {
-	for _, kind := range f.failOn {
-		if !slices.Contains(diff.Kinds(), diff.Kind(kind)) {
-			return usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(texts(diff.Kinds())), kind)}
-		}
-	}
-	return nil
-}
-
-// fail returns an error if there are changes of the kinds of --fail-on.
-func (f *diffFlags) fail(report *diff.Report) error {
-	var kinds []diff.Kind
-	for _, kind := range f.failOn {
-		kinds = append(kinds, diff.Kind(kind))
 	}
 	if err := report.Fail(kinds...); err != nil {
 		return fmt.Errorf("found changes that --fail-on names: %w", err)
@@ -122,9 +102,21 @@ func (f *diffFlags) fail(report *diff.Report) error {
 	return nil
 }
 
+// kinds returns the kinds of changes of --fail-on.
+func (f *diffFlags) kinds() (kinds []diff.Kind, err error) {
+	for _, word := range f.failOn {
+		kind := diff.Kind(word)
+		if !slices.Contains(diff.Kinds(), kind) {
+			return nil, usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(texts(diff.Kinds())), word)}
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
+}
+
 // compare reads both catalogs.
 func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (*diff.Report, error) {
-	defer progress(cmd, "comparing")()
+	defer display{cmd}.Start("comparing")()
 	var sources [2][]declcfg.Source
 	var unchanged [2]func() error
 	for i, ref := range refs {

@@ -58,9 +58,9 @@ func addUpdates(cmd *cobra.Command) func() edit.Updates {
 
 // run makes an edit and prints its decisions, or the problems it would cause.
 func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
-	done := progress(cmd, "editing")
+	done := display{cmd}.Start("editing")
 	defer done()
-	w := workOf(cmd)
+	w := display{cmd}
 	opts := edit.Options{
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
 	}

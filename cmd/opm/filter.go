@@ -101,7 +101,7 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	done := progress(cmd, "filtering")
+	done := display{cmd}.Start("filtering")
 	defer done()
 	var others []*declcfg.Meta
 	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { others = append(others, m) }}

@@ -55,7 +55,7 @@ type fmtFlags struct {
 }
 
 func (f *fmtFlags) run(cmd *cobra.Command, args []string) error {
-	defer progress(cmd, "formatting")()
+	defer display{cmd}.Start("formatting")()
 	var errs []error
 	for _, arg := range args {
 		if arg == render.Stdin {

@@ -77,7 +77,7 @@ func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 
 // sizeOf reads a catalog and returns the total size of its files in bytes.
 func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
-	done := progress(cmd, "reading")
+	done := display{cmd}.Start("reading")
 	defer done()
 	catalog, closeAll, err := f.images.openCatalog(cmd, ref)
 	if err != nil {

@@ -23,7 +23,7 @@ fails, it writes nothing.` + catalogNote,
 		ValidArgsFunction: completeArgs(files, directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			defer progress(cmd, "migrating")()
+			defer display{cmd}.Start("migrating")()
 			opts := openOptions(cmd)
 			opts.Changes.Migration = render.Migration(level)
 			catalog, closeAll, err := from.openWith(cmd, opts, args[:1])

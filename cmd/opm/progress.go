@@ -30,29 +30,46 @@ func consoleOf(cmd *cobra.Command) *console.Console {
 	return c
 }
 
-// progress shows the activity of the command on a terminal; see [console.Console.Start].
-func progress(cmd *cobra.Command, what string) (done func()) {
-	if c := consoleOf(cmd); c != nil {
-		return c.Start(what)
+// A display shows the progress of a command on a terminal, and nothing if standard error is none.
+type display struct{ cmd *cobra.Command }
+
+// Start shows a name of the work until done is called; see [console.Console.Start]. The total of the bytes to read is
+// that of the references to directories and files.
+func (d display) Start(what string, refs ...string) (done func()) {
+	c := consoleOf(d.cmd)
+	if c == nil {
+		return func() {}
 	}
-	return func() {}
+	done = c.Start(what)
+	d.size(refs)
+	return done
 }
 
-// workOf returns the progress counters of the command. They are not shown if standard error is not a terminal.
-func workOf(cmd *cobra.Command) *console.Work {
-	if c := consoleOf(cmd); c != nil && c.Work() != nil {
-		return c.Work()
-	}
-	return new(console.Work)
+func (d display) size(refs []string) {
+	w := d.work()
+	w.Go(func(stopped func() bool) { w.Size(sizeOfFiles(refs, stopped)) })
 }
+
+// work returns the counters of the work started last, nil if standard error is not a terminal.
+func (d display) work() *console.Work { return consoleOf(d.cmd).Work() }
+
+// Count sets the number of items, Did counts one of them.
+func (d display) Count(total int, noun string) { d.work().Count(total, noun) }
+
+// Did counts an item.
+func (d display) Did(item string) { d.work().Did(item) }
+
+// Read counts bytes of catalogs.
+func (d display) Read(bytes int64) { d.work().Read(bytes) }
 
 // showOpening makes opts count the opened references and the bytes read.
-func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
-	w := workOf(cmd)
-	w.Count(len(refs), "references")
-	w.Go(func(stopped func() bool) { w.Size(sizeOfFiles(refs, stopped)) })
-	opts.Opened = w.Did
-	opts.Read = w.Read
+func (d display) showOpening(opts *render.Options, refs []string) {
+	if consoleOf(d.cmd) == nil {
+		return
+	}
+	d.Count(len(refs), "references")
+	d.size(refs)
+	opts.Opened, opts.Read = d.Did, d.Read
 }
 
 // sizeOfFiles returns the number of bytes of the references to directories and files, as far as it got until it was
@@ -82,7 +99,7 @@ func showDownloads(cmd *cobra.Command, opts *image.Options) {
 	if consoleOf(cmd) == nil {
 		return
 	}
-	count := func(n int) { workOf(cmd).Downloaded(n) } // of what is being done then
+	count := func(n int) { display{cmd}.work().Downloaded(n) } // of the work started last
 	opts.Transport = countingTransport{opts.Transport, count}
 	opts.InsecureTransport = countingTransport{opts.InsecureTransport, count}
 }

@@ -14,9 +14,9 @@ func TestProgress(t *testing.T) {
 	c := console.New(new(strings.Builder))
 	cmd := &cobra.Command{}
 	cmd.SetErr(c)
-	done := progress(cmd, "checking")
+	done := display{cmd}.Start("checking")
 	defer done()
-	if w := workOf(cmd); w != c.Work() {
+	if w := (display{cmd}).work(); w != c.Work() {
 		t.Errorf("counts in %v, shows %v", w, c.Work())
 	}
 	if size := sizeOfFiles([]string{"testdata"}, func() bool { return true }); size != 0 {

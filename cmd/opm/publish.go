@@ -1,23 +1,23 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/publish"
 	"github.com/opm-toolchain/opm/pkg/publish/pipeline"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -114,30 +114,128 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 
 // run runs all steps and prints the summary.
 func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
-	p, err := f.start(cmd, args)
+	opts, err := f.options(cmd)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	p.prepare()
-	p.doAll()
-	if err := cmd.Context().Err(); err != nil {
+	if opts.Making, err = findCatalog(cmd, args); err != nil {
 		return err
 	}
-	return p.print(p.run.Summary())
+	opts.Sources = args
+	if err := f.checkRendering(cmd, opts.Making); err != nil {
+		return err
+	}
+	c, err := f.report.read(args[0])
+	if err != nil {
+		return err
+	}
+	// An empty catalog would take all operators away from clusters: nearly always, something before has failed.
+	if levels := c.levels.Rules; levels[validate.NoObjects] == "" {
+		levels[validate.NoObjects] = problem.Error
+	}
+	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c) }
+	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
+		problems, _, err := unknown(c.Baseline, c.levels.Apply(problems))
+		return problems, err
+	}
+	var summary io.Writer
+	if f.summary != "" {
+		file, err := regular.CreateNamed(f.summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		if err != nil {
+			return fmt.Errorf("--summary: %w", err)
+		}
+		defer file.Close()
+		summary = file
+	}
+	open, err := f.build.images.options(cmd)
+	if err != nil {
+		return err
+	}
+	if opts.Registry, err = open(); err != nil {
+		return err
+	}
+	defer opts.Registry.Cache.Close()
+	opts.Build.Limits = opts.Registry.Limits
+	f.setHooks(cmd, &opts)
+	s, err := pipeline.Run(cmd.Context(), opts)
+	if err != nil {
+		return err
+	}
+	return f.print(cmd, s, summary)
 }
 
-// print prints the summary. The error of steps that failed has the exit status of the outcome.
-func (p *publication) print(s *pipeline.Summary) error {
+// options checks the flags, and returns the options that they state.
+func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err error) {
+	f.build.push, f.build.images = true, f.rendering.images
+	f.report.rules = template.Rules
+	if opts.Skip, err = pipeline.ParseSteps(f.skip); err != nil {
+		return opts, usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(texts(pipeline.Optional())))}
+	}
+	switch {
+	case len(f.build.tags) == 0 && !slices.Contains(opts.Skip, pipeline.Push):
+		return opts, usageError{errors.New("--tag is missing: it names the image to publish")}
+	case f.signArgs != nil && !f.sign:
+		return opts, usageError{errors.New("--sign-arg needs --sign")}
+	}
+	if opts.Build, err = f.build.checkImage(); err != nil {
+		return opts, err
+	}
+	if opts.FailOn, err = f.diff.kinds(); err != nil {
+		return opts, err
+	}
+	composing := composeFlags{
+		format: string(declcfg.YAML), images: f.build.images,
+		level: f.rendering.level, migrate: f.rendering.migrate, jobs: f.rendering.jobs,
+		dockerfile: dockerfileFlags{base: defaultImage, builder: defaultImage},
+	}
+	if opts.Compose, err = composing.options(cmd); err != nil {
+		return opts, err
+	}
+	opts.Tags, opts.Platforms, opts.Against = f.build.tags, f.build.platforms, f.against
+	opts.DryRun, opts.Sign, opts.SignArgs = f.dryRun, f.sign, f.signArgs
+	opts.Template, opts.Lock = f.rendering.opts, f.rendering.lock
+	opts.Resolve = resolve.Check{
+		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Options: resolve.Options{Timeout: solverTimeout},
+	}
+	return opts, nil
+}
+
+// setHooks sets the functions that open catalogs and images, and print.
+func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
+	ctx, stderr, registry := cmd.Context(), cmd.ErrOrStderr(), opts.Registry
+	opts.Open = func(platform, ref string) (*render.Catalog, func(), error) {
+		images := f.build.images
+		images.platform = platform
+		return images.openCatalog(cmd, ref)
+	}
+	opts.Pull = func(t *template.Template) (*template.Bundles, func(), error) { return f.rendering.pull(cmd, t) }
+	opts.Dependencies = func() ([]*resolve.Catalog, func(), error) {
+		return f.build.images.readCatalogs(cmd, f.others)
+	}
+	opts.OpenPlatforms = func() ([]publish.Platform, func(), error) { return f.build.open(ctx, registry) }
+	opts.CheckBase = func(dir string, platforms []publish.Platform) error {
+		return f.build.warnOfBase(cmd, dir, platforms)
+	}
+	opts.Progress, opts.Warn, opts.Output = display{cmd}, warnOnce(cmd), stderr
+	opts.WarnIfNone = func(packages int, dir string) { warnIfNone(cmd, packages, "packages", dir) }
+	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
+}
+
+// print prints the summary, and appends it to a file unless that is nil. The error of steps that failed has the exit
+// status of the outcome.
+func (f *publishFlags) print(cmd *cobra.Command, s *pipeline.Summary, file io.Writer) error {
 	var text strings.Builder
-	if err := s.WriteMarkdown(&text); err != nil {
+	err := s.WriteMarkdown(&text)
+	if err != nil {
 		return err
 	}
-	err := p.appendSummary(text.String())
-	if p.format == "json" {
-		err = errors.Join(err, writeValue(dataOutput(p.cmd), s, "json"))
+	if file != nil {
+		_, err = io.WriteString(file, text.String())
+	}
+	if f.format == "json" {
+		err = errors.Join(err, writeValue(dataOutput(cmd), s, "json"))
 	} else {
-		_, printErr := io.WriteString(textOutput(p.cmd), text.String())
+		_, printErr := io.WriteString(textOutput(cmd), text.String())
 		err = errors.Join(err, printErr)
 	}
 	failed := s.Err()
@@ -147,234 +245,44 @@ func (p *publication) print(s *pipeline.Summary) error {
 	return &statusError{failed, 2}
 }
 
-// A publication is one run of publish.
-type publication struct {
-	*publishFlags
-	cmd     *cobra.Command
-	args    []string
-	run     *pipeline.Run
-	skipped []pipeline.Step // by --skip
-
-	making pipeline.Step // the step that makes the catalog, "" if the argument is one
-	dir    string        // of the catalog
-	tmp    string        // the directory of what is made
-	config *config
-
-	unreadable bool // a part of the catalog, as validate has found
-
-	registry image.Options
-	options  publish.Options
-	pusher   *image.Pusher
-	built    *publish.Image
-	signer   *pipeline.Signer
-	output   *os.File // of --summary
-	closers  []func() error
-}
-
-// start checks the command line, and opens the files and registries that the steps write to.
-func (f *publishFlags) start(cmd *cobra.Command, args []string) (*publication, error) {
-	p := &publication{publishFlags: f, cmd: cmd, args: args}
-	for _, open := range []func() error{p.checkFlags, p.findCatalog, p.openFiles, p.openRegistry} {
-		if err := open(); err != nil {
-			p.close()
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-func (p *publication) checkFlags() (err error) {
-	p.build.push, p.build.images = true, p.rendering.images
-	p.report.rules = template.Rules
-	if p.skipped, err = pipeline.ParseSteps(p.skip); err != nil {
-		return usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(texts(pipeline.Optional())))}
-	}
-	switch {
-	case len(p.build.tags) == 0 && !slices.Contains(p.skipped, pipeline.Push):
-		return usageError{errors.New("--tag is missing: it names the image to publish")}
-	case p.signArgs != nil && !p.sign:
-		return usageError{errors.New("--sign-arg needs --sign")}
-	}
-	if p.before() == "" {
-		p.skipped = append(p.skipped, pipeline.Diff)
-	}
-	if p.options, err = p.build.checkImage(); err != nil {
-		return err
-	}
-	return p.diff.checkKinds()
-}
-
-// findCatalog determines whether the argument is a catalog, or templates or a config that a catalog is made from.
-func (p *publication) findCatalog() (err error) {
-	for _, arg := range p.args {
+// findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose. It
+// is "" if the argument is a catalog directory.
+func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err error) {
+	for _, arg := range args {
 		info, err := os.Stat(arg)
 		switch {
 		case err != nil:
-			return fmt.Errorf("publish: %w", err)
-		case info.IsDir() && len(p.args) == 1:
-			p.dir = arg
+			return "", fmt.Errorf("publish: %w", err)
+		case info.IsDir() && len(args) == 1:
 			err = bundleError(arg)
 		case isTemplate(arg):
-			p.making = pipeline.Template
-		case len(p.args) > 1:
+			making = pipeline.Template
+		case len(args) > 1:
 			const want = "one directory, one config of opm compose, or templates"
 			err = usageError{fmt.Errorf("%s is not a template: want %s", arg, want)}
-		case holdsObjects(p.cmd.Context(), arg, true):
+		case holdsObjects(cmd.Context(), arg, true):
 			err = fmt.Errorf("publish: %s is a file of a catalog: want its directory", arg)
 		default:
-			p.making = pipeline.Compose
+			making = pipeline.Compose
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 	}
-	if err := p.checkRendering(); err != nil {
-		return err
-	}
-	if p.config, err = p.report.read(p.args[0]); err != nil {
-		return err
-	}
-	// An empty catalog would take all operators away from clusters: nearly always, something before has failed.
-	if levels := p.config.levels.Rules; levels[validate.NoObjects] == "" {
-		levels[validate.NoObjects] = problem.Error
-	}
-	return nil
+	return making, nil
 }
 
 // checkRendering checks the flags about how templates are rendered.
-func (p *publication) checkRendering() error {
+func (f *publishFlags) checkRendering(cmd *cobra.Command, making pipeline.Step) error {
 	for _, name := range slices.Sorted(maps.Keys(renderingFlags)) {
 		switch ofCompose := renderingFlags[name]; {
-		case !p.cmd.Flags().Changed(name) || p.making == pipeline.Template || p.making == pipeline.Compose && ofCompose:
+		case !cmd.Flags().Changed(name) || making == pipeline.Template || making == pipeline.Compose && ofCompose:
 		case ofCompose:
 			return usageError{fmt.Errorf("--%s needs a template or a config of opm compose", name)}
 		default:
 			return usageError{fmt.Errorf("--%s needs a template", name)}
 		}
 	}
-	_, err := p.rendering.options(p.cmd)
+	_, err := f.rendering.options(cmd)
 	return err
-}
-
-func (p *publication) openFiles() (err error) {
-	if p.tmp, err = os.MkdirTemp("", "opm-publish-"); err != nil {
-		return err
-	}
-	p.closers = append(p.closers, func() error { return os.RemoveAll(p.tmp) })
-	if p.summary == "" {
-		return nil
-	}
-	if p.output, err = regular.CreateNamed(p.summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err != nil {
-		return fmt.Errorf("--summary: %w", err)
-	}
-	p.closers = append(p.closers, p.output.Close)
-	return nil
-}
-
-// appendSummary appends to the file of --summary, if there is one.
-func (p *publication) appendSummary(text string) error {
-	if p.output == nil {
-		return nil
-	}
-	_, err := p.output.WriteString(text)
-	return err
-}
-
-func (p *publication) openRegistry() error {
-	options, err := p.build.images.options(p.cmd)
-	if err != nil {
-		return err
-	}
-	if p.registry, err = options(); err != nil {
-		return err
-	}
-	p.closers = append(p.closers, p.registry.Cache.Close)
-	p.options.Limits = p.registry.Limits
-	return nil
-}
-
-// close removes temporary files and closes connections.
-func (p *publication) close() {
-	for _, c := range slices.Backward(p.closers) {
-		_ = c()
-	}
-}
-
-// prepare fails early, before a catalog is read or an image built: it checks programs and platforms, and that the
-// registry accepts a push.
-func (p *publication) prepare() {
-	defer progress(p.cmd, "asking registries")()
-	steps := []pipeline.Step{
-		pipeline.Validate, pipeline.Resolve, pipeline.CheckImages, pipeline.Diff, pipeline.Build, pipeline.Push,
-		pipeline.Tag,
-	}
-	if p.making != "" {
-		steps = slices.Insert(steps, 0, p.making)
-	}
-	if p.sign {
-		steps = slices.Insert(steps, len(steps)-1, pipeline.Sign)
-	}
-	skipped := p.skipped
-	if p.dryRun {
-		skipped = append(slices.Clip(skipped), pipeline.Push, pipeline.Sign, pipeline.Tag)
-	}
-	p.run = pipeline.New(strings.Join(p.args, " "), p.build.tags, steps, skipped)
-	ctx := p.cmd.Context()
-	var err error
-	if p.run.Runs(pipeline.Sign) {
-		p.signer, err = pipeline.NewSigner(p.signArgs)
-		p.run.Fail(pipeline.Sign, err)
-	}
-	if p.run.Runs(pipeline.Build) {
-		platforms, closeAll, err := p.build.open(ctx, p.registry)
-		p.closers = append(p.closers, func() error { closeAll(); return nil })
-		p.options.Platforms = platforms
-		p.run.Fail(pipeline.Build, err)
-	}
-	if !slices.Contains(p.skipped, pipeline.Push) {
-		p.run.Fail(pipeline.Push, p.checkPush(ctx))
-	}
-}
-
-// checkPush asks the registries whether they accept a push.
-func (p *publication) checkPush(ctx context.Context) (err error) {
-	if p.pusher, err = image.NewPusher(p.build.tags, p.registry); err != nil {
-		return err
-	}
-	p.closers = append(p.closers, p.pusher.Close)
-	return p.pusher.Check(ctx)
-}
-
-// show adds the findings of a check to its result, at the levels of the configuration.
-func (p *publication) show(r *pipeline.Result, report *problem.Report) error {
-	problems, _, err := unknown(p.config.Baseline, p.config.levels.Apply(p.withoutTmp(report.Problems)))
-	if err != nil {
-		return err
-	}
-	report.Problems = problems
-	r.Report(report)
-	return nil
-}
-
-// refuse adds the problems that keep a step from its work, whatever the configuration says.
-func (p *publication) refuse(r *pipeline.Result, problems []*problem.Problem) {
-	r.Report(&problem.Report{Subject: "catalog", Problems: p.withoutTmp(problems)})
-}
-
-// withoutTmp removes the temporary directory from the places of problems: it is gone when users read them.
-func (p *publication) withoutTmp(problems []*problem.Problem) []*problem.Problem {
-	for _, found := range problems {
-		for _, text := range []*string{&found.Pos.File, &found.Message, &found.Fix} {
-			*text = strings.ReplaceAll(*text, p.tmp+string(filepath.Separator), "")
-		}
-	}
-	return problems
-}
-
-// before returns the reference to compare the catalog with, "" for none.
-func (p *publication) before() string {
-	if p.against == "" && len(p.build.tags) > 0 {
-		return p.build.tags[0]
-	}
-	return p.against
 }

@@ -126,9 +126,9 @@ func readReferences(cmd *cobra.Command, name string) ([]string, error) {
 // render prints the references, then writes the lock file.
 func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Options) error {
 	ctx := cmd.Context()
-	done := progress(cmd, "rendering")
+	done := display{cmd}.Start("rendering")
 	defer done()
-	showOpening(cmd, &opts, opts.Shard.Of(refs))
+	display{cmd}.showOpening(&opts, opts.Shard.Of(refs))
 	catalog, err := render.Open(ctx, refs, opts)
 	if err != nil {
 		return err

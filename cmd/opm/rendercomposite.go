@@ -68,7 +68,7 @@ func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAll()
-	defer progress(cmd, "rendering")()
+	defer display{cmd}.Start("rendering")()
 	lock, err := c.Build(cmd.Context(), template.CompositeOptions{
 		Options: f.opts, Bundles: opts, Format: declcfg.Format(f.format),
 		AllowExec: f.composite.allowExec, Validate: f.composite.validate, Warn: warnOnce(cmd),

@@ -128,7 +128,7 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	done := progress(cmd, "rendering")
+	done := display{cmd}.Start("rendering")
 	defer done()
 	bundles, closeAll, err := f.pull(cmd, t)
 	if err != nil {
@@ -154,7 +154,7 @@ func (f *bundleRendering) pull(
 	if err != nil {
 		return nil, nil, err
 	}
-	showOpening(cmd, &opts, t.Images())
+	display{cmd}.showOpening(&opts, t.Images())
 	if bundles, err = t.Pull(cmd.Context(), opts); err != nil {
 		closeOpened()
 		return nil, nil, err

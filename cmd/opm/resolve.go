@@ -6,15 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/k8sname"
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
@@ -147,19 +143,21 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	case f.pkg == "":
 		return usageError{errors.New("--package is missing: it names the package to install")}
 	}
-	done := progress(cmd, "reading")
+	done := display{cmd}.Start("reading")
 	defer done()
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, args)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	question, err := f.question(catalogs)
+	setup, err := f.setup(catalogs)
 	if err != nil {
 		return err
 	}
-	question.hint(cmd.ErrOrStderr())
-	r, err := question.answer(cmd.Context())
+	for _, unknown := range setup.UnknownNames() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", unknown)
+	}
+	r, err := f.answer(cmd.Context(), setup)
 	if err != nil {
 		return err
 	}
@@ -198,7 +196,7 @@ func (f *imageFlags) readCatalogs(
 		}
 	}
 	for _, arg := range args {
-		namespace, name, ref := splitCatalogName(arg)
+		namespace, name, ref := resolve.SplitCatalogName(arg)
 		if name != "" && ref == "" {
 			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
 			continue
@@ -215,181 +213,34 @@ func (f *imageFlags) readCatalogs(
 	return catalogs, closeAll, nil
 }
 
-func defaultCatalogName(i int) string {
-	if i == 0 {
-		return "cat"
+// setup returns the cluster that the flags describe.
+func (f *resolveFlags) setup(catalogs []*resolve.Catalog) (*resolve.Setup, error) {
+	s, err := resolve.NewSetup(resolve.SetupOptions{
+		Package: f.pkg, Channel: f.channel, Version: f.version, StartingCSV: f.starting, Installed: f.installed,
+	}, catalogs)
+	if err != nil {
+		err = usageError{err}
 	}
-	return fmt.Sprintf("cat%d", i+1)
-}
-
-// splitCatalogName splits an argument [[NAMESPACE/]NAME=]CATALOG. What comes before = is a part of a path unless it can
-// be a name.
-func splitCatalogName(arg string) (namespace, name, ref string) {
-	name, ref, ok := strings.Cut(arg, "=")
-	if before, after, both := strings.Cut(name, "/"); both {
-		namespace, name = before, after
-		ok = ok && k8sname.Label(namespace) == nil
-	}
-	if !ok || k8sname.Subdomain(name) != nil {
-		return "", "", arg
-	}
-	return namespace, name, ref
-}
-
-// A resolveQuestion is the question that the flags of resolve describe.
-type resolveQuestion struct {
-	*resolveFlags
-	namespace resolve.ClassicRequest
-	extension resolve.V1Request
-	catalogs  []*resolve.Catalog
-	assumed   []string // what neither the flags nor the catalogs say
-}
-
-func (f *resolveFlags) question(catalogs []*resolve.Catalog) (*resolveQuestion, error) {
-	const own = "ns"
-	q := &resolveQuestion{resolveFlags: f, catalogs: catalogs}
-	q.namespace = resolve.ClassicRequest{Name: own, Catalogs: catalogs}
-	for i, c := range catalogs {
-		c.Namespace, c.Name = cmp.Or(c.Namespace, own), cmp.Or(c.Name, defaultCatalogName(i))
-		global := &q.namespace.Global
-		if c.Namespace != own && *global != "" && c.Namespace != *global {
-			return nil, usageError{fmt.Errorf("catalogs are in the namespaces %q and %q: want %q and one other",
-				*global, c.Namespace, own)}
-		}
-		if c.Namespace != own {
-			*global = c.Namespace
-		}
-	}
-	q.extension = resolve.V1Request{Name: f.pkg, Package: f.pkg, Version: f.version, Channels: optional(f.channel)}
-	s := resolve.Subscription{
-		Name: "sub", Package: f.pkg, Channel: f.channel, StartingCSV: f.starting,
-		Catalog: catalogs[0].Name, CatalogNamespace: catalogs[0].Namespace,
-	}
-	if in, ok := q.install(); ok {
-		s.InstalledCSV, s.CurrentCSV = in.Name, in.Name
-		q.extension.Installed = q.installedBundle(in)
-	}
-	q.namespace.Subscriptions = []resolve.Subscription{s}
-	return q, nil
-}
-
-// install adds the installed operators and returns the one of the Subscription: the first of the package, or else the
-// first that is in no catalog.
-func (q *resolveQuestion) install() (of resolve.Installed, ok bool) {
-	unknown := -1
-	for _, name := range q.installed {
-		in, pkg := q.find(name)
-		if pkg == "" {
-			in = q.unknown(name)
-			if unknown < 0 {
-				unknown = len(q.namespace.Installed)
-			}
-		}
-		q.namespace.Installed = append(q.namespace.Installed, in)
-		switch {
-		case pkg == q.pkg && !ok:
-			of, ok = in, true
-		case pkg != "":
-			q.assume("%s is installed without a Subscription, so OLM Classic does not update it", name)
-		}
-	}
-	if !ok && unknown >= 0 {
-		return q.namespace.Installed[unknown], true
-	}
-	return of, ok
-}
-
-// find returns the operator that a bundle of a catalog is, and its package: the one asked for if that has it.
-func (q *resolveQuestion) find(name string) (in resolve.Installed, pkg string) {
-	for _, c := range q.catalogs {
-		if in, ok := c.Operator(q.pkg, name); ok {
-			return in, q.pkg
-		}
-	}
-	for _, c := range q.catalogs {
-		for _, p := range c.Index.Packages() {
-			if in, ok := c.Operator(p.Name, name); ok {
-				return in, p.Name
-			}
-		}
-	}
-	return in, ""
-}
-
-// installedBundle returns what OLM v1 knows of an installed operator of the package.
-func (q *resolveQuestion) installedBundle(in resolve.Installed) *resolve.InstalledBundle {
-	for _, c := range q.catalogs {
-		if b := c.InstalledBundle(q.pkg, in.Name); b != nil {
-			return b
-		}
-	}
-	return &resolve.InstalledBundle{Name: in.Name, Version: in.Version.String()}
-}
-
-var versionInName = regexp.MustCompile(`[.-]v?([0-9]+\.[0-9]+\.[0-9]+.*)$`)
-
-// unknown returns an operator that no catalog has: of the package, with the version that its name ends in.
-func (q *resolveQuestion) unknown(name string) resolve.Installed {
-	in := resolve.Installed{Name: name}
-	if m := versionInName.FindStringSubmatch(name); m != nil {
-		if v, err := declcfg.ParseVersion(m[1], ""); err == nil {
-			in.Version = v.Semver
-		}
-	}
-	q.assume("no catalog has %s: it is of package %s, version %s, and has no dependencies", name, q.pkg, in.Version)
-	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, // texts can be encoded
-		declcfg.PackageProperty{PackageName: q.pkg, Version: in.Version.String()})
-	in.Properties = []resolve.Property{{Property: p}}
-	return in
-}
-
-func (q *resolveQuestion) assume(format string, args ...any) {
-	q.assumed = append(q.assumed, fmt.Sprintf(format, args...))
-}
-
-// hint warns of names that no catalog has, since OLM does not say which there are.
-func (q *resolveQuestion) hint(w io.Writer) {
-	var packages, channels, bundles []string
-	for _, c := range q.catalogs {
-		for _, p := range c.Index.Packages() {
-			packages = append(packages, p.Name)
-		}
-		if p := c.Index.Package(q.pkg); p != nil {
-			for _, ch := range p.Channels {
-				channels = append(channels, ch.Meta.Name)
-			}
-			for _, b := range p.Bundles {
-				bundles = append(bundles, b.Meta.Name)
-			}
-		}
-	}
-	warn := func(kind, name string, among []string) {
-		if name != "" && len(among) > 0 && !slices.Contains(among, name) {
-			fmt.Fprintf(w, "opm: warning: no %s %q%s\n", kind, name, nearest.Hint(name, among))
-		}
-	}
-	warn("package", q.pkg, packages)
-	warn("channel", q.channel, channels)
-	warn("bundle", q.starting, bundles)
+	return s, err
 }
 
 // answer asks the versions of OLM that the flags name.
-func (q *resolveQuestion) answer(ctx context.Context) (*resolution, error) {
-	r := &resolution{Assumed: q.assumed}
-	if q.olm != olmV1 {
-		var answers []*resolve.ClassicResult
+func (f *resolveFlags) answer(ctx context.Context, s *resolve.Setup) (*resolution, error) {
+	r := &resolution{Assumed: s.Assumed}
+	if f.olm != olmV1 {
+		opts := resolve.Options{Timeout: f.timeout}
 		var loop bool
 		var err error
-		if q.path {
-			answers, loop, err = q.namespace.Path(ctx, q.options())
+		answers := make([]*resolve.ClassicResult, 1)
+		if f.path {
+			answers, loop, err = s.Classic.Path(ctx, opts)
 		} else {
-			answers = make([]*resolve.ClassicResult, 1)
-			answers[0], err = q.namespace.Resolve(ctx, q.options())
+			answers[0], err = s.Classic.Resolve(ctx, opts)
 		}
 		if err != nil {
 			return nil, err
 		}
-		explanation, err := q.namespace.Explain(ctx, answers[0], q.options())
+		explanation, err := s.Classic.Explain(ctx, answers[0], opts)
 		if err != nil {
 			return nil, err
 		}
@@ -398,27 +249,25 @@ func (q *resolveQuestion) answer(ctx context.Context) (*resolution, error) {
 			r.Classic.Path = append(r.Classic.Path, resolveStep{a.Outcome, a.Install, a.Message})
 		}
 	}
-	if q.olm != olmClassic {
-		r.V1 = q.v1()
+	if f.olm != olmClassic {
+		r.V1 = f.v1(s)
 	}
 	return r, nil
 }
 
-func (q *resolveQuestion) options() resolve.Options { return resolve.Options{Timeout: q.timeout} }
-
 // v1 returns the answer of OLM v1. A ClusterExtension that the cluster does not accept is an error.
-func (q *resolveQuestion) v1() *v1Resolution {
-	if err := q.extension.Admit().ToAggregate(); err != nil {
+func (f *resolveFlags) v1(s *resolve.Setup) *v1Resolution {
+	e := &s.V1
+	if err := e.Admit().ToAggregate(); err != nil {
 		return &v1Resolution{resolveStep: resolveStep{resolve.Failed, []resolve.Choice{}, err.Error()}}
 	}
 	answers, loop := []*resolve.V1Result{}, false
-	if q.path {
-		answers, loop = q.extension.Path(q.catalogs)
+	if f.path {
+		answers, loop = e.Path(s.Catalogs)
 	} else {
-		answers = append(answers, q.extension.Resolve(q.catalogs))
+		answers = append(answers, e.Resolve(s.Catalogs))
 	}
 	r := &v1Resolution{Loop: loop, Catalogs: answers[0].Catalogs, first: answers[0]}
-	e := &q.extension
 	for i, a := range answers {
 		step := v1Step(e, a)
 		if i == 0 {

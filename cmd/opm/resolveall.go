@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/list"
-	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
@@ -46,7 +45,7 @@ func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
 
 // runAll checks all packages of the first catalog.
 func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
-	_, _, ref := splitCatalogName(args[0])
+	_, _, ref := resolve.SplitCatalogName(args[0])
 	c, err := f.all.read(ref)
 	if err != nil {
 		return err
@@ -55,49 +54,32 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	report, tallies := resolveReport(checked)
-	return f.all.printSummed(cmd, f.format, c, report, strings.Join(tallies, "\nopm: "))
-}
-
-// resolveReport returns the problems, and for each version of OLM a sentence that counts the resolved installations
-// and updates.
-func resolveReport(checked *resolve.Checked) (report *problem.Report, tallies []string) {
-	report = &problem.Report{
-		Subject: "catalog", Rules: resolve.Rules(), Problems: checked.Problems, Counts: map[string]int{},
+	var tallies []string
+	for _, t := range checked.Tallies() {
+		tallies = append(tallies, t.OLM+": "+t.Summary())
 	}
-	for _, olm := range []struct {
-		key, name string
-		resolve.Tally
-	}{{olmClassic, "OLM Classic", checked.Classic}, {olmV1, "OLM v1", checked.V1}} {
-		if olm.Questions > 0 {
-			report.Counts[olm.key+"Questions"] = olm.Questions
-			report.Counts[olm.key+"HeldBack"] = olm.HeldBack
-			report.Counts[olm.key+"Unresolved"] = olm.Unresolved
-			tallies = append(tallies, olm.name+": "+olm.Summary())
-		}
-	}
-	return report, tallies
+	return f.all.printSummed(cmd, f.format, c, checked.Report(), strings.Join(tallies, "\nopm: "))
 }
 
 // checkAll reads the catalogs, and closes them again.
 func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Checked, error) {
-	done := progress(cmd, "resolving")
+	done := display{cmd}.Start("resolving")
 	defer done()
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, args)
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll()
-	question, err := f.question(catalogs)
+	setup, err := f.setup(catalogs)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := list.Choose(catalogs[0].Index, optional(f.pkg)...); err != nil {
 		return nil, err
 	}
-	w := workOf(cmd)
+	w := display{cmd}
 	check := resolve.Check{
-		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: question.namespace, Package: f.pkg,
+		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.pkg,
 		Options: resolve.Options{Timeout: f.timeout},
 		Start:   func(total int) { w.Count(total, "packages") }, Checked: w.Did,
 	}

@@ -51,7 +51,7 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 
 // runState resolves a whole cluster.
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
-	done := progress(cmd, "reading")
+	done := display{cmd}.Start("reading")
 	defer done()
 	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 func (f *stateFlags) check() error {
 	refs, seen := slices.Clone(f.paths), map[string]bool{}
 	for _, arg := range f.catalogs {
-		_, name, ref := splitCatalogName(arg)
+		_, name, ref := resolve.SplitCatalogName(arg)
 		if name == "" {
 			return usageError{fmt.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q", arg)}
 		}

@@ -74,7 +74,7 @@ The catalogs need not be valid.` + catalogNote,
 
 // search reads a catalog and returns what matches.
 func search(cmd *cobra.Command, ref, text, pkg string, from *imageFlags) ([]list.Match, error) {
-	defer progress(cmd, "searching")()
+	defer display{cmd}.Start("searching")()
 	catalog, closeAll, err := from.openCatalog(cmd, ref)
 	if err != nil {
 		return nil, err

@@ -164,7 +164,7 @@ func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 
 // simulate simulates the readable objects of the state, even if others are not readable.
 func (f *simulateFlags) simulate(cmd *cobra.Command) error {
-	done := progress(cmd, "simulating")
+	done := display{cmd}.Start("simulating")
 	defer done()
 	if err := f.state.check(); err != nil {
 		return err
@@ -281,7 +281,7 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 	if err := f.state.check(); err != nil {
 		return err
 	}
-	done := progress(cmd, "reading")
+	done := display{cmd}.Start("reading")
 	defer done()
 	state, err := f.state.readState(cmd)
 	if err != nil {
@@ -308,7 +308,7 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 // whoCanWhat prints, instead of a simulation, the permissions of operators and the roles that may use their APIs: of
 // the operators in the state, and of the operators that the catalogs would install.
 func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
-	done := progress(cmd, "reading")
+	done := display{cmd}.Start("reading")
 	defer done()
 	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)
 	if err != nil {

@@ -130,7 +130,7 @@ func (f *validateFlags) options(c *config) (validate.Options, error) {
 // ofCatalog returns the problems of a catalog; or of one package of it, and of files that cannot be read, which may
 // have more of that package.
 func (f *validateFlags) ofCatalog(cmd *cobra.Command, ref string, opts validate.Options) ([]*problem.Problem, error) {
-	defer progress(cmd, "validating")()
+	defer display{cmd}.Start("validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
 	_, report, closeAll, err := f.images.openValidated(cmd, ref, from, opts)

@@ -63,6 +63,13 @@ type Report struct {
 	Problems []*problem.Problem // one for each use of an image, sorted by position; Names has the reference
 }
 
+// Report returns the problems as a report that has the number of images as a count.
+func (r *Report) Report() *problem.Report {
+	return &problem.Report{
+		Subject: "catalog", Problems: r.Problems, Rules: Rules(), Counts: map[string]int{"images": r.Images},
+	}
+}
+
 // Summary returns the number of images and of images with problems: "of 40 images 2 are missing, 1 cannot be
 // checked".
 func (r *Report) Summary() string {

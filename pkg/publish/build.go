@@ -29,6 +29,9 @@ type Options struct {
 	Created     time.Time         // as in [image.BuildOptions]
 	HTTPAddr    string            // the address of opm serve --http-addr; "" for gRPC only
 	Limits      image.Limits      // as in [image.BuildOptions]
+
+	// Valid is the report of a validation of the catalog that found no errors. Without it, Build validates the catalog.
+	Valid *validate.Report
 }
 
 // A Platform is a platform of an image, with the opm that serves the catalog on it: a binary, a base image that has
@@ -53,12 +56,14 @@ func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, erro
 	if err != nil {
 		return nil, err
 	}
-	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, catalog)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(report.Problems) > 0:
-		return nil, &InvalidError{report}
+	report := o.Valid
+	if report == nil {
+		if report, err = validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, catalog); err != nil {
+			return nil, err
+		}
+		if len(report.Problems) > 0 {
+			return nil, &InvalidError{report}
+		}
 	}
 	b := &builder{Options: o, packages: len(report.Index.Packages())}
 	g, packing := errgroup.WithContext(ctx)

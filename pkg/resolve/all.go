@@ -58,6 +58,30 @@ func (t Tally) Summary() string {
 		plural.Number(t.Unresolved))
 }
 
+// A NamedTally is the Tally of a version of OLM.
+type NamedTally struct {
+	OLM string // "OLM Classic" or "OLM v1"
+	Tally
+}
+
+// Tallies returns the tallies with questions.
+func (c *Checked) Tallies() []NamedTally {
+	all := []NamedTally{{"OLM Classic", c.Classic}, {"OLM v1", c.V1}}
+	return slices.DeleteFunc(all, func(t NamedTally) bool { return t.Questions == 0 })
+}
+
+// Report returns the problems as a report that has the tallies as counts.
+func (c *Checked) Report() *problems.Report {
+	r := &problems.Report{Subject: "catalog", Rules: Rules(), Problems: c.Problems, Counts: map[string]int{}}
+	for key, t := range map[string]Tally{"classic": c.Classic, "v1": c.V1} {
+		if t.Questions > 0 {
+			r.Counts[key+"Questions"], r.Counts[key+"HeldBack"] = t.Questions, t.HeldBack
+			r.Counts[key+"Unresolved"] = t.Unresolved
+		}
+	}
+	return r
+}
+
 // Run answers all questions. Packages are checked in parallel. The error is the error of ctx, or [ErrEvaluations].
 func (c *Check) Run(ctx context.Context) (*Checked, error) {
 	var packages []*declcfg.PackageIndex

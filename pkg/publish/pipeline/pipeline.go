@@ -1,12 +1,10 @@
-// Package pipeline runs the steps of opm publish, some of which need others, and summarizes their results.
+// Package pipeline publishes a catalog in steps, some of which need others, and summarizes their results.
 //
-//	run := pipeline.New("catalog", tags, steps, skipped)
-//	run.Do(pipeline.Validate, validate)
-//	run.Do(pipeline.Resolve, resolve)
-//	run.Do(pipeline.Build, build, pipeline.Validate)
-//	run.Do(pipeline.Push, push, steps...)
-//	run.Do(pipeline.Tag, tag, pipeline.Push)
-//	err := run.Summary().WriteMarkdown(os.Stdout)
+//	summary, err := pipeline.Run(ctx, pipeline.Options{Sources: []string{"catalog"}, Tags: tags, ...})
+//	if err != nil {
+//		return err
+//	}
+//	err = summary.WriteMarkdown(os.Stdout)
 //
 // A step runs unless a step it needs did not pass, so that one run reports as many problems as possible.
 package pipeline
@@ -132,17 +130,17 @@ func unavailable(err error) bool {
 	return !slices.ContainsFunc(many.Unwrap(), func(err error) bool { return !unavailable(err) })
 }
 
-// A Run is a run of the steps. It must be used by one goroutine only.
-type Run struct {
+// A run is a run of the steps. It must be used by one goroutine only.
+type run struct {
 	catalog   string
 	tags      []string
 	results   []*Result
-	unchanged bool
+	unchanged bool // the image to push already exists
 }
 
-// New returns a run of steps without the skipped ones. It publishes the named catalog to the tags.
-func New(catalog string, tags []string, steps, skipped []Step) *Run {
-	r := &Run{catalog: catalog, tags: tags}
+// newRun returns a run of steps without the skipped ones. It publishes the named catalog to the tags.
+func newRun(catalog string, tags []string, steps, skipped []Step) *run {
+	r := &run{catalog: catalog, tags: tags}
 	for _, s := range steps {
 		result := &Result{Step: s}
 		if slices.Contains(skipped, s) {
@@ -154,7 +152,7 @@ func New(catalog string, tags []string, steps, skipped []Step) *Run {
 }
 
 // result returns the result of a step, or nil if the run does not have it.
-func (r *Run) result(step Step) *Result { return resultOf(r.results, step) }
+func (r *run) result(step Step) *Result { return resultOf(r.results, step) }
 
 func resultOf(results []*Result, step Step) *Result {
 	for _, r := range results {
@@ -165,22 +163,22 @@ func resultOf(results []*Result, step Step) *Result {
 	return nil
 }
 
-// Runs reports whether a step is in the run and not skipped.
-func (r *Run) Runs(step Step) bool {
+// runs reports whether a step is in the run and not skipped.
+func (r *run) runs(step Step) bool {
 	result := r.result(step)
 	return result != nil && result.Status != Skipped
 }
 
-// Fail sets a step to Failed before it runs, even if it is skipped. A nil err is ignored.
-func (r *Run) Fail(step Step, err error) {
+// fail sets a step to Failed before it runs, even if it is skipped. A nil err is ignored.
+func (r *run) fail(step Step, err error) {
 	if result := r.result(step); result != nil && err != nil {
 		result.fail(err)
 	}
 }
 
-// Do runs a step. The step fails if do returns an error or reports one. Do does nothing if the run does not have the
+// do runs a step. The step fails if fn returns an error or reports one. It does nothing if the run does not have the
 // step, or the step is skipped or has failed already. If a step it needs has failed or is blocked, it is blocked.
-func (r *Run) Do(step Step, do func(*Result) error, needs ...Step) {
+func (r *run) do(step Step, fn func(*Result) error, needs ...Step) {
 	result := r.result(step)
 	if result == nil || result.Status != "" {
 		return
@@ -192,10 +190,7 @@ func (r *Run) Do(step Step, do func(*Result) error, needs ...Step) {
 		}
 	}
 	result.Status = Passed
-	if err := do(result); err != nil {
+	if err := fn(result); err != nil {
 		result.fail(err)
 	}
 }
-
-// Unchanged records that the image to push already exists.
-func (r *Run) Unchanged() { r.unchanged = true }

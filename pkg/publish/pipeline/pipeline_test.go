@@ -53,12 +53,12 @@ func TestOutcome(t *testing.T) {
 		{"rejected", nil, func(r *Result) error { r.Reject("no"); return nil }, passing, passing, Rejected, "fpb"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			run := New("catalog", []string{"registry.example/a:v1"}, []Step{Validate, CheckImages, Tag}, tt.skipped)
-			run.Do(Compose, broken) // not a step of this run
-			run.Do(Validate, tt.validate, Compose)
-			run.Do(CheckImages, tt.images)
-			run.Do(Tag, tt.push, Validate, CheckImages)
-			s := run.Summary()
+			run := newRun("catalog", []string{"registry.example/a:v1"}, []Step{Validate, CheckImages, Tag}, tt.skipped)
+			run.do(Compose, broken) // not a step of this run
+			run.do(Validate, tt.validate, Compose)
+			run.do(CheckImages, tt.images)
+			run.do(Tag, tt.push, Validate, CheckImages)
+			s := run.summary()
 			var statuses string
 			for _, r := range s.Steps {
 				statuses += string(r.Status[:1])
@@ -75,15 +75,15 @@ func TestOutcome(t *testing.T) {
 
 // TestFail checks that a step that is known to fail does not run, and that a skipped step can fail.
 func TestFail(t *testing.T) {
-	run := New("catalog", nil, []Step{Build, Push}, []Step{Push})
-	run.Fail(Build, errors.New("no base"))
-	run.Fail(Push, nil)
-	run.Do(Build, func(*Result) error { t.Error("it was done"); return nil })
-	if run.Runs(Push) || run.Runs(Sign) || !run.Runs(Build) {
+	run := newRun("catalog", nil, []Step{Build, Push}, []Step{Push})
+	run.fail(Build, errors.New("no base"))
+	run.fail(Push, nil)
+	run.do(Build, func(*Result) error { t.Error("it was done"); return nil })
+	if run.runs(Push) || run.runs(Sign) || !run.runs(Build) {
 		t.Error("other steps run than should")
 	}
-	run.Fail(Push, errors.New("no permission"))
-	if err := run.Summary().Err(); err == nil || err.Error() != "build: no base\npush: no permission" {
+	run.fail(Push, errors.New("no permission"))
+	if err := run.summary().Err(); err == nil || err.Error() != "build: no base\npush: no permission" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestParseSteps(t *testing.T) {
 // TestMarkdown checks that errors come first, that hints are left out, and that everything fits into a comment.
 func TestMarkdown(t *testing.T) {
 	steps := []Step{Validate, Resolve, Diff, Push}
-	run := New("catalog", []string{"registry.example/a:v1"}, steps, nil)
+	run := newRun("catalog", []string{"registry.example/a:v1"}, steps, nil)
 	many := func(r *Result) error {
 		report := &problem.Report{}
 		for i := range 10_000 {
@@ -119,18 +119,18 @@ func TestMarkdown(t *testing.T) {
 		r.Report(report)
 		return nil
 	}
-	run.Do(Validate, many)
-	run.Do(Resolve, many)
-	run.Do(Diff, func(r *Result) error {
+	run.do(Validate, many)
+	run.do(Resolve, many)
+	run.do(Diff, func(r *Result) error {
 		r.Changes = &diff.Report{}
 		for i := range 10_000 {
 			r.Changes.Packages = append(r.Changes.Packages, diff.Package{Name: fmt.Sprint("p", i), Change: diff.Added})
 		}
 		return nil
 	})
-	run.Do(Push, passing, steps...)
+	run.do(Push, passing, steps...)
 	var out strings.Builder
-	if err := run.Summary().WriteMarkdown(&out); err != nil {
+	if err := run.summary().WriteMarkdown(&out); err != nil {
 		t.Fatal(err)
 	}
 	got := out.String()

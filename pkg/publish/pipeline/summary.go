@@ -28,8 +28,8 @@ type Summary struct {
 	Steps   []*Result `json:"steps"`
 }
 
-// Summary returns the summary of the run.
-func (r *Run) Summary() *Summary {
+// summary returns the summary of the run.
+func (r *run) summary() *Summary {
 	s := &Summary{Outcome: r.outcome(), Catalog: r.catalog, Tags: r.tags, Steps: r.results}
 	if built := r.result(Build); built != nil && built.Image != nil {
 		s.Digest = built.Image.Digest
@@ -40,7 +40,7 @@ func (r *Run) Summary() *Summary {
 	return s
 }
 
-func (r *Run) outcome() Outcome {
+func (r *run) outcome() Outcome {
 	failed := func(result *Result) bool { return result.Status == Failed }
 	switch tag := r.result(Tag); {
 	case slices.ContainsFunc(r.results, func(result *Result) bool { return result.rejected }):

@@ -92,8 +92,13 @@ func (c *Console) Start(what string) (done func()) {
 	})
 }
 
-// Work returns the work started last, or nil if there was none.
-func (c *Console) Work() *Work { return c.work.Load() }
+// Work returns the work started last, or nil if there was none or c is nil.
+func (c *Console) Work() *Work {
+	if c == nil {
+		return nil
+	}
+	return c.work.Load()
+}
 
 // IsTerminal reports whether out is a terminal, the console of one, or a writer that escapes text for either.
 func IsTerminal(out io.Writer) bool {

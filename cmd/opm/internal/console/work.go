@@ -11,7 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// A Work is the state of the running work, for the progress line. Its counters may change at any time.
+// A Work is the state of the running work, for the progress line. Its counters may change at any time. A nil Work
+// counts nothing.
 type Work struct {
 	what string // such as "rendering"
 
@@ -28,7 +29,7 @@ type Work struct {
 // Go calls fn on a new goroutine if the progress line is shown. The work is not done before fn returns; fn should
 // return soon after stopped reports true.
 func (w *Work) Go(fn func(stopped func() bool)) {
-	if w.stop == nil {
+	if w == nil || w.stop == nil {
 		return
 	}
 	w.running.Go(func() {
@@ -45,21 +46,33 @@ func (w *Work) Go(fn func(stopped func() bool)) {
 
 // Count sets the number of items to process.
 func (w *Work) Count(total int, noun string) {
-	w.noun.Store(noun)
-	w.total.Store(int64(total))
+	if w != nil {
+		w.noun.Store(noun)
+		w.total.Store(int64(total))
+	}
 }
 
 // Did counts one processed item.
 func (w *Work) Did(current string) {
-	w.current.Store(current)
-	w.done.Add(1)
+	if w != nil {
+		w.current.Store(current)
+		w.done.Add(1)
+	}
 }
 
 // Read counts bytes of catalogs.
-func (w *Work) Read(bytes int64) { w.read.Add(bytes) }
+func (w *Work) Read(bytes int64) {
+	if w != nil {
+		w.read.Add(bytes)
+	}
+}
 
 // Downloaded counts bytes from registries.
-func (w *Work) Downloaded(bytes int) { w.downloaded.Add(int64(bytes)) }
+func (w *Work) Downloaded(bytes int) {
+	if w != nil {
+		w.downloaded.Add(int64(bytes))
+	}
+}
 
 // Size sets the number of bytes to read.
 func (w *Work) Size(bytes int64) { w.size.Store(bytes) }

@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/publish"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// A publication is the state of one run.
+type publication struct {
+	Options
+	*run
+
+	tmp     string // directory of a catalog that the run makes
+	dir     string // of the catalog
+	catalog *render.Catalog
+	images  *image.Opener
+	pusher  *image.Pusher
+	signer  *Signer
+	valid   *validate.Report // without errors, nil if the catalog was not validated with all rules
+	built   *publish.Image
+
+	unreadable bool // a part of the catalog, as validate has found
+	closers    []func() error
+}
+
+// Run publishes a catalog, which it opens once for all steps. The summary has the errors of steps; Run returns an error
+// if ctx is done or there is no temporary directory. All temporary files are gone at the end.
+func Run(ctx context.Context, o Options) (*Summary, error) {
+	tmp, err := os.MkdirTemp("", "opm-publish-")
+	if err != nil {
+		return nil, err
+	}
+	p := &publication{Options: o, tmp: tmp, images: image.NewOpener(o.Registry)}
+	p.onClose(func() error { return os.RemoveAll(tmp) })
+	p.onClose(p.images.Close)
+	defer func() {
+		for _, c := range slices.Backward(p.closers) {
+			_ = c()
+		}
+	}()
+	if p.Making == "" {
+		p.dir = p.Sources[0]
+	}
+	p.prepare(ctx)
+	p.doAll(ctx)
+	return p.summary(), ctx.Err()
+}
+
+func (p *publication) onClose(c func() error) { p.closers = append(p.closers, c) }
+
+// prepare fails early, before a catalog is read or an image built: it checks programs and platforms, and that the
+// registry accepts a push.
+func (p *publication) prepare(ctx context.Context) {
+	defer p.Progress.Start("asking registries")()
+	steps := []Step{Validate, Resolve, CheckImages, Diff, Build, Push, Tag}
+	if p.Making != "" {
+		steps = slices.Insert(steps, 0, p.Making)
+	}
+	if p.Sign {
+		steps = slices.Insert(steps, len(steps)-1, Sign)
+	}
+	skipped := slices.Clip(p.Skip)
+	if p.before() == "" {
+		skipped = append(skipped, Diff)
+	}
+	if p.DryRun {
+		skipped = append(skipped, Push, Sign, Tag)
+	}
+	p.run = newRun(strings.Join(p.Sources, " "), p.Tags, steps, skipped)
+	var err error
+	if p.runs(Sign) {
+		p.signer, err = NewSigner(p.SignArgs)
+		p.fail(Sign, err)
+	}
+	if p.runs(Build) {
+		var closeAll func()
+		p.Build.Platforms, closeAll, err = p.OpenPlatforms()
+		p.onClose(func() error { closeAll(); return nil })
+		p.fail(Build, err)
+	}
+	if !slices.Contains(p.Skip, Push) {
+		p.fail(Push, p.checkPush(ctx))
+	}
+}
+
+// checkPush asks the registries whether they accept a push.
+func (p *publication) checkPush(ctx context.Context) (err error) {
+	if p.pusher, err = image.NewPusher(p.Tags, p.Registry); err != nil {
+		return err
+	}
+	p.onClose(p.pusher.Close)
+	return p.pusher.Check(ctx)
+}
+
+// doAll does all steps.
+func (p *publication) doAll(ctx context.Context) {
+	do := func(step Step, fn func(context.Context, *Result) error, needs ...Step) {
+		p.do(step, func(r *Result) error { return fn(ctx, r) }, needs...)
+	}
+	do(Compose, p.compose)
+	do(Template, p.renderTemplates)
+	do(Validate, p.validate, p.Making)
+	reading := []Step{p.Making}
+	if p.unreadable {
+		reading = append(reading, Validate)
+	}
+	do(Resolve, p.resolve, reading...)
+	do(CheckImages, p.checkImages, reading...)
+	do(Diff, p.compare, reading...)
+	do(Build, p.build, p.Making, Validate)
+	do(Push, p.push, p.Making, Validate, Resolve, CheckImages, Diff, Build, Sign)
+	do(Sign, p.sign, Push)
+	do(Tag, p.setTags, Push, Sign)
+}
+
+// open opens the catalog for the steps that read it.
+func (p *publication) open() error {
+	if p.catalog != nil {
+		return nil
+	}
+	catalog, closeAll, err := p.Open("", p.dir)
+	if err != nil {
+		return err
+	}
+	p.catalog = catalog
+	p.onClose(func() error { closeAll(); return nil })
+	return nil
+}
+
+// show adds the problems found by a check to its result, with the severities of the configuration.
+func (p *publication) show(r *Result, report *problem.Report) error {
+	problems, err := p.Reported(p.withoutTmp(report.Problems))
+	if err != nil {
+		return err
+	}
+	report.Problems = problems
+	r.Report(report)
+	return nil
+}
+
+// refuse adds the problems that keep a step from its work, whatever the configuration says.
+func (p *publication) refuse(r *Result, problems []*problem.Problem) {
+	r.Report(&problem.Report{Subject: "catalog", Problems: p.withoutTmp(problems)})
+}
+
+// withoutTmp removes the temporary directory from the positions of problems: it is gone when users read them.
+func (p *publication) withoutTmp(problems []*problem.Problem) []*problem.Problem {
+	for _, found := range problems {
+		for _, text := range []*string{&found.Pos.File, &found.Message, &found.Fix} {
+			*text = strings.ReplaceAll(*text, p.tmp+string(filepath.Separator), "")
+		}
+	}
+	return problems
+}
