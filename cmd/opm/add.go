@@ -33,11 +33,8 @@ of the package do. In a semver template, CHANNEL is candidate, fast or stable.` 
 		Args:              exactArgs("BUNDLE", "CATALOG"),
 		ValidArgsFunction: completeArgs(files, files),
 	}
-	cmd.Flags().StringVar(&channel, "channel", "", "put the bundle into `CHANNEL`")
-	must(cmd.MarkFlagRequired("channel"))
-	completeWith(cmd, channelsOfSecond, "channel")
-	updates := addUpdates(cmd)
-	cmd.Flags().BoolVar(&f.create, "create", false, "create the channel, the package and the catalog if they do not exist")
+	const created = "the channel, the package and the catalog if they do not exist"
+	updates := f.addEntry(cmd, "channel", &channel, channelsOfSecond, created)
 	from.bundles.addImageRef(cmd)
 	from.add(cmd)
 	f.add(cmd)

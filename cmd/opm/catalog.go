@@ -25,39 +25,66 @@ const catalogNote = `
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`
 
-// openCatalog opens references to catalogs, including images; closeAll closes them.
-func (f *imageFlags) openCatalog(
-	cmd *cobra.Command, refs ...string,
-) (catalog *render.Catalog, closeAll func(), err error) {
-	return f.openWith(cmd, openOptions(cmd), refs)
+// A catalog is an open catalog, with the images that it reads.
+type catalog struct {
+	*render.Catalog
+	cmd    *cobra.Command
+	refs   []string
+	images *images
 }
 
-// openWith is openCatalog with options other than Images.
-func (f *imageFlags) openWith(
-	cmd *cobra.Command, opts render.Options, refs []string,
-) (catalog *render.Catalog, closeAll func(), err error) {
+// openCatalog opens references to catalogs, including images.
+func (f *imageFlags) openCatalog(cmd *cobra.Command, opts render.Options, refs ...string) (*catalog, error) {
 	images, err := f.open(cmd)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	opts.Images = images.opener
 	display{cmd}.showOpening(&opts, refs)
-	catalog, err = render.Open(cmd.Context(), refs, opts)
+	opened, err := render.Open(cmd.Context(), refs, opts)
 	if err != nil {
 		images.close()
-		return nil, nil, err
+		return nil, err
 	}
-	closeAll = func() {
-		catalog.Close()
-		images.close()
-	}
+	c := &catalog{opened, cmd, refs, images}
 	if f.keepGoing {
-		if err := withhold(cmd, catalog); err != nil {
-			closeAll()
-			return nil, nil, err
+		if err := c.withhold(); err != nil {
+			c.close()
+			return nil, err
 		}
 	}
-	return catalog, closeAll, nil
+	return c, nil
+}
+
+// close closes the catalog and its images.
+func (c *catalog) close() {
+	c.Close()
+	c.images.close()
+}
+
+// check returns the error of reading the catalog: files that changed meanwhile, references to parts of bundles, or err.
+// It warns if the catalog has no packages.
+func (c *catalog) check(packages int, err error) error {
+	if err := cmp.Or(c.Unchanged(), err); err != nil {
+		return ofParts(c.refs, err)
+	}
+	warnIfNone(c.cmd, packages, "packages", c.refs...)
+	return nil
+}
+
+// withCatalog opens references to catalogs, calls use, and closes them. It shows the name of the work until use calls
+// done or returns.
+func (f *imageFlags) withCatalog(
+	cmd *cobra.Command, work string, opts render.Options, refs []string, use func(c *catalog, done func()) error,
+) error {
+	done := display{cmd}.Start(work)
+	defer done()
+	c, err := f.openCatalog(cmd, opts, refs...)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return use(c, done)
 }
 
 // readIndex calls use with the index of catalogs, whose objects can be read again until use returns. check is passed to
@@ -66,40 +93,51 @@ func readIndex(
 	cmd *cobra.Command, refs []string, from *imageFlags, check func(*declcfg.Meta, any) error,
 	use func(*declcfg.Index) error,
 ) error {
-	done := display{cmd}.Start("reading")
-	defer done()
-	catalog, closeAll, err := from.openCatalog(cmd, refs...)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	index, err := declcfg.ReadIndexAndCheck(cmd.Context(), check, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
-		return ofParts(refs, err)
-	}
-	done()
-	warnIfNone(cmd, len(index.Packages()), "packages", refs...)
-	return use(index)
+	return from.withCatalog(cmd, "reading", openOptions(cmd), refs, func(c *catalog, done func()) error {
+		index, err := declcfg.ReadIndexAndCheck(cmd.Context(), check, c.Sources...)
+		done()
+		if err := c.check(len(index.Packages()), err); err != nil {
+			return err
+		}
+		return use(index)
+	})
 }
 
-// readResolvable reads a catalog to resolve dependencies, whose objects can be read again until closeAll is called.
-func readResolvable(
-	cmd *cobra.Command, ref string, from *imageFlags, checks ...catalogCheck,
-) (c *resolve.Catalog, closeAll func(), err error) {
-	catalog, closeAll, err := from.openCatalog(cmd, ref)
-	if err != nil {
-		return nil, nil, err
+// readCatalogs reads the catalogs of arguments [[NAMESPACE/]NAME=]CATALOG to resolve dependencies; NAME= is an empty
+// one. Their objects can be read again until closeAll is called.
+func (f *imageFlags) readCatalogs(
+	cmd *cobra.Command, args []string, checks ...catalogCheck,
+) (catalogs []*resolve.Catalog, closeAll func(), err error) {
+	var opened []*catalog
+	closeAll = func() {
+		for _, c := range slices.Backward(opened) {
+			c.close()
+		}
 	}
-	c, err = resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
-	for _, check := range checks {
-		err = cmp.Or(err, check(cmd, ref, catalog.Sources))
+	for _, arg := range args {
+		namespace, name, ref := resolve.SplitCatalogName(arg)
+		if name != "" && ref == "" {
+			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
+			continue
+		}
+		c, err := f.openCatalog(cmd, openOptions(cmd), ref)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		opened = append(opened, c)
+		read, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
+		for _, check := range checks {
+			err = cmp.Or(err, check(cmd, ref, c.Sources))
+		}
+		if err := c.check(len(read.Index.Packages()), err); err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		read.Namespace, read.Name = namespace, name
+		catalogs = append(catalogs, read)
 	}
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
-		closeAll()
-		return nil, nil, ofParts([]string{ref}, err)
-	}
-	warnIfNone(cmd, len(c.Index.Packages()), "packages", ref)
-	return c, closeAll, nil
+	return catalogs, closeAll, nil
 }
 
 // A catalogCheck checks a catalog that was read. The error ends the command.
@@ -162,38 +200,33 @@ func openOptions(cmd *cobra.Command) render.Options {
 	}
 }
 
-// openValidated opens and validates a catalog, whose objects can be read again until closeAll is called.
-func (f *imageFlags) openValidated(cmd *cobra.Command, ref string, from render.Options, opts validate.Options) (
-	catalog *render.Catalog, report *validate.Report, closeAll func(), err error,
-) {
-	catalog, closeAll, err = f.openWith(cmd, from, []string{ref})
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	report, err = validate.Catalog(cmd.Context(), opts, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err, notCatalog(ref, report)); err != nil {
-		closeAll()
-		return nil, nil, nil, err
-	}
-	return catalog, report, closeAll, nil
+// withValidated is withCatalog for a catalog that is validated. Problems that are in the report are no errors.
+func (f *imageFlags) withValidated(
+	cmd *cobra.Command, work string, from render.Options, ref string, opts validate.Options,
+	use func(c *catalog, report *validate.Report, done func()) error,
+) error {
+	return f.withCatalog(cmd, work, from, []string{ref}, func(c *catalog, done func()) error {
+		report, err := validate.Catalog(cmd.Context(), opts, c.Sources...)
+		if err := cmp.Or(c.Unchanged(), err, notCatalog(ref, report)); err != nil {
+			return err
+		}
+		return use(c, report, done)
+	})
 }
 
-// readValid reads a catalog, whose objects can be read again until done is called. It prints the problems of a catalog
-// that is not valid.
-func readValid(cmd *cobra.Command, ref string, from *imageFlags) (index *declcfg.Index, done func(), err error) {
-	shown := display{cmd}.Start("reading")
-	defer shown()
-	_, report, closeAll, err := from.openValidated(cmd, ref, openOptions(cmd), validate.Options{ErrorsOnly: true})
-	if err != nil {
-		return nil, nil, err
+// withValid calls use with the index of a catalog, whose objects can be read again until use returns. It prints the
+// problems of a catalog that is not valid.
+func (f *imageFlags) withValid(cmd *cobra.Command, ref string, use func(*declcfg.Index) error) error {
+	opts := validate.Options{ErrorsOnly: true}
+	valid := func(_ *catalog, report *validate.Report, done func()) error {
+		done()
+		if len(report.Problems) > 0 {
+			return reportProblems(cmd, report.Problems)
+		}
+		warnIfNone(cmd, len(report.Index.Packages()), "packages", ref)
+		return use(report.Index)
 	}
-	if len(report.Problems) > 0 {
-		closeAll()
-		shown()
-		return nil, nil, reportProblems(cmd, report.Problems)
-	}
-	warnIfNone(cmd, len(report.Index.Packages()), "packages", ref)
-	return report.Index, closeAll, nil
+	return f.withValidated(cmd, "reading", openOptions(cmd), ref, opts, valid)
 }
 
 // reportProblems prints the problems of a catalog that has to be valid, and returns an error that says nothing more.
@@ -221,11 +254,11 @@ func (f *imageFlags) addKeepGoing(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.keepGoing, "keep-going", false, keepGoingUsage)
 }
 
-// withhold takes the packages that are not valid out of a catalog, and warns of them. It is an error if no other
-// package is there.
-func withhold(cmd *cobra.Command, catalog *render.Catalog) error {
-	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
+// withhold removes the packages that are not valid from a catalog, and warns of them. It is an error if no other
+// package remains.
+func (c *catalog) withhold() error {
+	report, err := validate.Catalog(c.cmd.Context(), validate.Options{ErrorsOnly: true}, c.Sources...)
+	if err := cmp.Or(c.Unchanged(), err); err != nil {
 		return err
 	}
 	held := report.Withheld()
@@ -233,13 +266,13 @@ func withhold(cmd *cobra.Command, catalog *render.Catalog) error {
 		return nil
 	}
 	if held.HasAll(report.Index) {
-		return reportProblems(cmd, report.Problems)
+		return reportProblems(c.cmd, report.Problems)
 	}
 	for _, name := range held.Names() {
 		p := held[name]
 		what := fmt.Sprintf("%s: %s [%s]", validate.WithheldText(name), p.Message, p.Rule)
-		fmt.Fprintln(cmd.ErrOrStderr(), placed(p.Pos, problem.Warning, what))
+		fmt.Fprintln(c.cmd.ErrOrStderr(), placed(p.Pos, problem.Warning, what))
 	}
-	catalog.Sources = held.Without(catalog.Sources...)
+	c.Sources = held.Without(c.Sources...)
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -67,51 +66,36 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	from, err := f.images.open(cmd)
+	report, err := f.check(cmd, ref)
 	if err != nil {
-		return err
-	}
-	report, err := f.check(cmd, ref, from)
-	if err := errors.Join(err, from.close()); err != nil {
 		return err
 	}
 	return f.printSummed(cmd, f.format, c, report.Report(), report.Summary())
 }
 
-func (f *imageCheck) check(cmd *cobra.Command, ref string, from *images) (*imagecheck.Report, error) {
-	defer display{cmd}.Start("checking")()
-	references, err := f.references(cmd, ref, from)
-	if err != nil {
-		return nil, err
-	}
-	opener, err := from.opener()
-	if err != nil {
-		return nil, err
-	}
-	w := display{cmd}
-	w.Count(references.Len(), "images")
-	return imagecheck.Check(cmd.Context(), references, opener, imagecheck.Options{Jobs: f.jobs, Checked: w.Did})
-}
-
-// references reads the catalog, which is closed again before anything is asked for.
-func (f *imageCheck) references(cmd *cobra.Command, ref string, from *images) (*imagecheck.References, error) {
-	opts := openOptions(cmd)
-	opts.Images = from.opener
-	display{cmd}.showOpening(&opts, []string{ref})
-	catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer catalog.Close()
-	all, err := imagecheck.Read(cmd.Context(), catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
-		return nil, err
-	}
-	if f.pkg != "" {
-		if names := all.Packages(); !slices.Contains(names, f.pkg) {
-			return nil, declcfg.NotFound("no package", f.pkg, names)
+// check reads the catalog, which it closes again before it asks for images.
+func (f *imageCheck) check(cmd *cobra.Command, ref string) (report *imagecheck.Report, err error) {
+	use := func(c *catalog, _ func()) error {
+		all, err := imagecheck.Read(cmd.Context(), c.Sources...)
+		if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
+			return err
 		}
-		all = all.Of(f.pkg)
+		if names := all.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
+			return declcfg.NotFound("no package", f.pkg, names)
+		}
+		if f.pkg != "" {
+			all = all.Of(f.pkg)
+		}
+		all = all.Part(f.shard.Of)
+		opener, err := c.images.opener()
+		if err != nil {
+			return err
+		}
+		d := display{cmd}
+		d.Count(all.Len(), "images")
+		report, err = imagecheck.Check(cmd.Context(), all, opener, imagecheck.Options{Jobs: f.jobs, Checked: d.Did})
+		return err
 	}
-	return all.Part(f.shard.Of), nil
+	err = f.images.withCatalog(cmd, "checking", openOptions(cmd), []string{ref}, use)
+	return report, err
 }

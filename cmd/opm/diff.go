@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -117,16 +116,14 @@ func (f *diffFlags) kinds() (kinds []diff.Kind, err error) {
 // compare reads both catalogs.
 func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (*diff.Report, error) {
 	defer display{cmd}.Start("comparing")()
-	var sources [2][]declcfg.Source
-	var unchanged [2]func() error
+	var catalogs [2]*catalog
 	for i, ref := range refs {
-		catalog, closeAll, err := f.images.openCatalog(cmd, ref)
-		if err != nil {
+		var err error
+		if catalogs[i], err = f.images.openCatalog(cmd, openOptions(cmd), ref); err != nil {
 			return nil, err
 		}
-		defer closeAll()
-		sources[i], unchanged[i] = catalog.Sources, catalog.Unchanged
+		defer catalogs[i].close()
 	}
-	report, err := diff.Compare(cmd.Context(), sources[0], sources[1])
-	return report, cmp.Or(unchanged[0](), unchanged[1](), err)
+	report, err := diff.Compare(cmd.Context(), catalogs[0].Sources, catalogs[1].Sources)
+	return report, cmp.Or(catalogs[0].Unchanged(), catalogs[1].Unchanged(), err)
 }

@@ -38,16 +38,23 @@ func (f *editFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// addUpdates adds the flags for the edges of a new channel entry, and returns a function that reads them.
-func addUpdates(cmd *cobra.Command) func() edit.Updates {
+// addEntry adds the flags for a new channel entry, of which the named one is the channel, and returns a function that
+// reads its edges. created are the objects that --create creates.
+func (f *editFlags) addEntry(
+	cmd *cobra.Command, name string, channel *string, complete cobra.CompletionFunc, created string,
+) func() edit.Updates {
 	var replaces string
 	var u edit.Updates
 	flags := cmd.Flags()
+	flags.StringVar(channel, name, "", "put the bundle into `CHANNEL`")
+	must(cmd.MarkFlagRequired(name))
+	completeWith(cmd, complete, name)
 	flags.StringVar(&replaces, "replaces", "",
 		"replace `BUNDLE`, or nothing if it is empty (default the head of the channel)")
 	flags.StringSliceVar(&u.Skips, "skips", nil, "skip `BUNDLES`, with commas in between")
 	flags.StringVar(&u.SkipRange, "skip-range", "", "also update the versions in `RANGE`, such as \">=1.0.0 <1.2.0\"")
 	completeNothing(cmd, "replaces", "skips", "skip-range")
+	flags.BoolVar(&f.create, "create", false, "create "+created)
 	return func() edit.Updates {
 		if flags.Changed("replaces") {
 			u.Replaces = &replaces
@@ -139,11 +146,7 @@ In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stab
 		Args:              exactArgs("CATALOG", "BUNDLE"),
 		ValidArgsFunction: completeArgs(files, bundles),
 	}
-	cmd.Flags().StringVar(&to, "to", "", "put the bundle into `CHANNEL`")
-	must(cmd.MarkFlagRequired("to"))
-	completeWith(cmd, channels, "to")
-	updates := addUpdates(cmd)
-	cmd.Flags().BoolVar(&f.create, "create", false, "create the channel if the package has none of that name")
+	updates := f.addEntry(cmd, "to", &to, channels, "the channel if the package has none of that name")
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, args[0], edit.Promote{Bundle: args[1], To: to, Updates: updates()})

@@ -16,7 +16,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/filter"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -101,24 +100,29 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	done := display{cmd}.Start("filtering")
-	defer done()
-	var others []*declcfg.Meta
-	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { others = append(others, m) }}
-	catalog, report, closeAll, err := f.images.openValidated(cmd, ref, openOptions(cmd), opts)
-	if err != nil {
-		return err
+	var from filter.Catalog
+	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) }}
+	use := func(c *catalog, report *validate.Report, done func()) error {
+		problems := report.Problems
+		if found := problemsOfKept(problems, nil); len(found) > 0 {
+			done()
+			return reportProblems(cmd, found)
+		}
+		if from.Index = report.Index; f.dependencies {
+			from.Index, report.Index = nil, nil // frees the index, since the objects are read again
+		}
+		return f.filter(cmd, c, from, selection, problems, done)
 	}
-	defer closeAll()
-	problems := report.Problems
-	if found := problemsOfKept(problems, nil); len(found) > 0 {
-		done()
-		return reportProblems(cmd, found)
-	}
-	from := filter.Catalog{Index: report.Index, Others: others}
+	return f.images.withValidated(cmd, "filtering", openOptions(cmd), ref, opts, use)
+}
+
+// filter prints the selected part of a catalog, unless it is not valid.
+func (f *filterFlags) filter(
+	cmd *cobra.Command, c *catalog, from filter.Catalog, selection filter.Selection, problems []*problem.Problem,
+	done func(),
+) error {
 	if f.dependencies {
-		from.Index = nil // frees what is read again
-		resolved, err := resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
+		resolved, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
 		if err != nil {
 			return err
 		}
@@ -135,12 +139,12 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if err := result.AddUnresolved(cmd.Context()); err != nil {
 		return err
 	}
-	hint, err := f.dependencyHint(cmd, catalog, selection, result)
+	hint, err := f.dependencyHint(cmd, c, selection, result)
 	if err != nil {
 		return err
 	}
 	done()
-	if err := f.write(cmd, catalog, result); err != nil {
+	if err := f.write(cmd, c, result); err != nil {
 		return err
 	}
 	printChanges(cmd.ErrOrStderr(), result, from.Index)
@@ -156,12 +160,12 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 // dependencyHint returns the line that names --with-dependencies, if kept bundles cannot be installed and the catalog
 // has more of their dependencies.
 func (f *filterFlags) dependencyHint(
-	cmd *cobra.Command, catalog *render.Catalog, s filter.Selection, r *filter.Result,
+	cmd *cobra.Command, from *catalog, s filter.Selection, r *filter.Result,
 ) (string, error) {
 	if f.dependencies || !slices.ContainsFunc(r.Changes, isOf(filter.Unresolved)) {
 		return "", nil
 	}
-	c, err := resolve.ReadCatalog(cmd.Context(), catalog.Sources...)
+	c, err := resolve.ReadCatalog(cmd.Context(), from.Sources...)
 	if err != nil {
 		return "", err
 	}
@@ -225,11 +229,11 @@ func problemsOfKept(problems []*problem.Problem, kept []filter.PackageSummary) [
 	})
 }
 
-func (f *filterFlags) write(cmd *cobra.Command, catalog *render.Catalog, result *filter.Result) error {
+func (f *filterFlags) write(cmd *cobra.Command, c *catalog, result *filter.Result) error {
 	ctx := cmd.Context()
 	if f.format == imagesFormat {
 		images, err := result.Images(ctx)
-		if err := cmp.Or(err, catalog.Unchanged()); err != nil {
+		if err := cmp.Or(err, c.Unchanged()); err != nil {
 			return err
 		}
 		_, err = io.WriteString(textOutput(cmd), strings.Join(append(images, ""), "\n"))
@@ -237,7 +241,7 @@ func (f *filterFlags) write(cmd *cobra.Command, catalog *render.Catalog, result 
 	}
 	warnOfFlaws(cmd, result.Metas)
 	write := declcfg.WriteOptions{
-		Format: declcfg.Format(f.format), Edit: catalog.Edit, EditObject: result.Edit, Check: catalog.Unchanged,
+		Format: declcfg.Format(f.format), Edit: c.Edit, EditObject: result.Edit, Check: c.Unchanged,
 	}
 	if f.dir != "" {
 		return declcfg.WriteDir(ctx, f.dir, result.Metas, write)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -77,27 +76,22 @@ func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 
 // sizeOf reads a catalog and returns the total size of its files in bytes.
 func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
-	done := display{cmd}.Start("reading")
-	defer done()
-	catalog, closeAll, err := f.images.openCatalog(cmd, ref)
-	if err != nil {
-		return 0, err
-	}
-	defer closeAll()
 	var size atomic.Int64
-	for i, s := range catalog.Sources {
-		catalog.Sources[i].Read = func(n int64) {
-			s.Read(n)
-			size.Add(n)
+	opts := openOptions(cmd)
+	err := f.images.withCatalog(cmd, "reading", opts, []string{ref}, func(c *catalog, done func()) error {
+		for i := range c.Sources {
+			shown := c.Sources[i].Read
+			c.Sources[i].Read = func(n int64) {
+				if size.Add(n); shown != nil {
+					shown(n)
+				}
+			}
 		}
-	}
-	index, err := declcfg.ReadIndex(cmd.Context(), catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
-		return 0, ofParts([]string{ref}, err)
-	}
-	done()
-	warnIfNone(cmd, len(index.Packages()), "packages", ref)
-	return size.Load(), nil
+		index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
+		done()
+		return c.check(len(index.Packages()), err)
+	})
+	return size.Load(), err
 }
 
 func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {

@@ -115,18 +115,16 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 		},
 		ValidArgsFunction: completeArgs([]cobra.CompletionFunc{files, packages}[:len(l.args)]...),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			index, done, err := readValid(cmd, args[0], &from)
-			if err != nil {
-				return err
-			}
-			defer done()
-			names := slices.Concat(args[1:], optional(pkg))
-			// As upstream, an empty name means all packages.
-			chosen, err := list.Choose(index, slices.DeleteFunc(names, func(name string) bool { return name == "" })...)
-			if err != nil {
-				return err
-			}
-			return l.write(cmd, chosen, opts, list.Format(format))
+			return from.withValid(cmd, args[0], func(index *declcfg.Index) error {
+				names := slices.Concat(args[1:], optional(pkg))
+				// As upstream, an empty name means all packages.
+				names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+				chosen, err := list.Choose(index, names...)
+				if err != nil {
+					return err
+				}
+				return l.write(cmd, chosen, opts, list.Format(format))
+			})
 		},
 	}
 	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.Formats())...)
@@ -214,11 +212,10 @@ func readColumns(
 }
 
 func readColumn(cmd *cobra.Command, r *servedRef, from *imageFlags) (list.MatrixColumn, error) {
-	index, done, err := readValid(cmd, r.ref, from)
-	if err != nil {
-		return list.MatrixColumn{}, err
-	}
-	defer done()
-	heads, err := list.Heads(index.Packages())
-	return list.MatrixColumn{Catalog: r.name, Heads: heads}, err
+	column := list.MatrixColumn{Catalog: r.name}
+	err := from.withValid(cmd, r.ref, func(index *declcfg.Index) (err error) {
+		column.Heads, err = list.Heads(index.Packages())
+		return err
+	})
+	return column, err
 }

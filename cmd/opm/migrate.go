@@ -22,22 +22,17 @@ fails, it writes nothing.` + catalogNote,
 		Args:              exactArgs("CATALOG", "DIRECTORY"),
 		ValidArgsFunction: completeArgs(files, directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			defer display{cmd}.Start("migrating")()
 			opts := openOptions(cmd)
 			opts.Changes.Migration = render.Migration(level)
-			catalog, closeAll, err := from.openWith(cmd, opts, args[:1])
-			if err != nil {
-				return err
-			}
-			defer closeAll()
-			metas, err := catalog.Metas(ctx)
-			if err != nil {
-				return err
-			}
-			warnOfFlaws(cmd, metas)
-			write := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: catalog.Edit, Check: catalog.Unchanged}
-			return declcfg.WriteDir(ctx, args[1], metas, write)
+			return from.withCatalog(cmd, "migrating", opts, args[:1], func(c *catalog, _ func()) error {
+				metas, err := c.Metas(cmd.Context())
+				if err != nil {
+					return err
+				}
+				warnOfFlaws(cmd, metas)
+				write := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: c.Edit, Check: c.Unchanged}
+				return declcfg.WriteDir(cmd.Context(), args[1], metas, write)
+			})
 		},
 	}
 	addFormatFlag(cmd, &format)

@@ -206,7 +206,11 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.Open = func(platform, ref string) (*render.Catalog, func(), error) {
 		images := f.build.images
 		images.platform = platform
-		return images.openCatalog(cmd, ref)
+		c, err := images.openCatalog(cmd, openOptions(cmd), ref)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.Catalog, c.close, nil
 	}
 	opts.Pull = func(t *template.Template) (*template.Bundles, func(), error) { return f.rendering.pull(cmd, t) }
 	opts.Dependencies = func() ([]*resolve.Catalog, func(), error) {
@@ -245,8 +249,8 @@ func (f *publishFlags) print(cmd *cobra.Command, s *pipeline.Summary, file io.Wr
 	return &statusError{failed, 2}
 }
 
-// findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose. It
-// is "" if the argument is a catalog directory.
+// findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose.
+// It is "" if the argument is a catalog directory.
 func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -182,35 +181,6 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 		return failed("not resolved as asked: see the output")
 	}
 	return nil
-}
-
-// readCatalogs reads the catalogs of the arguments, under the names that these give; NAME= is an empty one. Their
-// objects can be read again until closeAll is called.
-func (f *imageFlags) readCatalogs(
-	cmd *cobra.Command, args []string, checks ...catalogCheck,
-) (catalogs []*resolve.Catalog, closeAll func(), err error) {
-	var closers []func()
-	closeAll = func() {
-		for _, c := range slices.Backward(closers) {
-			c()
-		}
-	}
-	for _, arg := range args {
-		namespace, name, ref := resolve.SplitCatalogName(arg)
-		if name != "" && ref == "" {
-			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
-			continue
-		}
-		c, closer, err := readResolvable(cmd, ref, f, checks...)
-		if err != nil {
-			closeAll()
-			return nil, nil, err
-		}
-		closers = append(closers, closer)
-		c.Namespace, c.Name = namespace, name
-		catalogs = append(catalogs, c)
-	}
-	return catalogs, closeAll, nil
 }
 
 // setup returns the cluster that the flags describe.

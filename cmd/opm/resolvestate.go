@@ -51,23 +51,18 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 
 // runState resolves a whole cluster.
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
-	done := display{cmd}.Start("reading")
-	defer done()
-	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	q, err := olm.NewRequest(state, f.state.options(catalogs))
-	if err != nil {
-		return usageError{fmt.Errorf("--catalog-priority: %w", err)}
-	}
-	r, err := f.answerState(cmd.Context(), q)
-	if err != nil {
-		return err
-	}
-	done()
-	return f.print(cmd, r)
+	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
+		q, err := olm.NewRequest(state, f.state.options(catalogs))
+		if err != nil {
+			return usageError{fmt.Errorf("--catalog-priority: %w", err)}
+		}
+		r, err := f.answerState(cmd.Context(), q)
+		if err != nil {
+			return err
+		}
+		done()
+		return f.print(cmd, r)
+	})
 }
 
 // check returns an error about an invalid name or reference.
@@ -91,22 +86,29 @@ func (f *stateFlags) check() error {
 	return nil
 }
 
-// read reads the objects of the cluster and its catalogs, whose objects can be read again until closeAll is called.
-func (f *stateFlags) read(
+// with calls use with the objects of the cluster and its catalogs, whose objects can be read again until use returns.
+// It shows progress until use calls done or returns.
+func (f *stateFlags) with(
 	cmd *cobra.Command, images *imageFlags,
-) (state *cluster.State, catalogs []*resolve.Catalog, closeAll func(), err error) {
+	use func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error,
+) error {
+	done := display{cmd}.Start("reading")
+	defer done()
 	if err := f.check(); err != nil {
-		return nil, nil, nil, err
+		return err
 	}
-	if state, err = f.readState(cmd); err != nil {
-		return nil, nil, nil, err
+	state, err := f.readState(cmd)
+	if err != nil {
+		return err
 	}
-	if catalogs, closeAll, err = images.readCatalogs(cmd, f.catalogs); err != nil {
-		return nil, nil, nil, err
+	catalogs, closeAll, err := images.readCatalogs(cmd, f.catalogs)
+	if err != nil {
+		return err
 	}
+	defer closeAll()
 	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
 		f.paths...)
-	return state, catalogs, closeAll, nil
+	return use(state, catalogs, done)
 }
 
 func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {

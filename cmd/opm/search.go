@@ -46,7 +46,11 @@ The catalogs need not be valid.` + catalogNote,
 			}
 			var rows []list.Match
 			for _, ref := range refs {
-				found, err := search(cmd, ref, text, pkg, &from)
+				var found []list.Match
+				err := from.withCatalog(cmd, "searching", openOptions(cmd), []string{ref}, func(c *catalog, _ func()) (err error) {
+					found, err = list.Search(cmd.Context(), text, pkg, c.Sources...)
+					return err
+				})
 				if err != nil {
 					return err
 				}
@@ -70,15 +74,4 @@ The catalogs need not be valid.` + catalogNote,
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	return cmd
-}
-
-// search reads a catalog and returns what matches.
-func search(cmd *cobra.Command, ref, text, pkg string, from *imageFlags) ([]list.Match, error) {
-	defer display{cmd}.Start("searching")()
-	catalog, closeAll, err := from.openCatalog(cmd, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer closeAll()
-	return list.Search(cmd.Context(), text, pkg, catalog.Sources...)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/simulate"
 )
 
@@ -308,21 +309,16 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 // whoCanWhat prints, instead of a simulation, the permissions of operators and the roles that may use their APIs: of
 // the operators in the state, and of the operators that the catalogs would install.
 func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
-	done := display{cmd}.Start("reading")
-	defer done()
-	state, catalogs, closeAll, err := f.state.read(cmd, &f.images)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	operators := audit.OfState(state)
-	for _, c := range catalogs {
-		if c.Failure == nil {
-			operators = append(operators, audit.OfCatalog(c)...)
+	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
+		operators := audit.OfState(state)
+		for _, c := range catalogs {
+			if c.Failure == nil {
+				operators = append(operators, audit.OfCatalog(c)...)
+			}
 		}
-	}
-	done()
-	return writeReport(outputAs(cmd, f.format), operators, f.format,
-		func(w io.Writer) error { return audit.WriteText(w, operators) },
-		func(w io.Writer) error { return audit.WriteMarkdown(w, operators) })
+		done()
+		return writeReport(outputAs(cmd, f.format), operators, f.format,
+			func(w io.Writer) error { return audit.WriteText(w, operators) },
+			func(w io.Writer) error { return audit.WriteMarkdown(w, operators) })
+	})
 }

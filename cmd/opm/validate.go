@@ -130,23 +130,20 @@ func (f *validateFlags) options(c *config) (validate.Options, error) {
 // ofCatalog returns the problems of a catalog; or of one package of it, and of files that cannot be read, which may
 // have more of that package.
 func (f *validateFlags) ofCatalog(cmd *cobra.Command, ref string, opts validate.Options) ([]*problem.Problem, error) {
-	defer display{cmd}.Start("validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
-	_, report, closeAll, err := f.images.openValidated(cmd, ref, from, opts)
-	if err != nil {
-		return nil, err
+	var problems []*problem.Problem
+	use := func(_ *catalog, report *validate.Report, _ func()) (err error) {
+		if problems = report.Problems; f.pkg != "" {
+			_, err = list.Choose(report.Index, f.pkg)
+			problems = slices.DeleteFunc(problems, func(p *problem.Problem) bool {
+				return p.Package != f.pkg && p.Rule != validate.Unreadable
+			})
+		}
+		return err
 	}
-	closeAll()
-	if f.pkg == "" {
-		return report.Problems, nil
-	}
-	if _, err := list.Choose(report.Index, f.pkg); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
-		return p.Package != f.pkg && p.Rule != validate.Unreadable
-	}), nil
+	err := f.images.withValidated(cmd, "validating", from, ref, opts, use)
+	return problems, err
 }
 
 // isTemplate reports whether a reference is a file with a template.
