@@ -30,7 +30,7 @@ func (s *Store) Bundle(pkg, channel, name string) (Bundle, error) {
 	return Bundle{s, channel, e}, nil
 }
 
-// Size returns how much memory [Bundle.Message] needs, by the index alone.
+// Size returns the bytes of memory that [Bundle.Message] needs. It reads only the index.
 func (b Bundle) Size() int {
 	x := b.store.index
 	row := x.Bundles[b.entry.Bundle]
@@ -63,14 +63,14 @@ func (b Bundle) Message(buf []byte) ([][]byte, error) {
 	return content.appendManifests([][]byte{own, content.fields}), nil
 }
 
-// A body is what the record of a bundle holds; see doc.go.
+// A body is the content of the record of a bundle; see doc.go.
 type body struct {
 	fields  []byte
 	objects [][]byte // each a field of an api.Bundle
 	csv     [][]byte // the parts of the text of the ClusterServiceVersion
 }
 
-// body reads a body, and what it refers to, into the memory of buf.
+// body reads a body, and the records that it refers to, into the memory of buf.
 func (s *Store) body(buf []byte, row bundleRow) (b body, err error) {
 	if buf, err = s.record(buf[:0], row.Body); err != nil {
 		return b, err

@@ -17,10 +17,14 @@ const minBuffer = 64 << 10
 
 // decoder decompresses records, several at once.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithDecoderLowmem(true),
-		zstd.WithDecodeAllCapLimit(true))
-	if err != nil { // the options are wrong
+	return must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithDecoderLowmem(true),
+		zstd.WithDecodeAllCapLimit(true)))
+})
+
+// must returns v. The error is one of constant options or of a value that can always be encoded.
+func must[T any](v T, err error) T {
+	if err != nil {
 		panic(err)
 	}
-	return d
-})
+	return v
+}

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// BuildOptions say what a store holds. The zero value is what the registry protocol needs.
+// BuildOptions select the content of a store. The zero value is the content that the registry protocol needs.
 type BuildOptions struct {
 	// HTTP keeps all objects as JSON too, for [Store.Catalogs].
 	HTTP bool
@@ -24,25 +24,25 @@ type BuildOptions struct {
 	Check Check
 }
 
-// A Check checks a catalog that a store is made of.
+// A Check checks a catalog while a store is made of it.
 type Check interface {
 	// Object checks one object of a source, of which Decode returned the value or the error, on one of several goroutines.
 	// It may keep and change the value.
 	Object(source int, o *declcfg.Object, value any, err error) any
-	// Add is called with what Object returned, or the error with which an object could not be read, in the order of the
+	// Add is called with each result of Object, or the error with which an object could not be read, in the order of the
 	// catalog.
 	Add(source int, object any, err error)
-	// Done is called after the last Add. Its error is that of the build, whatever else failed.
+	// Done is called after the last Add. Its error is the error of the build, whatever else failed.
 	Done(context.Context) error
 }
 
 // Build makes the store of the catalog at path, whose directory must exist. It is written beside, synced and then
-// renamed, in place of what is there: whatever happens, at path there is a whole store or what was there before. Any
-// number of processes may build at once.
+// renamed, so that it replaces an existing file: whatever happens, at path there is a complete store or the previous
+// file. Any number of processes may build at once.
 //
-// The catalog must be valid, as package validate says: relations are checked only where no file could be built. The
-// error joins what cannot be read or encoded, by place, each a [*declcfg.Error]. A catalog that changes while it is
-// read, so that it no longer has the key, is an error too.
+// The catalog must be valid for package validate: relations are checked only if no file could be built otherwise. The
+// error joins the problems of reading and encoding, by place, each a [*declcfg.Error]. A catalog that changes while it
+// is read, so that it no longer has the key, is an error too.
 func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
 		return Write(ctx, w, key, opts, sources...)
@@ -50,7 +50,7 @@ func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources
 }
 
 // Temp makes the store of the catalog in a file in dir that has no name, so that it is gone with the Store or the
-// process, however that ends, and opens it. An empty dir is [os.TempDir]. The errors are those of [Build].
+// process, however that ends, and opens it. An empty dir is [os.TempDir]. The errors are the ones of [Build].
 func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources ...declcfg.Source) (*Store, error) {
 	f, unlock, err := atomicfile.Temp(dir)
 	if err != nil {
@@ -68,11 +68,11 @@ func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources .
 	return newFromFile(f, key)
 }
 
-// ErrChanged is in the error about a catalog that is not that of the key.
+// ErrChanged is wrapped by the error about a catalog that no longer has the key.
 var ErrChanged = errors.New("the catalog changed while it was being read")
 
-// Write writes to w the bytes that [Build] puts into a file, for places that have no name, such as memory. What was
-// written is of no use unless Write returns nil.
+// Write writes to w the bytes that [Build] writes to a file, for places that have no name, such as memory. They are
+// valid only if Write returns nil.
 func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	b := &builder{
 		opts: opts, packer: newPacker(),
@@ -119,7 +119,7 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 	case now != key:
 		return ErrChanged
 	}
-	for _, s := range sources { // which may be again what they were
+	for _, s := range sources { // they may have changed and changed back
 		if s.Record.Check() != nil {
 			return ErrChanged
 		}
@@ -128,8 +128,8 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 	return b.records.finish()
 }
 
-// A builder makes one store. The objects of the catalog are encoded and written as they are read; what relates them is
-// kept in memory, and becomes tables at the end.
+// A builder makes one store. The objects of the catalog are encoded and written as they are read; their relations are
+// kept in memory, and become tables at the end.
 type builder struct {
 	opts    BuildOptions
 	packer  *packer
@@ -156,7 +156,7 @@ type builtBundle struct {
 	row    id[bundleRow]
 }
 
-// A kind is what [declcfg.GVK] says, in strings of the store: thousands of bundles provide the same ones.
+// A kind is a [declcfg.GVK] in strings of the store: thousands of bundles provide the same kinds.
 type kind struct{ group, version, kind stringID }
 
 // packageTexts are the texts of a package that go into its bundles.
@@ -167,10 +167,10 @@ type customMeta struct {
 	record      id[recordRow]
 }
 
-// An object is what one object of a catalog becomes.
+// An object is one object of a catalog, encoded for the store.
 type object struct {
 	meta    *declcfg.Meta
-	value   any // nil, or without what the relations do not need
+	value   any // with the fields of relations only; nil for custom schemas
 	bundle  *bundle
 	records []record
 	line    line
@@ -178,7 +178,7 @@ type object struct {
 	err     error // of encoding
 }
 
-// read reads a source into the store. The error is one of writing, or of ctx; those of the catalog are kept.
+// read reads a source into the store. The error is one of writing, or of ctx; errors of the catalog are kept.
 func (b *builder) read(ctx context.Context, source int, s declcfg.Source) error {
 	b.lines.begin(b)
 	object := func(o *declcfg.Object) (*object, error) { return b.object(source, o), nil }
@@ -201,7 +201,7 @@ func (b *builder) read(ctx context.Context, source int, s declcfg.Source) error 
 	return b.lines.end(b)
 }
 
-// object makes all of an object, and checks it, without the others. It runs on several goroutines.
+// object encodes an object and checks it by itself. It runs on several goroutines.
 func (b *builder) object(source int, m *declcfg.Object) *object {
 	value, err := m.Decode()
 	o := &object{meta: m.Meta, err: err}
@@ -214,7 +214,7 @@ func (b *builder) object(source int, m *declcfg.Object) *object {
 	return o
 }
 
-// check adds an object, or why it could not be read, to the check, and returns why it cannot be in the store.
+// check adds an object, or the error of reading it, to the check. It returns the error of reading or encoding it.
 func (b *builder) check(source int, o *object, err error) error {
 	var checked any
 	if err == nil {
@@ -229,7 +229,7 @@ func (b *builder) check(source int, o *object, err error) error {
 	return err
 }
 
-// encode makes what is in the store of an object that was decoded. It leaves value as it is.
+// encode makes the records of a decoded object. It does not change value.
 func (b *builder) encode(o *object, m *declcfg.Object, value any) (err error) {
 	switch v := value.(type) {
 	case *declcfg.Bundle:
@@ -259,7 +259,7 @@ func (b *builder) encode(o *object, m *declcfg.Object, value any) (err error) {
 	return nil
 }
 
-// add writes what an object became, and remembers the rest.
+// add writes the records of an object, and keeps its relations.
 func (b *builder) add(o *object) error {
 	written := make([]optional[recordRow], len(o.records))
 	for i, r := range o.records {
@@ -307,7 +307,7 @@ func (b *builder) addBundle(o *object) error {
 	return nil
 }
 
-// fail notes what is wrong with a part of an object.
+// fail records an error about a part of an object.
 func (b *builder) fail(m *declcfg.Meta, ptr jsontext.Pointer, err error) {
 	b.errs = append(b.errs, placed(m, ptr, err))
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A bundle is what is kept in memory of a bundle while a store is built.
+// A bundle is the part of a bundle that is kept in memory while a store is built.
 type bundle struct {
-	fields record // of its api.Bundle, as far as they are alike in all channels and not large
+	fields record // of its api.Bundle, without large ones and the ones that differ between channels
 	kinds  []declcfg.GVK
 	body   record
-	whole  bool // its manifests are in lists too, since there is no image to get them from
+	whole  bool // its manifests are in lists too, since it has no image to get them from
 }
 
 // newBundle encodes the bundle b, which is m decoded. The error is a [*declcfg.Error].
@@ -45,7 +45,7 @@ func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
 	return &bundle{fields: p.record(fields), kinds: e.kinds, body: p.record(body), whole: b.Image == ""}, nil
 }
 
-// placed returns err with the place of a part of an object, or of what is wrong with a property in it.
+// placed returns err with the place of a part of an object, or of the value in it that a [declcfg.ValueError] names.
 func placed(m *declcfg.Meta, ptr jsontext.Pointer, err error) error {
 	if v, ok := errors.AsType[*declcfg.ValueError](err); ok {
 		ptr, err = ptr+v.Pointer, v.Err
@@ -58,14 +58,14 @@ type bundleEncoder struct {
 	packer *packer
 	bundle *declcfg.Bundle
 
-	answer   api.Bundle // what is alike in all channels, but for manifests
+	answer   api.Bundle // the fields that are equal in all channels, without manifests
 	kinds    []declcfg.GVK
 	objects  []jsontext.Value
 	csv      int // the index in objects of the first ClusterServiceVersion, plus one
 	metadata *csvMetadata
 }
 
-// property collects what a property has to say.
+// property adds a property to the answer.
 func (e *bundleEncoder) property(p *declcfg.Property) error {
 	switch p.Type {
 	case declcfg.PropertyBundleObject:
@@ -145,7 +145,7 @@ func (e *bundleEncoder) object(p *declcfg.Property) error {
 	return nil
 }
 
-// body appends all that GetBundle needs of the bundle whatever the channel; see doc.go. It is called last.
+// body appends the part of an answer of GetBundle that is equal in all channels; see doc.go. It is called last.
 func (e *bundleEncoder) body(dst, fields []byte) []byte {
 	dst = appendField(dst, bodyFields, fields)
 	for _, o := range e.objects {
@@ -156,7 +156,7 @@ func (e *bundleEncoder) body(dst, fields []byte) []byte {
 		return appendNumber(dst, bodyCSV, e.csv)
 	case e.metadata != nil:
 		dst = appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
-		e.packer.buffers.Put(e.metadata.text.Bytes()) // for what dst is packed into
+		e.packer.buffers.Put(e.metadata.text.Bytes()) // for packing dst
 	}
 	return dst
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A registry makes a ClusterServiceVersion out of olm.csv.metadata, so that clients that know no such property find
-// what they show to users. It is that of github.com/operator-framework/api in the bytes of encoding/json, which escapes
-// for HTML; only the order of fields here makes it so.
+// A registry makes a ClusterServiceVersion out of olm.csv.metadata, so that clients that do not know this property find
+// the texts that they show to users. It has the bytes that encoding/json, which escapes for HTML, makes of the type of
+// github.com/operator-framework/api; the order of fields here must be the order of that type.
 //
-// Two of its fields come from the package, and are in one of three parts each: so a package's icon is stored once.
+// The description and the icon come from the package. They are between three parts, so a package's icon is stored once.
 type (
 	relatedImage struct {
 		Name  string `json:"name"`
@@ -29,21 +29,17 @@ type (
 	}
 )
 
-// csvOptions make encoding write what encoding/json writes.
+// csvOptions make the encoder write the bytes of encoding/json.
 var csvOptions = jsonv1.DefaultOptionsV1()
 
 // appendJSON appends v, which can be encoded.
 func appendJSON(dst []byte, v any) []byte {
-	text, err := json.Marshal(v, csvOptions)
-	if err != nil {
-		panic(err)
-	}
-	return append(dst, text...) // a bytes.Buffer would double what dst has room for
+	return append(dst, must(json.Marshal(v, csvOptions))...) // a bytes.Buffer would double the capacity of dst
 }
 
 var metadataShape = skim.ShapeOf(reflect.TypeFor[declcfg.CSVMetadata]())
 
-// csvNames are the names of those fields of olm.csv.metadata that have another one in a ClusterServiceVersion.
+// csvNames has the fields of olm.csv.metadata that have another name in a ClusterServiceVersion.
 var csvNames = map[string]string{
 	"crdDescriptions": "customresourcedefinitions", "apiServiceDefinitions": "apiservicedefinitions",
 }
@@ -91,7 +87,7 @@ func (m *csvMetadata) print(packer *packer, value []byte) (fits bool) {
 	return p.fits
 }
 
-// append appends the members of those names to the parts of a text.
+// append appends the members with these names to the parts of a text.
 func (m *csvMetadata) append(parts [][]byte, names ...string) [][]byte {
 	for _, name := range names {
 		parts = append(parts, m.member(name))
@@ -99,7 +95,7 @@ func (m *csvMetadata) append(parts [][]byte, names ...string) [][]byte {
 	return parts
 }
 
-// member returns a member, which is empty where the metadata has none.
+// member returns a member, which is empty if the metadata does not have it.
 func (m *csvMetadata) member(name string) []byte {
 	i, _ := metadataShape.Find([]byte(name))
 	return m.text.Bytes()[m.members[i].start:m.members[i].end]
@@ -130,20 +126,16 @@ func appendCSV(dst []byte, b *declcfg.Bundle, version string, m *csvMetadata) []
 	dst = appendNumber(dst, bodyIcon, 1)
 	end := []byte(csvCleanup)
 	if len(b.RelatedImages) > 0 {
-		end = appendJSON(append(end, `,"relatedImages":`...), relatedImages(b))
+		var images []relatedImage
+		for _, i := range b.RelatedImages {
+			images = append(images, relatedImage{i.Name, i.Image})
+		}
+		end = appendJSON(append(end, `,"relatedImages":`...), images)
 	}
 	return appendField(dst, bodyText, m.member("installModes"), append(end, csvEnd...))
 }
 
-func relatedImages(b *declcfg.Bundle) []relatedImage {
-	var all []relatedImage
-	for _, i := range b.RelatedImages {
-		all = append(all, relatedImage{i.Name, i.Image})
-	}
-	return all
-}
-
-// descriptionMember returns the part of the spec that has the description of a package, nil where it has none.
+// descriptionMember returns the part of the spec with the description of a package, nil for no description.
 func descriptionMember(p *declcfg.Package) []byte {
 	if p.Description == "" {
 		return nil
@@ -151,7 +143,7 @@ func descriptionMember(p *declcfg.Package) []byte {
 	return appendJSON([]byte(`,"description":`), p.Description)
 }
 
-// iconMember returns the part of the spec that has the icon of a package, nil where it has none.
+// iconMember returns the part of the spec with the icon of a package, nil for no icon.
 func iconMember(p *declcfg.Package) []byte {
 	if p.Icon == nil {
 		return nil

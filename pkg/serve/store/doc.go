@@ -10,9 +10,9 @@
 //	bundle, err := s.Bundle("etcd", "stable", "etcd.v1.0.0")
 //	message, err := bundle.Message(nil) // an api.Bundle, encoded
 //
-// What the answers are is the registry protocol as opm serves it; see package api. They come in one order on every run.
-// A file is read with positioned reads and without locks, so it may lie on a read-only file system, and any number of
-// processes may read it while others rebuild it: those get a new file of the same name.
+// The answers are the ones of the registry protocol as opm serves it; see package api. Their order is the same on every
+// run. A file is read with positioned reads and without locks, so it may be on a read-only file system, and any number
+// of processes may read it while others rebuild it as a new file of the same name.
 //
 // # The file
 //
@@ -28,23 +28,23 @@
 //	24  8  xxhash of the 24 bytes before
 //
 // A record is any number of bytes whose place, size and xxhash are in the index. A frame is stored as one zstd frame,
-// any other record as one s2 block where that saves a third, and else as it is. What records hold:
+// any other record as one s2 block if that saves a third, and else as it is. The records are:
 //
-//   - A body is all that GetBundle says of a bundle whatever the channel, in fields as of protocol buffers: 1 the
-//     fields of api.Bundle but for those of the channel, the manifests and the deprecation; 5 for each manifest,
-//     as it is in api.Bundle; 2 the number of the manifest that is the ClusterServiceVersion, from 1. Where it was made
-//     up from olm.csv.metadata there are instead, in the order of its text: 3 a part of the text; 4 where the
-//     description of the package goes; 6 where its icon goes.
+//   - A body is the part of an answer of GetBundle that does not depend on the channel, in fields of protocol buffers:
+//     1 the fields of api.Bundle except for the fields of the channel, the manifests and the deprecation; 5 for each
+//     manifest, as in api.Bundle; 2 the number of the manifest that is the ClusterServiceVersion, from 1. If this was
+//     made from olm.csv.metadata there are instead, in the order of its text: 3 a part of the text; 4 in place of the
+//     description of the package; 6 in place of its icon.
 //   - The description and the icon of a package, each as a member of the spec of a ClusterServiceVersion with a comma
 //     before it.
-//   - A list is messages of ListBundles, each with its length before it as a varint. They are without the manifests
-//     that bundles without an image have in it; those come from the body.
-//   - A google.protobuf.Struct for every object of a schema that is none of the format's own.
+//   - A list is messages of ListBundles, each with its length before it as a varint. The manifests of bundles without
+//     an image are added from the body.
+//   - A google.protobuf.Struct for every object of a custom schema.
 //   - JSON lines, several small ones or one large one.
-//   - A frame is more of these lines. The frames of a catalog behind each other are the whole of it in zstd.
-//   - A part of the whole of a catalog in gzip.
+//   - A frame is more of these lines. The frames of a catalog, one after another, are the whole catalog in zstd.
+//   - A part of a whole catalog in gzip.
 //
-// The index is how many rows each of its 18 tables has, and how many bytes of strings there are (4 bytes each, 76 in
+// The index is the number of rows of each of its 18 tables, and the number of bytes of strings (4 bytes each, 76 in
 // all); the tables; the strings. The columns of a table are the fields of the Go type of its rows, without anything
 // between them. The tables, in their order:
 //
@@ -62,13 +62,13 @@
 //	            it); by name
 //	custom      by schema and package, then in the order of the catalog
 //	catalogs    as they were given
-//	frames      in the order of the catalogs; those of one in zstd, then its parts in gzip
+//	frames      in the order of the catalogs; the frames of one in zstd, then its parts in gzip
 //	lines       in the order of the catalogs
-//	by schema   lines; those of each catalog in the run that its lines have, by schema and then in their order
+//	by schema   lines; the run of a catalog is the run of its lines, by schema and then in their order
 //	by package  lines, so by package
 //	by name     lines, so by name
 //
-// The rank of an entry says how near it is to the head, which has 0; see [Store.Replacement]. Tables from catalogs on
+// The rank of an entry is counted from the head, which has 0; see [Store.Replacement]. Tables from catalogs on
 // are empty without [BuildOptions].HTTP.
 //
 // The footer has 48 bytes:

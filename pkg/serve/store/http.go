@@ -10,8 +10,8 @@ import (
 	"sort"
 )
 
-// Catalogs returns a catalog for each source that the store was built from, in their order, or nil where it was built
-// without [BuildOptions].HTTP.
+// Catalogs returns a catalog for each source that the store was built from, in their order. It returns nil if the store
+// was built without [BuildOptions].HTTP.
 func (s *Store) Catalogs() []*Catalog {
 	sizeInFile := func(r recordRow) int { return int(r.Size) }
 	fromFile := func(dst []byte, i id[recordRow]) ([]byte, error) { return s.stored(dst, s.index.Records[i]) }
@@ -56,13 +56,13 @@ func (c *Catalog) Gzip() *Reader { return new(c.gzip) }
 // closed.
 type Reader struct {
 	frames  []frameRow
-	starts  []int64 // where each frame begins, and where the last one ends
+	starts  []int64 // offset of each frame, and the end of the last one
 	largest int
 	load    func(dst []byte, i id[recordRow]) ([]byte, error)
 
 	pos   int64
-	frame []byte // the last that was read
-	start int64  // where it begins
+	frame []byte // the last one that was read
+	start int64  // its offset
 }
 
 var (
@@ -86,7 +86,7 @@ func (s *Store) reader(
 // Size returns the number of bytes to be read from the start.
 func (r *Reader) Size() int64 { return r.starts[len(r.frames)] }
 
-// FrameSize returns how many bytes the reader keeps in memory at most.
+// FrameSize returns the maximum number of bytes that the reader keeps in memory.
 func (r *Reader) FrameSize() int { return r.largest }
 
 // Read implements io.Reader.
@@ -141,35 +141,29 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// rest returns what is left of the frame at the position. It is io.EOF at the end.
+// rest returns the bytes of a frame from the position on. The error is io.EOF at the end.
 func (r *Reader) rest() ([]byte, error) {
 	if r.pos >= r.Size() {
 		return nil, io.EOF
 	}
 	if r.pos < r.start || r.pos >= r.start+int64(len(r.frame)) {
-		if err := r.seekFrame(); err != nil {
+		i := sort.Search(len(r.frames), func(i int) bool { return r.starts[i+1] > r.pos })
+		frame, err := r.load(r.frame[:0], r.frames[i].Record)
+		if r.frame, r.start = frame, r.starts[i]; err != nil {
 			return nil, err
 		}
 	}
 	return r.frame[r.pos-r.start:], nil
 }
 
-// seekFrame reads the frame that the position is in.
-func (r *Reader) seekFrame() error {
-	i := sort.Search(len(r.frames), func(i int) bool { return r.starts[i+1] > r.pos })
-	frame, err := r.load(r.frame[:0], r.frames[i].Record)
-	r.frame, r.start = frame, r.starts[i]
-	return err
-}
-
 // A Query asks for objects with these texts under schema, package and name; "" asks for any. As in catalogd, the
 // package of an olm.package is not its name: it has none.
 type Query struct{ Schema, Package, Name string }
 
-// Query finds what q asks for, by the index alone.
+// Query finds the objects that match q. It reads only the index.
 func (c *Catalog) Query(q Query) *Result {
 	x := c.store.index
-	keys := []queryKey{ // the one first that is likely to leave the fewest
+	keys := []queryKey{ // first the one that is likely to match the fewest
 		{x.ByName, func(l lineRow) stringID { return l.Name }, q.Name, 0},
 		{x.ByPackage, func(l lineRow) stringID { return l.Package }, q.Package, 0},
 		{x.BySchema, func(l lineRow) stringID { return l.Schema }, q.Schema, 0},
@@ -225,7 +219,7 @@ func (r *Result) Size() int64 {
 	return size
 }
 
-// FrameSize returns how many bytes Lines keeps in memory at most.
+// FrameSize returns the maximum number of bytes that Lines keeps in memory.
 func (r *Result) FrameSize() int {
 	largest := 0
 	for _, l := range r.lines {
@@ -234,8 +228,8 @@ func (r *Result) FrameSize() int {
 	return largest
 }
 
-// Lines yields them, each with a line feed at its end, and reads no more than what they are stored in. A line may not
-// be changed, and is good until the next. An error wraps ErrDataLoss and is the last.
+// Lines yields the objects, each with a line feed at its end, and reads only their records. A line may not be changed,
+// and is valid until the next. An error wraps ErrDataLoss and is the last.
 func (r *Result) Lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		group := buffers.Get()

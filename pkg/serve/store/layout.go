@@ -13,7 +13,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The format of the file, as doc.go describes it. What changes it changes formatVersion.
+// The format of the file, as doc.go describes it. A change of the format changes formatVersion.
 const (
 	magic         = "opmstore"
 	footerMagic   = "opmindex"
@@ -24,8 +24,8 @@ const (
 
 var order = binary.LittleEndian
 
-// write writes the index as it is in the file: how many rows each table has and how many bytes of strings there are,
-// the tables, the strings. Names has the strings.
+// write writes the index as it is in the file: the number of rows of each table and of bytes of strings, the tables,
+// the strings. Names has the strings.
 func (x *index) write(w io.Writer) error {
 	var counts []byte
 	for t := range x.tables {
@@ -49,8 +49,8 @@ func (x *index) write(w io.Writer) error {
 	return err
 }
 
-// parseIndex is the opposite of write. What it returns is safe to use: every number that refers to a row, a string or
-// a part of the file does so.
+// parseIndex is the opposite of write. Its result is safe to use: every reference to a row, a string or a part of the
+// file is valid.
 func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
 	const head = 4 * (tableCount + 1)
 	if len(data) < head {
@@ -84,7 +84,7 @@ func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
 	return x, x.check(recordsEnd)
 }
 
-// check returns an error about strings, lines and records that are not where the tables say.
+// check returns an error about strings, lines and records that are outside the index or the file.
 func (x *index) check(recordsEnd uint64) error {
 	from := uint32(0)
 	for i, s := range x.Strings {
@@ -105,14 +105,14 @@ func (x *index) check(recordsEnd uint64) error {
 		if r.Offset < headerSize || r.Offset > recordsEnd || uint64(r.Size) > recordsEnd-r.Offset {
 			return fmt.Errorf("record %d is not in the file", i)
 		}
-		if r.Content/maxRatio > r.Size { // nobody takes that much memory on the word of the index
+		if r.Content/maxRatio > r.Size { // so much memory is not taken because the index claims it
 			return fmt.Errorf("record %d of %d bytes cannot hold %d", i, r.Size, r.Content)
 		}
 	}
 	return nil
 }
 
-// names numbers the strings of an index, at first as they come and in the end by their order.
+// names numbers the strings of an index, at first in the order of use and in the end alphabetically.
 type names struct {
 	ids  map[string]stringID
 	list []string
@@ -132,10 +132,10 @@ func (n *names) id(s string) stringID {
 	return i
 }
 
-// finish enters the strings into the index, and gives those that its tables refer to their final numbers.
+// finish adds the strings to the index, and replaces references to them in its tables by their final numbers.
 func (n *names) finish(x *index) {
 	n.id("")
-	final := make([]uint32, len(n.list)) // by the number until now
+	final := make([]uint32, len(n.list)) // by the previous number
 	for _, s := range slices.Sorted(slices.Values(n.list)) {
 		x.text = append(x.text, s...)
 		final[n.ids[s]] = uint32(add(&x.Strings, stringRow{uint32(len(x.text))}))
@@ -149,10 +149,10 @@ func (n *names) finish(x *index) {
 	}
 }
 
-// A footer is the end of a file and says where its index is.
+// A footer is the end of a file, with the place of its index.
 type footer struct {
 	fileSize uint64
-	offset   uint64 // of the index, which is where the records end
+	offset   uint64 // of the index, which is the end of the records
 	size     uint64
 	sum      uint64 // xxhash of the index
 }
@@ -193,7 +193,7 @@ func appendHeader(dst []byte, key Key) []byte {
 	return order.AppendUint64(dst, xxhash.Sum64(dst[len(dst)-headerSize+8:]))
 }
 
-// parseHeader reads the header of a store, which must be that of the catalog with the key.
+// parseHeader checks the header of a store, which must be of the catalog with the key.
 func parseHeader(data []byte, key Key) error {
 	version := order.Uint32(data[8:])
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A builtEntry is an entry of a channel with what lists say of it.
+// A builtEntry is an entry of a channel with the fields of its message in lists.
 type builtEntry struct {
 	row          id[entryRow]
 	pkg, channel string
@@ -22,10 +22,10 @@ type builtEntry struct {
 	deprecation  *api.Deprecation // of the bundle; nil for none
 }
 
-// errInvalid is about a catalog that package validate rejects, and says why.
+// errInvalid is about a catalog that package validate rejects with the reason.
 var errInvalid = errors.New("the catalog is invalid; run opm validate")
 
-// link fills the tables of the index with what relates the objects of the catalog.
+// link fills the tables of the index with the relations between the objects of the catalog.
 func (b *builder) link() {
 	for _, p := range b.catalog.Packages() {
 		b.linkPackage(p)
@@ -41,7 +41,7 @@ func (b *builder) link() {
 	}
 }
 
-// A packageLinker enters one package into the tables.
+// A packageLinker adds one package to the tables.
 type packageLinker struct {
 	*builder
 	name         string
@@ -50,7 +50,7 @@ type packageLinker struct {
 	deprecations map[deprecated]string
 }
 
-// A deprecated is what can be deprecated.
+// A deprecated is the subject of a deprecation.
 type deprecated struct{ schema, name string }
 
 func (b *builder) linkPackage(p *declcfg.PackageIndex) {
@@ -84,14 +84,14 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	})
 }
 
-// sortedByName returns objects of one schema by name, of those with one name the first.
+// sortedByName returns objects of one schema by name, and the first of several with one name.
 func sortedByName[T any](all []declcfg.Indexed[T], name func(*T) string) []declcfg.Indexed[T] {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(x, y declcfg.Indexed[T]) int { return cmp.Compare(name(x.Value), name(y.Value)) })
 	return slices.CompactFunc(all, func(x, y declcfg.Indexed[T]) bool { return name(x.Value) == name(y.Value) })
 }
 
-// deprecation returns the message about what is deprecated.
+// deprecation returns the message of a deprecation, if there is one.
 func (l *packageLinker) deprecation(schema, name string) optional[stringRow] {
 	if message, ok := l.deprecations[deprecated{schema, name}]; ok {
 		return some(l.names.id(message))
@@ -99,7 +99,7 @@ func (l *packageLinker) deprecation(schema, name string) optional[stringRow] {
 	return 0
 }
 
-// channel enters a channel, and collects its entries by name.
+// channel adds a channel, and collects its entries by name.
 func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 	c := graph.New(o.Value.Entries)
 	heads := c.Heads()
@@ -107,7 +107,12 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 		l.fail(o.Meta, "/entries", errInvalid)
 		return
 	}
-	ranks := ranksOf(append(c.Chain(), byDistance(heads[0], o.Value.Entries)...))
+	ranks := map[string]int{} // counted from the head, which has 0; see [Store.Replacement]
+	for _, name := range append(c.Chain(), byDistance(heads[0], o.Value.Entries)...) {
+		if _, ok := ranks[name]; !ok {
+			ranks[name] = len(ranks)
+		}
+	}
 	row := add(&l.data.Channels, channelRow{
 		Name: l.names.id(o.Value.Name), Package: l.row, Deprecation: l.deprecation(declcfg.SchemaChannel, o.Value.Name),
 	})
@@ -128,20 +133,8 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 	}
 }
 
-// ranksOf returns by name how near entries are to the head, which is 0, where names have them in that order, some
-// several times; see [Store.Replacement].
-func ranksOf(names []string) map[string]int {
-	ranks := map[string]int{}
-	for _, name := range names {
-		if _, ok := ranks[name]; !ok {
-			ranks[name] = len(ranks)
-		}
-	}
-	return ranks
-}
-
-// byDistance returns the names of all entries by the number of edges from the head, then by name. Those that no edges
-// lead to come last.
+// byDistance returns the names of all entries by the number of edges from the head, then by name. Entries that cannot
+// be reached come last.
 func byDistance(head string, entries []declcfg.Entry) []string {
 	edges := make(map[string][]string, len(entries))
 	for _, e := range entries {
@@ -173,7 +166,7 @@ func byDistance(head string, entries []declcfg.Entry) []string {
 	return sorted
 }
 
-// linkEntries enters the entries as they are listed: by channel, package and bundle.
+// linkEntries adds the entries in the order of lists: by channel, package and bundle.
 func (b *builder) linkEntries() {
 	b.listed = slices.Clone(b.entries)
 	slices.SortStableFunc(b.listed, func(x, y *builtEntry) int {
@@ -199,7 +192,7 @@ func (b *builder) linkEntries() {
 	}
 }
 
-// linkEdges enters what entries replace and skip.
+// linkEdges adds an edge for each name that an entry replaces or skips.
 func (b *builder) linkEdges() {
 	type edge struct {
 		to   string
@@ -220,7 +213,7 @@ func (b *builder) linkEdges() {
 	}
 }
 
-// linkKinds enters which entries provide which kinds.
+// linkKinds adds the kinds, with the entries that provide them.
 func (b *builder) linkKinds() {
 	providers := map[kind][]id[entryRow]{}
 	for _, e := range b.entries {

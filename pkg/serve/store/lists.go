@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/api"
 )
 
-// listSize is about how many bytes of messages are in one record of a list.
+// listSize is the approximate number of bytes of messages in one record of a list.
 const listSize = 64 << 10
 
 // writeLists writes the messages of ListBundles.
@@ -62,7 +62,7 @@ func runs(entries []*builtEntry) iter.Seq[[]*builtEntry] {
 	}
 }
 
-// append appends an api.Bundle as ListBundles has it, but for its manifests, and its length before it.
+// append appends the length of an api.Bundle and the message as ListBundles has it, without its manifests.
 func (e *builtEntry) append(dst []byte) ([]byte, error) {
 	own := &api.Bundle{
 		ChannelName: e.channel, SkipRange: e.entry.SkipRange, Replaces: e.entry.Replaces, Skips: e.entry.Skips,

@@ -17,7 +17,7 @@ import (
 // PackageNames returns the names of all packages, sorted. The caller may not change the slice.
 func (s *Store) PackageNames() []string { return s.packages }
 
-// Package returns an api.Package: its channels by name, each with its head, and what is deprecated of them.
+// Package returns an api.Package: its channels by name, each with its head, and their deprecations.
 func (s *Store) Package(name string) ([]byte, error) {
 	p, err := s.pkg(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) Package(name string) ([]byte, error) {
 	return proto.Marshal(answer)
 }
 
-// deprecation returns what says a message, nil for none.
+// deprecation returns a deprecation with a message, nil for none.
 func (x *index) deprecation(message optional[stringRow]) *api.Deprecation {
 	if s, ok := message.get(); ok {
 		return &api.Deprecation{Message: x.string(s)}
@@ -49,8 +49,8 @@ func (x *index) entryName(e id[entryRow]) string {
 }
 
 // Bundles yields an api.Bundle for every bundle in every channel as ListBundles has it: with replaces and skips, and
-// without manifests where the bundle has an image. They are ordered by channel, package and bundle. A catalog without
-// any yields nothing.
+// without manifests if the bundle has an image. They are ordered by channel, package and bundle. A catalog without
+// bundles yields nothing.
 func (s *Store) Bundles() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for _, l := range s.index.Lists {
@@ -61,7 +61,7 @@ func (s *Store) Bundles() iter.Seq2[[]byte, error] {
 	}
 }
 
-// list yields the messages of one record of the list. It reports whether to go on.
+// list yields the messages of one record of the list. It reports whether to continue.
 func (s *Store) list(l listRow, yield func([]byte, error) bool) bool {
 	data, err := s.record(nil, l.Record)
 	if err != nil {
@@ -99,10 +99,9 @@ func (s *Store) ChannelHead(pkg, channel string) (string, error) {
 	return s.index.entryName(c.Head), nil
 }
 
-// Replacement returns the name of the bundle of a channel that replaces or skips the one called name, which may be one
-// that the catalog does not hold. Of several it is the one nearest to the head: what following replaces from the head
-// reaches first; then what is the fewest edges away from it, and of those the first by name. A skipRange has no part in
-// this.
+// Replacement returns the name of the bundle of a channel that replaces or skips the one called name, which the catalog
+// need not have. Of several it is the one nearest to the head: the one that following replaces from the head reaches
+// first; then the one the fewest edges away from it, and of several the first by name. A skipRange does not count.
 func (s *Store) Replacement(name, pkg, channel string) (string, error) {
 	c, err := s.channel(pkg, channel)
 	if err != nil {
@@ -125,7 +124,7 @@ func (s *Store) Replacement(name, pkg, channel string) (string, error) {
 }
 
 // EntriesThatReplace yields an api.ChannelEntry for every bundle in a channel that replaces the one called name, and
-// one for every skip of it by a bundle that does not replace it; their replaces is what the bundle replaces, not name.
+// one for every skip of it by a bundle that does not replace it; their replaces is the name that the bundle replaces.
 // They are ordered by package, channel and bundle.
 func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -145,7 +144,7 @@ func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 
 // EntriesThatProvide yields an api.ChannelEntry for every bundle in a channel that provides the kind, followed by one
 // for each bundle that it skips and does not replace, with that as its replaces. They are ordered by package, channel
-// and bundle. With latestOnly, they are those of channel heads, and of skips those that are in the channel.
+// and bundle. With latestOnly, only channel heads count, and only skips of bundles in the channel.
 func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		found := false
@@ -168,7 +167,7 @@ func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool)
 	}
 }
 
-// provided yields what the channel entries of a provider have as their replaces.
+// provided yields the replaces of each channel entry of a provider.
 func (s *Store) provided(c channelRow, e entryRow, inChannel bool) iter.Seq[stringID] {
 	return func(yield func(stringID) bool) {
 		if !yield(e.Replaces) {
@@ -215,8 +214,8 @@ func (s *Store) PackagesProviding(k declcfg.GVK) []string {
 	return slices.Compact(names)
 }
 
-// CustomMetas yields a google.protobuf.Struct for every object with that schema and package, which may be "" for those
-// without one, in the order of the catalog. Of the schemas that the format itself defines, and where there is none, it
+// CustomMetas yields a google.protobuf.Struct for every object with that schema and package, in the order of the
+// catalog. The package "" has the objects without a package. A schema of the format itself, or a query without results,
 // yields nothing.
 func (s *Store) CustomMetas(schema, pkg string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -246,7 +245,7 @@ func (s *Store) channelEntry(e entryRow, replaces stringID) ([]byte, error) {
 	})
 }
 
-// A lookupError says what the catalog does not hold.
+// A lookupError names an object that the catalog does not have.
 type lookupError struct{ msg string }
 
 func (e *lookupError) Error() string { return e.msg }

@@ -6,12 +6,12 @@ import (
 )
 
 // A printer prints values as encoding/json writes them after it has decoded them into a Go type, but for the characters
-// that are special in HTML. Most of a large catalog is olm.csv.metadata, which comes out as it went in but for the
-// order of its keys: to print it without decoding it saves a fifth of the time that building a store takes.
+// that are special in HTML. Most of a large catalog is olm.csv.metadata, of which only the order of keys changes: to
+// print it without decoding it saves a fifth of the time that building a store takes.
 type printer struct {
 	doc  *format.Document
 	dst  []byte
-	fits bool // what was printed is of its shape; otherwise it has to be decoded
+	fits bool // the printed values have their shape; otherwise they have to be decoded
 }
 
 // absent is the number of a value that is not in the text.
@@ -71,7 +71,7 @@ func (p *printer) member(name string, f *skim.Field, i int) {
 	p.value(f.Shape, i)
 }
 
-// enclose puts brackets around what was printed from an offset on, the first one in place of a comma.
+// enclose puts brackets around the text from an offset on, the first one in place of a comma.
 func (p *printer) enclose(from int, opening, closing byte) {
 	if len(p.dst) == from {
 		p.dst = append(p.dst, opening)

@@ -19,27 +19,24 @@ import (
 // A record is a part of a file as it is stored.
 type record struct {
 	data    []byte
-	content int // the bytes that are compressed in data; 0 where it is stored as it is
+	content int // size of the uncompressed data; 0 if data is not compressed
 	sum     uint64
 }
 
-// A packer makes records, on any number of goroutines. Its memory goes with the build.
+// A packer makes records, on any number of goroutines. Its memory is freed after the build.
 type packer struct {
 	encoder *zstd.Encoder
 	buffers *pool.Pool[[]byte]
 }
 
 func newPacker() *packer {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
-		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
-	if err != nil { // the options are wrong
-		panic(err)
-	}
+	e := must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20)))
 	// A goroutine uses two buffers at once. Larger ones are for a few bundles, and are not kept.
 	return &packer{e, pool.Bytes(2*runtime.GOMAXPROCS(0), minBuffer, 2<<20)}
 }
 
-// record returns content as a record. It is compressed where that saves at least a third: below, decompressing takes
+// record returns content as a record. It is compressed if that saves at least a third: below, decompressing takes
 // longer than reading.
 func (p *packer) record(content []byte) record {
 	buf := p.buffers.Get()
@@ -52,7 +49,7 @@ func (p *packer) record(content []byte) record {
 	return stored(bytes.Clone(content))
 }
 
-// size returns how many bytes unpack appends.
+// size returns the number of bytes that unpack appends.
 func (r record) size() int { return cmp.Or(r.content, len(r.data)) }
 
 // unpack appends the content of a record that is not a frame.

@@ -54,14 +54,14 @@ func rowsFrom[T any](table []T, first int) run[T] {
 	return run[T]{uint32(first), uint32(len(table) - first)}
 }
 
-// addAll appends rows to their table.
+// addAll appends rows to their table, and returns their run.
 func addAll[T any](table *[]T, rows []T) run[T] {
 	first := len(*table)
 	*table = append(*table, rows...)
 	return rowsFrom(*table, first)
 }
 
-// add appends a row to its table.
+// add appends a row to its table, and returns its number.
 func add[T any](table *[]T, row T) id[T] {
 	*table = append(*table, row)
 	return id[T](len(*table) - 1)
@@ -74,8 +74,8 @@ type (
 	recordRow struct {
 		Offset  uint64 // in the file
 		Size    uint32 // in the file
-		Content uint32 // the size of what is in the zstd frame; 0 where the record is stored as it is
-		Sum     uint64 // xxhash of what is in the file
+		Content uint32 // size of the uncompressed record; 0 if it is not compressed
+		Sum     uint64 // xxhash of the bytes in the file
 	}
 	packageRow struct {
 		Name, DefaultChannel stringID
@@ -102,7 +102,7 @@ type (
 		Package     id[packageRow]
 		Body        id[recordRow]
 		Deprecation optional[stringRow]
-		Whole       uint32 // 1 where its manifests are in lists too, since there is no image to get them from
+		Whole       uint32 // 1 if its manifests are in lists too, since it has no image to get them from
 	}
 	skipRow struct{ Name stringID }
 	listRow struct {
@@ -135,7 +135,7 @@ type (
 	lineRef struct{ Line id[lineRow] }
 )
 
-// contentSize returns how many bytes reading the record gives.
+// contentSize returns the size of the uncompressed record.
 func (r recordRow) contentSize() int {
 	if r.Content > 0 {
 		return int(r.Content)
@@ -160,8 +160,8 @@ func (x *index) find(s string) (stringID, bool) {
 	return stringID(i), ok
 }
 
-// equalRun returns the run [first, end) of n things for which compare returns 0. They are sorted: it returns less than
-// that for those before, and more for those behind. Whatever compare returns, first <= end <= n.
+// equalRun returns the run [first, end) of n sorted values for which compare returns 0. It returns less than 0 for the
+// values before them, and more for the values behind. Whatever compare returns, first <= end <= n.
 func equalRun(n int, compare func(int) int) (first, end int) {
 	first = sort.Search(n, func(i int) bool { return compare(i) >= 0 })
 	return first, first + sort.Search(n-first, func(i int) bool { return compare(first+i) > 0 })

@@ -12,7 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Why a file cannot be used: [Open] and [New] return an error that wraps one of these, or that of the system.
+// The reasons that a file cannot be used: [Open] and [New] return an error that wraps one of these, or one of the
+// system.
 var (
 	ErrForeign   = errors.New("not a store of opm")
 	ErrVersion   = errors.New("a store in the format of another version of opm")
@@ -21,18 +22,18 @@ var (
 	ErrChecksum  = errors.New("the store is damaged")
 )
 
-// ErrNotFound is wrapped by errors about what the catalog does not hold. Their messages are those of upstream.
+// ErrNotFound is wrapped by errors about objects that the catalog does not have. Their messages are upstream's.
 var ErrNotFound = errors.New("not found")
 
-// ErrDataLoss is wrapped by errors about a part of the file that cannot be read any more, or is not what was written:
-// the store has to be rebuilt.
+// ErrDataLoss is wrapped by errors about a part of the file that can no longer be read, or has changed: the store has
+// to be rebuilt.
 var ErrDataLoss = errors.New("the store is damaged")
 
 // A Store answers the questions of a registry. Any number of goroutines may use it, until Close.
 //
 // Answers are encoded messages of package api, in memory that the store does not use again: the caller may keep them,
-// but not change them. Where an iterator has nothing to yield, it yields an error that wraps ErrNotFound, unless it
-// says otherwise; after an error it ends.
+// but not change them. An iterator without results yields an error that wraps ErrNotFound, unless its comment says
+// otherwise; after an error it ends.
 type Store struct {
 	file     io.ReaderAt
 	close    func() error
@@ -42,8 +43,8 @@ type Store struct {
 	take     func(bytes int) error // see Limited; nil takes nothing
 }
 
-// Open opens the store at path, which must be that of the catalog with the key. It reads the index, checks it and keeps
-// it in memory; a record is checked when it is read.
+// Open opens the store at path, which must be of the catalog with the key. It reads the index, checks it and keeps it
+// in memory; a record is checked when it is read.
 func Open(path string, key Key) (*Store, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -138,17 +139,17 @@ func (s *Store) readPart(offset, size int64) ([]byte, error) {
 }
 
 // Limited returns the store for one caller, who decides when memory is used: before a record is read, take is
-// called with its size, and an error ends the answer. What is in the index uses none. Only s has to be closed.
+// called with its size, and an error ends the answer. Answers from the index use none. Only s has to be closed.
 func (s *Store) Limited(take func(bytes int) error) *Store {
 	limited := *s
 	limited.take = take
 	return &limited
 }
 
-// Close lets go of the file. What is read later fails.
+// Close closes the file. Later reads fail.
 func (s *Store) Close() error { return s.close() }
 
-// Stats are the numbers of what a store holds.
+// Stats are the numbers of objects in a store, and its size.
 type Stats struct {
 	Packages int
 	Channels int
@@ -157,7 +158,7 @@ type Stats struct {
 	Bytes    int64 // of the file
 }
 
-// Stats returns the numbers of what the store holds.
+// Stats returns the numbers of objects in the store, and its size.
 func (s *Store) Stats() Stats {
 	x := s.index
 	return Stats{
@@ -165,7 +166,7 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// record appends the content of a record that is not a frame to dst, which comes back as it was if there is an error.
+// record appends the content of a record that is not a frame to dst. It returns dst unchanged with an error.
 func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
 	return s.content(dst, i, appendBlock)
 }
@@ -198,8 +199,8 @@ func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte,
 	return out, nil
 }
 
-// An unpackFunc appends what is compressed in data to dst: size bytes, or it fails. Much memory is not taken on the
-// word of the index alone.
+// An unpackFunc appends the uncompressed data to dst: size bytes, or it fails. It does not take much memory only
+// because the index claims it.
 type unpackFunc func(dst, data []byte, size int) ([]byte, error)
 
 // appendBlock unpacks an s2 block.
@@ -226,20 +227,20 @@ func appendFrame(dst, frame []byte, size int) ([]byte, error) {
 	return dst, err
 }
 
-// holds reports whether a zstd frame says to hold so many bytes, and can.
+// holds reports whether a zstd frame claims to hold so many bytes, and can.
 func holds(frame []byte, size uint64) bool {
 	var h zstd.Header
 	if h.Decode(frame) != nil || size/maxRatio > uint64(len(frame)) {
 		return false
 	}
 	if !h.HasFCS {
-		return size < 256 // which the encoder does not care to say
+		return size < 256 // the encoder leaves out such a size
 	}
 	return h.FrameContentSize == size
 }
 
-// maxRatio is how many bytes one byte of a record can stand for. It is beyond what zstd can: a block of 128 KB takes at
-// least 4 bytes.
+// maxRatio is an upper bound of the compression ratio. It is more than zstd reaches: a block of 128 KB takes at least 4
+// bytes.
 const maxRatio = 64 << 10
 
 var errContent = errors.New("it holds another number of bytes than the index says")

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// finiteNumbers decodes numbers beyond those of 64 bits as the largest of them: google.protobuf.Value has no infinity.
+// finiteNumbers decodes numbers beyond 64 bits as the largest one of 64 bits: google.protobuf.Value has no infinity.
 var finiteNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
 	if d.PeekKind() != jsontext.KindNumber {
 		return errors.ErrUnsupported
@@ -27,8 +27,8 @@ var finiteNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontex
 	return nil
 }))
 
-// structOf returns a JSON object as an encoded google.protobuf.Struct with its keys sorted. Of equal names the last one
-// counts.
+// structOf returns a JSON object as an encoded google.protobuf.Struct with its keys sorted. The last of several equal
+// names counts.
 func structOf(object jsontext.Value) ([]byte, error) {
 	var fields map[string]any
 	object = format.AppendCompact(nil, object)

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// A table is a slice of rows in an index. Rows consist of numbers of 32 and 64 bits, without padding, so where numbers
-// are little endian their memory is what the file contains: a table is read and written by copying it.
+// A table is a slice of rows in an index. Rows consist of numbers of 32 and 64 bits, without padding, so on a little
+// endian machine their memory has the bytes of the file: a table is read and written by copying it.
 type table struct {
 	rows  reflect.Value // the slice
 	row   reflect.Type
@@ -48,7 +48,7 @@ func (t table) bytes(little bool) []byte {
 	return data
 }
 
-// decode sets the rows to those in data.
+// decode sets the rows to the rows in data.
 func (t table) decode(data []byte, little bool) {
 	n := len(data) / t.width
 	t.rows.Set(reflect.MakeSlice(t.rows.Type(), n, n))
@@ -66,7 +66,7 @@ type reference interface {
 	refersTo() (kind columnKind, row reflect.Type)
 }
 
-// A column is one of a table that refers to rows.
+// A column is a column of a table that refers to rows.
 type column struct {
 	kind   columnKind
 	to     reflect.Type // the type of the rows
@@ -114,7 +114,7 @@ func (c column) within(memory []byte, width, rows int) bool {
 	return true
 }
 
-// renumber replaces the numbers of strings in every row of memory by what final has for them.
+// renumber replaces the numbers of strings in every row of memory by their final ones.
 func (c column) renumber(memory []byte, width int, final []uint32) {
 	for ; len(memory) > 0; memory = memory[width:] {
 		field := memory[c.offset:]

@@ -51,7 +51,7 @@ type wireField struct {
 	varint uint64
 }
 
-// nextField reads the first field of data, and returns what follows it.
+// nextField reads the first field of data, and returns the data after it.
 func nextField(data []byte) (f wireField, rest []byte, err error) {
 	number, kind, n := protowire.ConsumeTag(data)
 	if n < 0 {
