@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// smallest is the least number of bytes that are worth compressing, as in catalogd.
+// smallest is the size in bytes from which a body is compressed, as in catalogd.
 const smallest = 1024
 
 // A body is the content of an answer, with its metadata.
@@ -17,12 +17,12 @@ type body struct {
 	contentType string
 	tag         string    // see [Catalog].Tag
 	modified    time.Time // see [Catalog].Modified
-	size        int64     // of what write writes
+	size        int64     // in bytes
 	write       func(io.Writer) error
-	memory      int                  // that write and seeker use
-	seeker      func() io.ReadSeeker // of the same, where ranges may be asked for; else nil
+	memory      int                  // bytes that write and seeker use
+	seeker      func() io.ReadSeeker // of the same bytes, if ranges may be asked for; else nil
 
-	stored map[coding]*store.Reader // the same as it is stored, in the codings that it is stored in
+	stored map[coding]*store.Reader // the same content, by the codings in which the store has it
 }
 
 // respond answers with a body, or only with its headers, or with the status that a condition leads to.
@@ -61,12 +61,19 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 	h.send(w, r, b, code)
 }
 
-// codingFor returns the coding to send a body in. Ranges refer to the uncompressed content.
+// codingFor returns the coding to send a body in: zstd if the client accepts it, else gzip, as catalogd chooses. Ranges
+// refer to the uncompressed content.
 func (b *body) codingFor(r *http.Request) coding {
 	if b.size < smallest || b.seeker != nil && r.Header.Get("Range") != "" {
 		return identity
 	}
-	return negotiate(r.Header.Values("Accept-Encoding"))
+	accepted := r.Header.Values("Accept-Encoding")
+	for _, c := range []coding{zstdCoding, gzipCoding} {
+		if accepts(accepted, c) {
+			return c
+		}
+	}
+	return identity
 }
 
 // tagIn returns the ETag of a body in a coding, "" for none. It is strong if the same bytes are sent each time.
@@ -95,7 +102,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code codi
 		header.Set("Content-Encoding", string(code))
 		write = func(w io.Writer) error { return h.encoders.encode(w, code, b.write) }
 		if r.Method != http.MethodHead {
-			defer h.encoders.give()
+			defer func() { <-h.encoders.slots }()
 		}
 	default:
 		if tag := b.tagIn(identity); tag != "" {
@@ -107,12 +114,16 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code codi
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	if err := write(w); err != nil && !isLost(w) {
+	err := write(w)
+	if out, ok := w.(*response); ok && out.lost != nil {
+		return // an error in writing to a client that is gone means nothing
+	}
+	if err != nil {
 		h.fail(w, err)
 	}
 }
 
-// respondRange answers with the parts of a body that are asked for. The other conditions are met.
+// respondRange answers with the requested parts of a body. The other conditions are met.
 func (h *handler) respondRange(w http.ResponseWriter, r *http.Request, b body) {
 	content := &watched{ReadSeeker: b.seeker()}
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
@@ -137,10 +148,4 @@ func (r *watched) Read(p []byte) (int, error) {
 		r.err = err
 	}
 	return n, err
-}
-
-// isLost reports whether the client is gone, so that an error in writing to it means nothing.
-func isLost(w http.ResponseWriter) bool {
-	out, ok := w.(*response)
-	return ok && out.lost != nil
 }

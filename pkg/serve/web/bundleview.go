@@ -47,7 +47,7 @@ type imageView struct {
 	Image string `json:"image"`
 }
 
-// csvView is the part of a ClusterServiceVersion that is for people.
+// csvView is the part of a ClusterServiceVersion that people read.
 type csvView struct {
 	DisplayName    string               `json:"displayName,omitempty"`
 	Description    string               `json:"description,omitempty"` // Markdown
@@ -57,7 +57,7 @@ type csvView struct {
 	Categories     string               `json:"categories,omitempty"`
 	Capabilities   string               `json:"capabilities,omitempty"`
 	Keywords       []string             `json:"keywords,omitempty"`
-	InstallModes   []string             `json:"installModes,omitempty"` // those that are supported
+	InstallModes   []string             `json:"installModes,omitempty"` // the supported ones
 	Links          []declcfg.AppLink    `json:"links,omitempty"`
 	Maintainers    []declcfg.Maintainer `json:"maintainers,omitempty"`
 	Owned          []kindView           `json:"owned,omitempty"`    // kinds that the operator brings
@@ -88,7 +88,11 @@ func bundleOf(ctx context.Context, c *Catalog, params url.Values) (*bundleView, 
 		v.Version = version.String()
 	}
 	for _, p := range b.Properties {
-		v.Properties = append(v.Properties, newPropertyView(p))
+		property := propertyView{Type: p.Type, Bytes: len(p.Value)}
+		if p.Type != declcfg.PropertyCSVMetadata && p.Type != declcfg.PropertyBundleObject {
+			property.Value = p.Value
+		}
+		v.Properties = append(v.Properties, property)
 	}
 	for _, i := range b.RelatedImages {
 		v.RelatedImages = append(v.RelatedImages, imageView{i.Name, i.Image})
@@ -97,14 +101,6 @@ func bundleOf(ctx context.Context, c *Catalog, params url.Values) (*bundleView, 
 		return nil, err
 	}
 	return v, c.addEntries(v)
-}
-
-func newPropertyView(p declcfg.Property) propertyView {
-	v := propertyView{Type: p.Type, Bytes: len(p.Value)}
-	if p.Type != declcfg.PropertyCSVMetadata && p.Type != declcfg.PropertyBundleObject {
-		v.Value = p.Value
-	}
-	return v
 }
 
 // addEntries adds the entries of all channels of the package for the bundle.

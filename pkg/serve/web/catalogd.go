@@ -24,7 +24,7 @@ func (h *handler) all(w http.ResponseWriter, r *http.Request) {
 
 // metas answers with the objects that the query asks for.
 func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
-	params := r.URL.Query() // as in catalogd, what cannot be parsed counts as absent
+	params := r.URL.Query() // as in catalogd, parameters that cannot be parsed count as absent
 	if err := onlyNamed(params, "schema", "package", "name"); err != nil {
 		http.Error(w, "400 Bad Request: "+err.Error(), http.StatusBadRequest)
 		return
@@ -74,7 +74,7 @@ func (c *Catalog) all() body {
 	}
 }
 
-// copyOf returns a function that writes all that r reads.
+// copyOf returns a function that writes the whole content of r.
 func copyOf(r *store.Reader) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := r.WriteTo(w)

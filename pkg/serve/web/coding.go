@@ -20,18 +20,8 @@ const (
 	zstdCoding coding = "zstd"
 )
 
-// negotiate returns the coding for a client with these values of Accept-Encoding: zstd if it takes that, else gzip, as
-// catalogd chooses. Other weights than 0 do not count.
-func negotiate(accepted []string) coding {
-	for _, c := range []coding{zstdCoding, gzipCoding} {
-		if accepts(accepted, c) {
-			return c
-		}
-	}
-	return identity
-}
-
-// accepts reports whether a client takes a coding: it names it, or else everything, with a weight above 0.
+// accepts reports whether a client accepts a coding: it names the coding, or else everything, with a weight above 0.
+// The size of the weight does not count.
 func accepts(accepted []string, c coding) bool {
 	everything := false
 	for element := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
@@ -75,10 +65,15 @@ func newEncoders(n int) *encoders {
 		e.Reset(nil)
 		return e, true
 	}
+	newGzip := func() encoder { return must(gzip.NewWriterLevel(nil, gzip.DefaultCompression)) }
+	newZstd := func() encoder { // with a window that is small enough for one to be held for each of many clients
+		return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true)))
+	}
 	return &encoders{make(chan struct{}, n), pool.New(n, newGzip, release), pool.New(n, newZstd, release)}
 }
 
-// take reports whether an encoder is free, which give has to return.
+// take reports whether an encoder is free. It takes a slot, which has to be given back.
 func (e *encoders) take() bool {
 	select {
 	case e.slots <- struct{}{}:
@@ -88,9 +83,7 @@ func (e *encoders) take() bool {
 	}
 }
 
-func (e *encoders) give() { <-e.slots }
-
-// encode compresses into w what write writes.
+// encode compresses the output of write into w.
 func (e *encoders) encode(w io.Writer, c coding, write func(io.Writer) error) error {
 	kept := e.zstd
 	if c == gzipCoding {
@@ -104,14 +97,6 @@ func (e *encoders) encode(w io.Writer, c coding, write func(io.Writer) error) er
 	}
 	kept.Put(enc)
 	return err
-}
-
-func newGzip() encoder { return must(gzip.NewWriterLevel(nil, gzip.DefaultCompression)) }
-
-// newZstd returns an encoder with a window that is small enough for one to be held for each of many clients.
-func newZstd() encoder {
-	return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true)))
 }
 
 func must[E encoder](e E, err error) encoder {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// precondition returns the status to answer with because of the conditions of a request, 304 or 412, or 0 to go on.
+// precondition returns the status that the conditions of a request lead to, 304 or 412, or 0 to continue.
 // The tag is "" and the time zero if there is none. A date that cannot be parsed is ignored, and so is an empty
 // condition.
 //
-// It is what http.ServeContent says about an empty answer. That function cannot send the real one, whose size is not
-// known if it is compressed while it is sent.
+// The status is the one of http.ServeContent for an empty answer. That function cannot send the real answer, whose size
+// is not known if it is compressed while it is sent.
 func precondition(r *http.Request, tag string, modified time.Time) int {
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
 	for _, name := range []string{"If-Match", "If-None-Match"} {

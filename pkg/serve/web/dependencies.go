@@ -11,10 +11,10 @@ import (
 // dependenciesView has the dependencies of a bundle on the catalog.
 type dependenciesView struct {
 	All   []*resolve.Dependency `json:"all"`             // in the order of the properties
-	Error string                `json:"error,omitempty"` // why OLM cannot read them
+	Error string                `json:"error,omitempty"` // the reason that OLM cannot read them
 }
 
-// dependencies finds what satisfies the dependencies of a bundle. An error that is not about them is returned.
+// dependencies finds the bundles that satisfy the dependencies of a bundle. It returns errors that are not about them.
 func (c *Catalog) dependencies(ctx context.Context, b *declcfg.Bundle) (v dependenciesView, err error) {
 	from := &packages{Catalog: c}
 	v.All, err = resolve.ReadDependencies(ctx, b.Properties, from)

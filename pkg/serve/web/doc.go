@@ -13,28 +13,27 @@
 // For programs, as catalogd has them:
 //
 //	/catalogs/{catalog}/api/v1/all                           all objects of a catalog, one a line
-//	/catalogs/{catalog}/api/v1/metas?schema=&package=&name=  those with these texts; none given asks for all
+//	/catalogs/{catalog}/api/v1/metas?schema=&package=&name=  the objects with these texts; no text asks for all
 //
 // Answers have an ETag, and a Last-Modified if [Catalog].Modified is set; conditional requests work on both.
 // They are compressed with zstd or gzip if the client accepts it and there are 1024 bytes or more. For all
 // objects, both are passed through as they are stored, and ranges of the plain text can be asked for. As in catalogd,
-// parameters that cannot be parsed (such as ?name=%zz) and empty conditions count as absent, and of repeated
-// parameters the first counts. Beyond catalogd: 405 comes with an Allow, and a date that cannot be parsed is
-// ignored.
+// parameters that cannot be parsed (such as ?name=%zz) and empty conditions count as absent, and the first of repeated
+// parameters counts. Beyond catalogd: 405 comes with an Allow, and a date that cannot be parsed is ignored.
 //
 // For Kubernetes and Prometheus:
 //
 //	/healthz  200 as long as the process answers
-//	/readyz   200 when catalogs are served, else 503; with ?verbose, also why they may be stale
+//	/readyz   200 when catalogs are served, else 503; with ?verbose, also the reasons that they may be stale
 //	/metrics  see [Metrics]
 //
-// For people there is a page at /, which needs nothing but these; they may change with it:
+// For people there is a page at /, which uses only these routes; they may change with it:
 //
 //	/ui/page.css, /ui/page.js
 //	/ui/v1/catalogs                                       the names of the catalogs: see catalogList
 //	/ui/v1/matrix                                         the packages of all catalogs compared: see [list.Matrix]
 //	/ui/v1/packages?catalog=                              the packages of one: see packageList
-//	/ui/v1/search?catalog=&text=&package=                 what opm search finds: see searchView
+//	/ui/v1/search?catalog=&text=&package=                 the results of opm search: see searchView
 //	/ui/v1/package?catalog=&package=                      a package, its channels and updates: see packageView
 //	/ui/v1/icon?catalog=&package=                         its icon as a data: URL: see iconView
 //	/ui/v1/bundle?catalog=&package=&name=                 a bundle: see bundleView
@@ -49,6 +48,6 @@
 // The handler holds a catalog for as long as it writes an answer, which [Options].Stall and Pace end if the client does
 // not read: a WriteTimeout of the server (catalogd: 5 min) would also end large answers over slow networks. The server
 // needs a ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout and a limit on headers. The body of a request is never
-// read. What answers take of memory is up to [Options].Memory, and at most [Options].Encoders are compressed at a
-// time: those beyond are sent as they are.
+// read. [Options].Memory limits the memory of answers, and at most [Options].Encoders are compressed at a time: further
+// answers are sent uncompressed.
 package web

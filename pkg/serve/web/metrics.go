@@ -18,15 +18,17 @@ import (
 //	opm_grpc_request_duration_seconds{method,code}        a histogram of calls of the registry, streams as a whole
 //	opm_store_state{state}                                1 for the [State] of the store, 0 for the others
 //	opm_store_bytes                                       the size of the file
-//	opm_store_loads_total{result}                         how often a catalog was "opened" from a store that was there,
-//	                                                      "built", or "failed"
-//	opm_store_load_duration_seconds                       how long the last one that did not fail took
-//	opm_store_load_timestamp_seconds                      when that was
-//	opm_catalog_stale_since_timestamp_seconds             when a change of a catalog was first not served; 0 if what is
-//	                                                      served is up to date
-//	opm_catalog_packages, _channels, _bundles, _entries   what is served; an entry is a bundle in a channel
-//	opm_catalog_withheld_packages                         how many packages are not served since they are not valid
-//	opm_catalog_bytes{catalog}                            the size of all objects, for what is served over HTTP
+//	opm_store_loads_total{result}                         the number of catalogs that were "opened" from an existing
+//	                                                      store, were "built", or have "failed"
+//	opm_store_load_duration_seconds                       the duration of the last load that did not fail
+//	opm_store_load_timestamp_seconds                      the time of that load
+//	opm_catalog_stale_since_timestamp_seconds             the time since when a change of a catalog is not served; 0 if
+//	                                                      the catalogs are up to date
+//	opm_catalog_packages, _channels, _bundles, _entries   the numbers of served objects; an entry is a bundle in a
+//	                                                      channel
+//	opm_catalog_withheld_packages                         the number of packages that are not served since they are not
+//	                                                      valid
+//	opm_catalog_bytes{catalog}                            the size of all objects of a catalog that HTTP serves
 //	opm_catalog_modified_timestamp_seconds{catalog}       see [Catalog].Modified
 //
 // and the metrics of the Go runtime and the process. They are safe for concurrent use.
@@ -47,7 +49,7 @@ type State string
 const (
 	Loading State = "loading" // nothing is served yet
 	Ready   State = "ready"
-	Damaged State = "damaged" // it is being rebuilt, and what of it can be read is served
+	Damaged State = "damaged" // it is being rebuilt, and its readable parts are served
 )
 
 // buckets are upper limits of durations in seconds, from an answer out of the index to a whole catalog over a slow
@@ -114,7 +116,7 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 	m.http.WithLabelValues(strconv.Itoa(status), method, route).Observe(took.Seconds())
 }
 
-// Now says what state the store is in.
+// Now records the state of the store.
 func (m *Metrics) Now(s State) {
 	for _, state := range []State{Loading, Ready, Damaged} {
 		m.state.WithLabelValues(string(state)).Set(0)
@@ -122,12 +124,12 @@ func (m *Metrics) Now(s State) {
 	m.state.WithLabelValues(string(s)).Set(1)
 }
 
-// A Load is a store that was opened or built, and is served from now on.
+// A Load is the opening or building of a store, which is served from now on.
 type Load struct {
 	Stats    store.Stats
-	Built    bool // it was not there
+	Built    bool // and not opened from an existing file
 	Took     time.Duration
-	Catalogs []Catalog // those that are served over HTTP
+	Catalogs []Catalog // the ones that are served over HTTP
 	Withheld int       // packages that are not served
 }
 
@@ -157,10 +159,10 @@ func (m *Metrics) Loaded(l Load) {
 	m.Now(Ready)
 }
 
-// LoadFailed counts a catalog that could not be loaded. What was served before is served on.
+// LoadFailed counts a catalog that could not be loaded. The previous one is still served.
 func (m *Metrics) LoadFailed() { m.loads.WithLabelValues("failed").Inc() }
 
-// Stale says since when a change of a catalog could not be served; the zero time for none.
+// Stale records the time since when a change of a catalog could not be served; the zero time for none.
 func (m *Metrics) Stale(since time.Time) {
 	m.stale.Set(0)
 	if !since.IsZero() {

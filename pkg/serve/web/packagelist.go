@@ -49,7 +49,7 @@ type packageItem struct {
 	version     *declcfg.Version // of the head, nil if it is not known
 }
 
-// list finds out about all packages. Of their bundles it reads only heads.
+// list returns the list of all packages. It reads only the bundles that are heads.
 func (c *Catalog) list() (*packageList, error) {
 	items := map[string]*packageItem{}
 	for _, schema := range []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaDeprecations} {

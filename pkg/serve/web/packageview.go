@@ -28,8 +28,8 @@ type channelView struct {
 	Deprecation string     `json:"deprecation,omitempty"`
 	Head        string     `json:"head,omitempty"`
 	Version     string     `json:"version,omitempty"` // of the head
-	Refused     string     `json:"refused,omitempty"` // why OLM Classic refuses the channel
-	Bundles     []nodeView `json:"bundles"`           // what the channel names, the highest version first
+	Refused     string     `json:"refused,omitempty"` // the reason that OLM Classic refuses the channel
+	Bundles     []nodeView `json:"bundles"`           // bundles that the channel names, the highest version first
 }
 
 // A nodeView is a bundle that a channel names, with its updates if it is installed and follows the channel.
@@ -72,9 +72,9 @@ func (op *operator) channelView(c *graph.Channel) channelView {
 	if err != nil {
 		v.Refused = err.Error()
 	}
-	fates := map[string]*graph.Outlook{}
+	outlookOf := map[string]*graph.Outlook{}
 	for o := range outlooks {
-		fates[o.Installed] = &o
+		outlookOf[o.Installed] = &o
 	}
 	for _, n := range c.Nodes() {
 		node := nodeView{
@@ -82,7 +82,7 @@ func (op *operator) channelView(c *graph.Channel) channelView {
 			Skipped: n.Skipped, Deprecated: n.Deprecated,
 			Deprecation: op.messages[deprecated{declcfg.SchemaBundle, n.Name}],
 		}
-		if o := fates[n.Name]; o != nil {
+		if o := outlookOf[n.Name]; o != nil {
 			node.Classic, node.V1 = &o.Classic, &o.V1
 		}
 		v.Bundles = append(v.Bundles, node)

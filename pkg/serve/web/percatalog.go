@@ -14,9 +14,9 @@ type perCatalog[T any] struct {
 	byName map[string]*valueOf[T]
 }
 
-// A valueOf is the value for the content of a catalog. It is made when it is asked for first.
+// A valueOf is the value for the content of a catalog. It is made at the first request.
 type valueOf[T any] struct {
-	turn    chan struct{} // has one for whoever reads or makes the value
+	turn    chan struct{} // holds one while the value is read or made
 	objects *store.Catalog
 	made    bool
 	value   T

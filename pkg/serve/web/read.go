@@ -10,10 +10,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// An object is the head of an object of the catalog, and what [declcfg.Object.Decode] makes of it.
+// An object is the head of an object of the catalog, and the result of [declcfg.Object.Decode].
 type object struct {
 	head  *declcfg.Meta
-	value any // nil for other schemas; the texts of its properties are good until the next object
+	value any // nil for other schemas; the texts of its properties are valid until the next object
 }
 
 // decoded yields the results of a query. It stops after an error.
@@ -83,7 +83,7 @@ func (c *Catalog) operator(name string) (*operator, error) {
 	return op, nil
 }
 
-// add enters an object into the index that the graph is made of.
+// add adds an object to the index that the graph is made of.
 func (op *operator) add(x *declcfg.Index, o object) {
 	switch v := o.value.(type) {
 	case *declcfg.Package:

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// searchView is the answer of /ui/v1/search: what `opm search` finds, in its order.
+// searchView is the answer of /ui/v1/search: the results of `opm search`, in its order.
 type searchView struct {
 	Packages []foundPackage `json:"packages"`
 }
@@ -71,7 +71,7 @@ func (c *Catalog) searchIndex() (searchIndex, error) {
 	return searchIndex{index}, err
 }
 
-// searched yields the objects of a catalog that are searched, each good until the next. An error is the last.
+// searched yields the objects of a catalog that are searched, each valid until the next. An error is the last.
 func (c *Catalog) searched() iter.Seq2[*declcfg.Object, error] {
 	return func(yield func(*declcfg.Object, error) bool) {
 		for _, schema := range []string{declcfg.SchemaPackage, declcfg.SchemaBundle} {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,7 +31,7 @@ var (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// drawingPolicy is for drawings: the page of one also has a policy of its own.
+// drawingPolicy is for drawings, whose page also has a policy of its own.
 const drawingPolicy = "frame-ancestors 'self'"
 
 // picturePolicy keeps pictures that are opened by themselves from doing anything.
@@ -41,14 +42,6 @@ type asset struct {
 	pattern     string
 	contentType string
 	data        []byte
-}
-
-func assets() []asset {
-	return []asset{
-		{"/{$}", "text/html; charset=utf-8", pageHTML},
-		{"/ui/page.css", "text/css; charset=utf-8", pageCSS},
-		{"/ui/page.js", "text/javascript; charset=utf-8", pageJS},
-	}
 }
 
 func (h *handler) asset(w http.ResponseWriter, r *http.Request, a asset) {
@@ -83,7 +76,7 @@ func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values,
 }
 
 // inTurn calls produce and returns its result. A view needs a whole package, so only as many are produced at a time as
-// there are CPUs. The error may be that of the context of r.
+// there are CPUs. The error may be the one of the context of r.
 func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
 	select {
 	case h.views <- struct{}{}:
@@ -95,8 +88,8 @@ func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, e
 	}
 }
 
-// view returns a handler that answers with what produce returns, as JSON, or with 404 if that is nil. It is given the
-// catalog that a request names, and its parameters.
+// view returns a handler that answers with the result of produce as JSON, or with 404 if that is nil. The arguments of
+// produce are the catalog that a request names, and the parameters of the request.
 func view[T any](
 	h *handler, produce func(ctx context.Context, c *Catalog, params url.Values) (*T, error), names ...string,
 ) http.HandlerFunc {
@@ -120,7 +113,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, v any, found bool
 		data, err = json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	}
 	switch {
-	case err != nil && r.Context().Err() != nil: // nobody waits for it any more
+	case err != nil && r.Context().Err() != nil: // the client is gone
 	case err != nil:
 		h.fail(w, err)
 	case !found:
@@ -214,19 +207,11 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 // drawing draws channels of a package, all if none is named. It is nil if there is no such package or channel.
 func (c *Catalog) drawing(write draw.Func, name string, channels []string) ([]byte, error) {
 	op, err := c.operator(name)
-	if err != nil || op == nil || !op.hasChannels(channels) {
+	isMissing := func(channel string) bool { return op.graph.Channel(channel) == nil }
+	if err != nil || op == nil || slices.ContainsFunc(channels, isMissing) {
 		return nil, err
 	}
 	var page bytes.Buffer
 	err = write(&page, []*graph.Package{op.graph}, draw.Options{Channels: channels})
 	return page.Bytes(), err
-}
-
-func (op *operator) hasChannels(names []string) bool {
-	for _, name := range names {
-		if op.graph.Channel(name) == nil {
-			return false
-		}
-	}
-	return true
 }

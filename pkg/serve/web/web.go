@@ -25,7 +25,7 @@ type Catalog struct {
 	// Tag changes with the content, such as [store.Key.String]: letters and digits. If it is empty, there is no ETag.
 	Tag string
 
-	// Modified is when the newest file was changed, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. If it is
+	// Modified is the time of the last change of a file, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. If it is
 	// zero, there is no Last-Modified.
 	Modified time.Time
 
@@ -39,36 +39,35 @@ type Withheld struct {
 	Reason  string `json:"reason"`  // the first error, with its place
 }
 
-// Options say what is served. Acquire must be set.
+// Options are the served catalogs, and limits on clients. Acquire must be set.
 type Options struct {
-	// Acquire returns what is served now, the catalogs in the order in which they are shown, and a function that is
+	// Acquire returns the catalogs that are served now, in the order in which they are shown, and a function that is
 	// called once when the answer is complete: until then, their stores must not be closed. No catalogs means that they
 	// are still being loaded. The function is never nil.
 	Acquire func() (catalogs []Catalog, release func())
 
-	// Ready reports whether requests are welcome. If nil, they are when there are catalogs.
+	// Ready reports whether requests can be answered. If nil, they can as soon as there are catalogs.
 	Ready func() bool
 
 	// Notes returns lines for /readyz?verbose, such as why the catalogs may be stale. It may be nil.
 	Notes func() []string
 
 	// Memory waits until an answer to a request may use a number of bytes, and returns a function that gives them
-	// back. Its error is that of the request's context. If nil, every answer may.
+	// back. Its error is the one of the request's context. If nil, every answer may.
 	Memory func(r *http.Request, bytes int) (release func(), err error)
 
-	// Stall is how long a client may take to read a part of an answer, and Pace bytes of it on average; 0 sets no
-	// limit.
+	// Stall is the time that a client has to read a part of an answer, and Pace bytes of it on average; 0 sets no limit.
 	Stall time.Duration
 	Pace  int64
 
-	// Failed is called for every failure that is not the client's. Those that wrap [store.ErrDataLoss] ask for the
-	// store to be rebuilt. It may be called on several goroutines, and may be nil.
+	// Failed is called for every failure that is not the client's. After an error that wraps [store.ErrDataLoss], the
+	// store should be rebuilt. It may be called on several goroutines, and may be nil.
 	Failed func(error)
 
-	// Metrics is what /metrics shows, and where requests are counted; if nil, one of the handler's own.
+	// Metrics are shown by /metrics, and count requests; if nil, they are the handler's own.
 	Metrics *Metrics
 
-	// Encoders is how many answers are compressed at a time; 0 means four for each CPU.
+	// Encoders is the number of answers that are compressed at a time; 0 means four for each CPU.
 	Encoders int
 }
 
@@ -92,6 +91,13 @@ func New(o Options) http.Handler {
 	if o.Memory == nil {
 		o.Memory = func(*http.Request, int) (func(), error) { return func() {}, nil }
 	}
+	if o.Ready == nil {
+		o.Ready = func() bool {
+			catalogs, release := o.Acquire()
+			defer release()
+			return len(catalogs) > 0
+		}
+	}
 	h := &handler{
 		Options:  o,
 		encoders: newEncoders(o.Encoders),
@@ -105,12 +111,12 @@ func New(o Options) http.Handler {
 	return mux
 }
 
-// routes returns what answers to which path.
+// routes returns the handlers by path.
 func (h *handler) routes() map[string]http.HandlerFunc {
 	routes := map[string]http.HandlerFunc{
 		"/catalogs/{catalog}/api/v1/all":   h.all,
 		"/catalogs/{catalog}/api/v1/metas": h.metas,
-		"/healthz":                         h.healthz,
+		"/healthz":                         func(w http.ResponseWriter, _ *http.Request) { probe(w, http.StatusOK, "ok\n") },
 		"/readyz":                          h.readyz,
 		"/metrics":                         h.Metrics.handler().ServeHTTP,
 		"/ui/v1/catalogs":                  h.limited(h.catalogsView),
@@ -122,7 +128,11 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/ui/v1/bundle":                    view(h, bundleOf, "package", "name"),
 		"/ui/v1/graph":                     h.limited(h.graphView),
 	}
-	for _, a := range assets() {
+	for _, a := range []asset{
+		{"/{$}", "text/html; charset=utf-8", pageHTML},
+		{"/ui/page.css", "text/css; charset=utf-8", pageCSS},
+		{"/ui/page.js", "text/javascript; charset=utf-8", pageJS},
+	} {
 		routes[a.pattern] = func(w http.ResponseWriter, r *http.Request) { h.asset(w, r, a) }
 	}
 	return routes
@@ -140,7 +150,7 @@ func onlyGet(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// viewBytes is about what a view takes, which is made before it is sent.
+// viewBytes is the approximate memory of a view, which is made before it is sent.
 const viewBytes = 1 << 20
 
 // limited waits until there is memory for a view.
@@ -153,7 +163,7 @@ func (h *handler) limited(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// measured counts what a handler answers, and sets the headers of all answers.
+// measured counts the answers of a handler, and sets the headers of all answers.
 func (h *handler) measured(route string, next http.Handler) http.Handler {
 	route = strings.TrimSuffix(route, "{$}")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -164,15 +174,15 @@ func (h *handler) measured(route string, next http.Handler) http.Handler {
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(out, r)
 		if errors.Is(out.lost, errSlow) {
-			panic(http.ErrAbortHandler) // or the client takes what it has for the whole
+			panic(http.ErrAbortHandler) // or the client takes a part for the whole
 		}
 	})
 }
 
-// errSlow is why the rest of an answer is not sent.
+// errSlow is the reason that the rest of an answer is not sent.
 var errSlow = errors.New("the client reads too slowly")
 
-// response is a ResponseWriter that knows what was sent.
+// response is a ResponseWriter that records the status and the size of the answer.
 type response struct {
 	http.ResponseWriter
 	status  int
@@ -180,7 +190,7 @@ type response struct {
 	began   time.Time // of the request
 	stall   time.Duration
 	pace    int64
-	due     time.Time // when the next part has to be read
+	due     time.Time // deadline for reading the next part
 	lost    error     // of the connection
 	aborted bool
 }
@@ -207,8 +217,8 @@ func (w *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// extend gives the client more time, if it keeps the pace. Over HTTP/2, what breaks the connection of a client that
-// reads nothing does not see a stream that nobody reads.
+// extend gives the client more time, if it keeps the pace. Over HTTP/2, the limits on a connection that nobody reads do
+// not notice a stream that nobody reads.
 func (w *response) extend() error {
 	now := time.Now()
 	if w.stall == 0 || w.due.Sub(now) > w.stall/2 {
@@ -230,7 +240,7 @@ func (w *response) extend() error {
 // Unwrap is for http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// outcome returns the status that describes the answer, even if it could not be sent any more.
+// outcome returns the status that describes the answer, even if it could no longer be sent.
 func (w *response) outcome() int {
 	switch {
 	case w.aborted:
