@@ -239,8 +239,8 @@ func (w prose) comeAndGone(p Package, change Change) []string {
 	return []string{fmt.Sprintf("%s %s: %s", plural.Of(len(names), "bundle"), change, w.names(names))}
 }
 
-// channel formats the changes of a channel. Entries whose bundles are in listed are only counted, since other lines have
-// their names.
+// channel formats the changes of a channel. Entries whose bundles are in listed are only counted, since other lines
+// have their names.
 func (w prose) channel(c Channel, listed map[string]Change) []string {
 	label := "channel " + w.name(c.Name)
 	heads := Heads{}

@@ -12,7 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/edit/internal/layout"
 )
 
-// What is printed has the value and the comments of what was read, and is printed again as it is.
+// FuzzYAML checks that the output has the value and the comments of the input, and that printing the output again does
+// not change it.
 func FuzzYAML(f *testing.F) {
 	for _, text := range []string{
 		"# a\nname: 'b' # c\nschema: \"d\"\n# e\n\nentries:\n    - name: f\n      # g\n    -  h: |+\n        i\n\n    - [j, {k: l}] # m\n",
@@ -45,7 +46,7 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// comments returns how often the YAML library finds comments in a document. It does not find all.
+// comments returns the comments that the YAML library finds in a document, which are not all, with their number.
 func comments(text []byte) map[string]int {
 	all := map[string]int{}
 	var doc yaml.Node

@@ -1,14 +1,14 @@
-// Package layout prints the YAML and JSON documents that people write in one layout: known keys in their order, one way
-// to indent and to quote. Comments stay with what they are about.
+// Package layout prints YAML and JSON documents that people write in one layout: known keys in a fixed order, and
+// uniform indentation and quotes. Comments stay with the values they are about.
 //
 //	order := &layout.Order{Keys: []string{"schema", "name"}}
 //	out, err := layout.YAML(nil, []byte("name: 'kiln' # of clay\nschema: olm.package\n"), order)
 //	// schema: olm.package
 //	// name: kiln # of clay
 //
-// The text of values comes from the document: a number keeps its digits, a block of text its lines. What is printed is
-// read again before it is returned, and must have the value and the comments of the document. Printed again, it is the
-// same.
+// The text of values comes from the document: a number keeps its digits, a block of text its lines. The output is read
+// again before it is returned, and must have the same value and the same comments as the document. Printing the output
+// again does not change it.
 package layout
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// maxLines is how many lines a YAML document may have; each takes a kilobyte of memory.
+// maxLines is the maximum number of lines in a YAML document; each takes a kilobyte of memory.
 const maxLines = 250_000
 
-// maxSize is how large a document may become, in bytes. In thousands of levels, the indentation of each line is longer
-// than the line.
+// maxSize is the maximum size of an output, in bytes. With thousands of nested levels, the indentation of a line is
+// longer than its text.
 const maxSize = 64 << 20
 
 var errTooLarge = errors.New("more than 64 MB once it is indented")
 
-// YAML appends doc, a YAML document without a line `---`, to dst. Order is that of the keys of its root; nil keeps all
-// keys where they are. A document with aliases keeps its keys where they are, too.
+// YAML appends doc, a YAML document without a line `---`, to dst. order is the key order of its root; nil keeps the
+// order of all keys. The keys of a document with aliases also keep their order.
 //
-// The error is a [*document.Error], whose place is in doc.
+// The error is a [*document.Error] with a place in doc.
 func YAML(dst, doc []byte, order *Order) ([]byte, error) {
 	if n := bytes.Count(doc, newline); n > maxLines {
 		return dst, failure(doc, 0, "more than 250,000 lines in a document")
@@ -57,7 +57,7 @@ func YAML(dst, doc []byte, order *Order) ([]byte, error) {
 	return w.dst, check(text, w.dst[len(dst):], before.comments)
 }
 
-// check reads out, which was made of doc, and returns an error unless it has the same value and comments.
+// check reads out, the output for doc, and returns an error unless it has the same value and the same comments.
 func check(doc, out []byte, comments []string) error {
 	was, err := yamljson.Append(nil, doc)
 	if err != nil {
@@ -82,7 +82,7 @@ var start = document.Place{Line: 1, Column: 1}
 
 var newline = []byte("\n")
 
-// failure returns an error about what is at an offset of text.
+// failure returns an error at an offset of text.
 func failure(text []byte, offset int, message string) error {
 	return &document.Error{Place: start.After(text[:offset]), Err: errors.New(message)}
 }

@@ -85,7 +85,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// lays fails unless in is laid out as want, and want as it is.
+// lays checks that in is printed as want, and that printing want again does not change it.
 func lays(t *testing.T, in, want string) {
 	t.Helper()
 	for _, text := range []string{in, want} {
@@ -160,7 +160,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What is below 100 levels is on one line, in its order.
+// TestJSONDeep checks that values below 100 levels are printed on one line, in their order.
 func TestJSONDeep(t *testing.T) {
 	const depth = 4_900
 	text := strings.Repeat(`{"b":`, depth) + `{"b":"\u00e9","a":1.50}` + strings.Repeat("}", depth)

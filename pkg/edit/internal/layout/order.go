@@ -13,16 +13,16 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// An Order is the order of the keys of an object. Lists keep theirs. The case of keys does not matter.
+// An Order is the order of the keys of an object. Lists keep their order. The case of keys does not matter.
 type Order struct {
-	Keys []string          // which come first; others follow as they are
-	In   map[string]*Order // of the objects at a key or in the list at a key, by the key in lower case; nil for none
+	Keys []string          // the first keys; the other keys follow in their own order
+	In   map[string]*Order // by key in lower case: the order of the object, or of the objects in the list, at the key
 
-	// Schemas has the orders of objects by what is under their key schema. If there is none, Keys and In count.
+	// Schemas has the orders of objects by the value of their key schema. For other values, Keys and In apply.
 	Schemas map[string]*Order
 }
 
-// of returns the order of an object with that schema.
+// of returns the order of an object with the given schema.
 func (o *Order) of(schema string) *Order {
 	if bySchema := o.Schemas[schema]; bySchema != nil {
 		return bySchema
@@ -41,13 +41,13 @@ func (o *Order) rank(key string) int {
 	return i
 }
 
-// in returns the order of what is at a key.
+// in returns the order of the object or the list at a key; nil if it keeps its keys.
 func (o *Order) in(key string) *Order { return o.In[strings.ToLower(key)] }
 
-// schemaKey is the key whose value says what an object is.
+// schemaKey is the key whose value is the type of an object.
 const schemaKey = "schema"
 
-// sort sorts the entries of n and of what is in it.
+// sort sorts the entries of n and of all nodes in it.
 func (o *Order) sort(n *node) {
 	switch {
 	case o == nil:
@@ -64,7 +64,7 @@ func (o *Order) sort(n *node) {
 	}
 }
 
-// schema returns what is under the key schema.
+// schema returns the value of the key schema, or "".
 func (n *node) schema() string {
 	for _, e := range n.entries {
 		if strings.EqualFold(e.key.value, schemaKey) {
@@ -74,10 +74,10 @@ func (n *node) schema() string {
 	return ""
 }
 
-// JSON appends a JSON value to dst, with the keys in order and indented as package format does. It ends in a
-// line break.
+// JSON appends a JSON value to dst, with its keys in order, and indented by package format. The output ends with a line
+// break.
 //
-// The error is a [*document.Error], whose place is in text.
+// The error is a [*document.Error] with a place in text.
 func JSON(dst, text []byte, order *Order) ([]byte, error) {
 	err := checkJSON(text)
 	var ordered []byte
@@ -96,7 +96,7 @@ func JSON(dst, text []byte, order *Order) ([]byte, error) {
 	return append(d.AppendJSON(dst), '\n'), nil
 }
 
-// checkJSON returns an error for text that is not valid, repeats a key, or is too large once it is indented.
+// checkJSON returns an error for text that is not valid JSON, repeats a key, or would be too large after indentation.
 func checkJSON(text []byte) error {
 	size := 0
 	for d := jsontext.NewDecoder(bytes.NewBuffer(text)); ; {
@@ -121,7 +121,7 @@ type member struct {
 	key, value jsontext.Value
 }
 
-// appendJSON appends v with its keys in order, and those of the objects in it. A list in a list stays as it is.
+// appendJSON appends v with its keys, and the keys of the objects in it, in order. A list in a list is not changed.
 func (o *Order) appendJSON(dst []byte, v jsontext.Value) ([]byte, error) {
 	switch {
 	case o != nil && v.Kind() == jsontext.KindBeginObject:

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A printer appends nodes to dst. Each ends with a line break.
+// A printer appends nodes to dst. Each node ends with a line break.
 type printer struct {
 	dst    []byte
-	limit  int  // of the length of dst
-	full   bool // the limit is reached: lines are no longer indented
-	inLine bool // the line has begun: it is not indented
+	limit  int  // the maximum length of dst
+	full   bool // the limit is reached, so lines are no longer indented
+	inLine bool // the line has begun, so it is not indented
 }
 
 func (w *printer) document(root *node) {
-	if root.text != nil { // in brackets
+	if root.text != nil { // a scalar, or a list or mapping in brackets
 		w.comments(withoutLeading(root.lead), 0)
 		w.text(root, 0, "")
 		w.comments(root.tail, 0)
@@ -26,13 +26,13 @@ func (w *printer) document(root *node) {
 	w.entries(root, 0)
 }
 
-// line appends a line with an indentation, unless it is empty.
+// line appends a line with an indentation.
 func (w *printer) line(text string, indent int) {
 	w.begin(indent)
 	w.dst = append(append(w.dst, text...), '\n')
 }
 
-// begin begins a line, unless it has begun.
+// begin indents a new line. It does nothing if the line has already begun.
 func (w *printer) begin(indent int) {
 	if w.full = w.full || len(w.dst)+indent > w.limit; !w.inLine && !w.full {
 		w.dst = append(w.dst, strings.Repeat(" ", indent)...)
@@ -40,7 +40,7 @@ func (w *printer) begin(indent int) {
 	w.inLine = false
 }
 
-// comments appends comments and at most one empty line between two.
+// comments appends comments, with at most one empty line between two of them.
 func (w *printer) comments(texts []string, indent int) {
 	for i, text := range texts {
 		switch {
@@ -75,7 +75,7 @@ func (w *printer) entries(n *node, indent int) {
 	w.comments(n.tail, indent)
 }
 
-// entry appends an entry. A list is indented as the key that it is the value of.
+// entry appends an entry. A list that is the value of a key has the indentation of the key.
 func (w *printer) entry(e *entry, indent int) {
 	v := e.value
 	inner := indent + 2
@@ -109,7 +109,7 @@ func (w *printer) rest(text string) {
 	}
 }
 
-// text appends a value that is not a list or mapping in block style, and its trailing comment.
+// text appends a value that is not a list or mapping in block style, then its trailing comment.
 func (w *printer) text(v *node, indent int, comment string) {
 	first := join(v.props, v.text[0])
 	if len(w.dst) > 0 && w.dst[len(w.dst)-1] != '\n' {
@@ -128,7 +128,7 @@ func (w *printer) text(v *node, indent int, comment string) {
 	w.dst = append(w.dst, '\n')
 }
 
-// join joins what is not empty with a space.
+// join joins two texts with a space, or returns the one that is not empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

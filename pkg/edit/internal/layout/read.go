@@ -11,16 +11,16 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// A node is a value as it is printed.
+// A node is a value in the form in which it is printed.
 type node struct {
 	props string // anchor and tag
 	value string // of a scalar
 
 	text    []string // the lines of a value that is not a list or mapping in block style; the first is not indented
-	indent  int      // of the lines after the first, relative to the list or mapping that the value is in
+	indent  int      // of the lines after the first, relative to the list or mapping around the value
 	isBlock bool     // a literal or folded block, whose comment is in the first line
 
-	entries []*entry // in block style
+	entries []*entry // of a list or mapping in block style
 	isList  bool
 	lead    []string // comments before the first entry, "" for an empty line
 	tail    []string // comments after the last entry
@@ -31,21 +31,21 @@ type entry struct {
 	head    []string // comments above it, "" for an empty line
 	key     *node    // nil in a list
 	value   *node
-	comment string // at the end of its line; of a list or mapping, of the line with the key
+	comment string // at the end of its line or, for a list or mapping, at the end of the line with its key
 }
 
-// A reader goes through the text of a document along its nodes. Only comments and punctuation may be between them.
+// A reader reads the text of a document, node by node. Only comments and punctuation may be between nodes.
 type reader struct {
 	text  []byte
 	nodes *yamljson.Nodes
-	at    int   // how much of the text was read
+	at    int   // the offset of the unread text
 	err   error // the first error
 
-	column int // where the innermost list or mapping in block style starts, from 0
+	column int // of the start of the innermost list or mapping in block style, counted from 0
 
 	root     *node
-	comments []string // all of them
-	aliases  bool
+	comments []string // all comments read so far
+	aliases  bool     // the document has aliases
 }
 
 // read reads a document.
@@ -59,14 +59,14 @@ func read(text []byte) (*reader, error) {
 	return r, r.err
 }
 
-// fail keeps the first error, at the place of what is read next.
+// fail records an error at the start of the unread text, unless an error is already recorded.
 func (r *reader) fail(message string) {
 	if r.err == nil {
 		r.err = failure(r.text, min(r.at, len(r.text)), message)
 	}
 }
 
-// next returns the byte that is read next, 0 at the end.
+// next returns the first unread byte, or 0 at the end of the text.
 func (r *reader) next() byte {
 	if r.at < len(r.text) {
 		return r.text[r.at]
@@ -74,7 +74,7 @@ func (r *reader) next() byte {
 	return 0
 }
 
-// expect reads a byte.
+// expect reads a byte, which must be c.
 func (r *reader) expect(c byte) {
 	if r.next() != c {
 		r.fail(fmt.Sprintf("want %q", c))
@@ -82,7 +82,7 @@ func (r *reader) expect(c byte) {
 	r.at++
 }
 
-// offset returns where a node starts.
+// offset returns the start of a node.
 func (r *reader) offset(n *yaml.Node) int { return r.nodes.Offset(n) }
 
 // document reads the whole text.
@@ -107,7 +107,7 @@ func (r *reader) document(n *yaml.Node) *node {
 	return root
 }
 
-// node reads the node that starts here.
+// node reads n, which must start at the unread text.
 func (r *reader) node(n *yaml.Node) *node {
 	if r.at != r.offset(n) {
 		r.fail("unsupported syntax")
@@ -138,7 +138,7 @@ func (r *reader) node(n *yaml.Node) *node {
 // properties reads the anchor and the tag of a node, and the comments after them.
 func (r *reader) properties(n *yaml.Node) (props string, comments []string) {
 	count := 2
-	if n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle == 0 { // they may be those of its first key
+	if n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle == 0 { // its first key may have an anchor and a tag, too
 		count = 0
 		if n.Anchor != "" {
 			count++
@@ -163,7 +163,7 @@ func (r *reader) properties(n *yaml.Node) (props string, comments []string) {
 	return strings.Join(all, " "), comments
 }
 
-// isMissing reports whether n is a null that is not written, as in "key:".
+// isMissing reports whether n is a null without text, as in "key:".
 func isMissing(n *yaml.Node) bool {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&quoted == 0
@@ -241,15 +241,16 @@ func (r *reader) value(n *yaml.Node, e *entry) {
 	}
 }
 
-// enter begins a list or mapping in block style here, and returns the column of the one around it.
+// enter begins a list or mapping in block style at the unread text, and returns the column of the list or mapping
+// around it.
 func (r *reader) enter() (outer int) {
 	outer = r.column
 	r.column = r.at - 1 - bytes.LastIndexByte(r.text[:min(r.at, len(r.text))], '\n')
 	return outer
 }
 
-// leave reads the comments that belong to the end of a list or mapping: those that are indented as it is, or more, and
-// more than the one around it, at outer.
+// leave reads the comments at the end of a list or mapping. They are indented at least as far as it is, and further
+// than the list or mapping around it, which is at column outer.
 func (r *reader) leave(outer int, out *node) {
 	start, count := r.at, len(r.comments)
 	all := r.remarks()
@@ -272,9 +273,9 @@ func (r *reader) leave(outer int, out *node) {
 // A remark is a comment or an empty line.
 type remark struct {
 	text     string // "" for an empty line
-	column   int    // from 0
-	end      int    // of the text
-	trailing bool   // on the line of what was read before
+	column   int    // counted from 0
+	end      int    // the offset of the end of the text
+	trailing bool   // on the line of the value or the punctuation before it
 }
 
 func texts(remarks []remark) []string {
@@ -311,7 +312,7 @@ func (r *reader) remarks() (all []remark) {
 	return all
 }
 
-// trailingComment reads the comment at the end of the line, "" for none.
+// trailingComment reads the comment at the end of the line. It returns "" if there is none.
 func (r *reader) trailingComment() string {
 	r.blanks()
 	if r.next() != '#' {
@@ -329,7 +330,7 @@ func (r *reader) blanks() {
 	}
 }
 
-// restOfLine reads up to the end of the line.
+// restOfLine reads the rest of the line.
 func (r *reader) restOfLine() string {
 	size := bytes.IndexByte(r.text[r.at:], '\n')
 	if size < 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// linesFrom returns the lines of what was read from start, without their indentation.
+// linesFrom returns the lines of the text that was read since start, without their indentation.
 func (r *reader) linesFrom(start int) []string {
 	if r.at > len(r.text) {
 		r.fail("cannot find the end of this value")
@@ -23,7 +23,7 @@ func (r *reader) linesFrom(start int) []string {
 	return lines
 }
 
-// scalar reads a scalar that is not a block. Quotes that it does not need are dropped, unless it has a tag.
+// scalar reads a scalar that is not a block. It drops unnecessary quotes, unless the scalar has a tag.
 func (r *reader) scalar(n *yaml.Node, untagged bool) []string {
 	start := r.at
 	switch {
@@ -52,11 +52,11 @@ func (r *reader) scalar(n *yaml.Node, untagged bool) []string {
 	return lines
 }
 
-// mergeKey merges mappings unless it is quoted.
+// mergeKey is the key that merges mappings, unless it is quoted.
 const mergeKey = "<<"
 
-// requote returns quoted text as it is written by default: without quotes if it stays text then, else in double quotes.
-// What has escapes, or would need them, stays as it is.
+// requote returns quoted text in the default style: without quotes if it is text without them, too, and otherwise in
+// double quotes. A text that has escapes, or would need them, is not changed.
 func requote(quoted, value string) string {
 	switch {
 	case quoted[0] == '"' && strings.Contains(quoted, `\`):
@@ -68,7 +68,7 @@ func requote(quoted, value string) string {
 	return quoted
 }
 
-// plain reads a scalar without quotes, whose text is its value but for line breaks.
+// plain reads a scalar without quotes. Its text is its value, except for line breaks and the blanks around them.
 func (r *reader) plain(value string) {
 	const blanks = " \t\n"
 	for i := 0; i < len(value); {
@@ -86,8 +86,8 @@ func (r *reader) plain(value string) {
 	}
 }
 
-// block reads a literal or folded block. The first line it returns is the header with its comment; the others are
-// without the indentation that they share.
+// block reads a literal or folded block. It returns the header with its comment as the first line, and the other lines
+// without their common indentation.
 func (r *reader) block(n *yaml.Node) []string {
 	start := r.at
 	for r.next() != 0 && strings.IndexByte("|>+-0123456789", r.next()) >= 0 {
@@ -111,8 +111,8 @@ func (r *reader) block(n *yaml.Node) []string {
 	return append([]string{header}, lines...)
 }
 
-// blockLines reads the lines of a block that are indented by width, or, if that is negative, as the first one. If keep
-// is set, empty lines at the end belong to it.
+// blockLines reads the lines of a block that are indented by width or, if width is negative, by the width of the first
+// line. If keep is set, empty lines at the end belong to the block.
 func (r *reader) blockLines(width int, keep bool) (lines []string) {
 	empty, next := 0, r.at+1
 	for next < len(r.text) {
@@ -156,7 +156,7 @@ func blockHeader(old, value string, lines []string) string {
 	return header
 }
 
-// flow reads a list or mapping in brackets, and returns how its lines after the first are indented.
+// flow reads a list or mapping in brackets, and returns its lines and the indentation of the lines after the first.
 func (r *reader) flow(n *yaml.Node) (lines []string, indent int) {
 	start := r.at
 	r.brackets(n)
@@ -176,7 +176,7 @@ func (r *reader) flow(n *yaml.Node) (lines []string, indent int) {
 	return lines, 0
 }
 
-// brackets reads a list or mapping in brackets. One pair in a list needs none.
+// brackets reads a list or mapping in brackets. A mapping with a single pair needs no brackets in a list.
 func (r *reader) brackets(n *yaml.Node) {
 	ends := map[byte]byte{'[': ']', '{': '}'}
 	end, bracketed := ends[r.next()]
