@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A following holds the updates of clusters that follow a channel, in one of the semantics.
+// A following has the updates of clusters that follow a channel, in one of the semantics.
 type following struct {
 	*graph.Plan
 	gone    bool // the channel does not exist, and Plan is nil

@@ -33,7 +33,7 @@ type Add struct {
 	Updates Updates
 
 	// Reference is another reference to the image of the bundle, for example with a tag. If a semver template already
-	// lists it, the image is added under that reference. "" means none.
+	// lists it, the image is added under that reference. "" means no other reference.
 	Reference string
 
 	// Package provides the description and the icon if the package is created with the bundle; nil for neither.

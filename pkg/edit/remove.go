@@ -196,7 +196,10 @@ func (e Deprecate) apply(p *pkg) error {
 	if err := p.check(e.Kind, e.Name); err != nil {
 		return err
 	}
-	reference := e.reference()
+	reference := declcfg.Reference{Schema: e.Kind.Schema(), Name: e.Name}
+	if e.Kind == Package {
+		reference.Name = ""
+	}
 	if e.Undo {
 		found, err := p.undeprecate(reference)
 		if err == nil && !found {
@@ -244,14 +247,6 @@ func (p *pkg) undeprecate(references ...declcfg.Reference) (found bool, err erro
 		}
 	}
 	return found, nil
-}
-
-func (e Deprecate) reference() declcfg.Reference {
-	r := declcfg.Reference{Schema: e.Kind.Schema(), Name: e.Name}
-	if e.Kind == Package {
-		r.Name = ""
-	}
-	return r
 }
 
 func isSame(a, b declcfg.Reference) bool { return a.Schema == b.Schema && a.Name == b.Name }

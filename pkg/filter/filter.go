@@ -32,14 +32,14 @@ type Catalog struct {
 
 // A Selection selects the packages, channels and versions to keep. The zero value keeps the head of every channel.
 type Selection struct {
-	Packages []Package // by unique names; none means all
+	Packages []Package // by unique names; empty means all
 	Rule     Rule      // for packages and channels without a rule of their own; nil means Heads
 }
 
 // A Package is a package to keep.
 type Package struct {
 	Name           string
-	Channels       []Channel // by unique names; none means all
+	Channels       []Channel // by unique names; empty means all
 	Rule           Rule      // for channels without a rule of their own; nil means the rule of the Selection
 	DefaultChannel string    // "" keeps the current default channel if it is kept
 }
@@ -110,8 +110,8 @@ type keptChannel struct {
 	graph *graph.Channel
 	keep  map[string]bool // the kept entries, by name
 
-	head    string                    // set by mend
-	entries map[string]*declcfg.Entry // set by mend
+	head    string                    // set by repair
+	entries map[string]*declcfg.Entry // set by repair
 }
 
 // choose adds a package and its selected channels.

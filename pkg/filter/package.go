@@ -15,7 +15,7 @@ import (
 func (p *keptPackage) finish() error {
 	channels := p.sortedChannels()
 	for _, c := range channels {
-		for _, change := range c.mend() {
+		for _, change := range c.repair() {
 			p.change(change)
 		}
 		for name := range c.keep {
@@ -93,8 +93,8 @@ func (r *Result) Edit(object any) {
 		c := r.packages[v.Package].channels[v.Name]
 		kept := v.Entries[:0]
 		for _, e := range v.Entries {
-			if mended := c.entries[e.Name]; mended != nil {
-				e.Replaces, e.Skips = mended.Replaces, mended.Skips
+			if repaired := c.entries[e.Name]; repaired != nil {
+				e.Replaces, e.Skips = repaired.Replaces, repaired.Skips
 				kept = append(kept, e)
 			}
 		}

@@ -120,7 +120,7 @@ var ErrNoBundles = errors.New("no bundles found")
 
 // An UnresolvedError is the error of OLM v1 if no catalog, or more than one, has a bundle to install.
 type UnresolvedError struct {
-	Installed string // the version of the installed bundle; "" for none
+	Installed string // the version of the installed bundle; "" if no bundle is installed
 	Package   string
 	Version   string   // the version range; "" for any
 	Channels  []string // in the order of the ClusterExtension; empty for all

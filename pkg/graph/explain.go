@@ -56,12 +56,12 @@ func (e *Explanation) String() string {
 		}
 		line("  %s  %-*s %s", verdict, width, c.Name, c.Why)
 	}
-	line("  %s", e.story())
+	line("  %s", e.describePath())
 	return text.String()
 }
 
-// story describes the update path of From.
-func (e *Explanation) story() string {
+// describePath describes the update path of From.
+func (e *Explanation) describePath() string {
 	path := strings.Join(e.Path, " -> ")
 	if e.Error != "" {
 		path += "; then OLM reports: " + e.Error

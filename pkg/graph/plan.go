@@ -38,7 +38,7 @@ type Step struct {
 	Channel *Channel // of the edge; nil if By is Same or Forced
 }
 
-// A Plan holds the next update of every installed bundle of a package, and the end of its update path.
+// A Plan has the next update of every installed bundle of a package, and the end of its update path.
 //
 // For an installed bundle, OLM either updates it (see [Plan.Next]), reports an error (see [Plan.Err]), or leaves it
 // installed.

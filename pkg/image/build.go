@@ -23,7 +23,7 @@ import (
 
 // BuildOptions are the options of Build.
 type BuildOptions struct {
-	// Base is the image to build on; nil means none. Its configuration is inherited except for the fields set here,
+	// Base is the image to build on; nil means no base. Its configuration is inherited except for the fields set here,
 	// and so is its platform.
 	Base *Image
 	// Labels are the labels of the image, such as LabelPackage. They are added to the labels of Base.

@@ -80,15 +80,15 @@ type stored interface {
 // errDigest is wrapped by errors about content that does not match its digest.
 var errDigest = errors.New("digest mismatch")
 
-// maxLost is the number of attempts to download content that another goroutine's canceled download did not provide,
-// or that was evicted before it could be read.
-const maxLost = 10
+// fetchAttempts is the number of attempts to download content that another goroutine's canceled download did not
+// provide, or that was evicted before it could be read.
+const fetchAttempts = 10
 
 // fetch returns the content with digest h. If it is not cached, download writes it, and its digest is verified.
 // Errors of download are returned unchanged. Concurrent calls for the same content share one download, unless the
 // context of the downloading goroutine ends.
 func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) error) (stored, error) {
-	for range maxLost {
+	for range fetchAttempts {
 		if s := c.open(h); s != nil {
 			return s, nil
 		}

@@ -224,8 +224,8 @@ var errNotInstalled = errors.New("is not installed")
 // helperTime is the timeout of a credential helper, which may ask the user. Tests change it.
 var helperTime = time.Minute
 
-// askHelper runs docker-credential-NAME to get the credentials for a registry. The zero AuthConfig means none.
-// Podman's library can run helpers too, but cannot cancel them.
+// askHelper runs docker-credential-NAME to get the credentials for a registry. The zero AuthConfig means no
+// credentials. Podman's library can run helpers too, but cannot cancel them.
 func askHelper(ctx context.Context, name, server string) (authn.AuthConfig, error) {
 	program := "docker-credential-" + name
 	late := fmt.Errorf("%s for %s: no answer within %v", program, server, helperTime)

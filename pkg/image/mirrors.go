@@ -29,13 +29,13 @@ type MirrorOptions struct {
 	Insecure bool
 }
 
-// Mirrors are the mirrors of registries. A nil *Mirrors has none. Calls may be concurrent.
+// Mirrors are the mirrors of registries. A nil *Mirrors has no mirrors. Calls may be concurrent.
 type Mirrors struct {
 	conf     *types.SystemContext
 	sets     []sysregistriesv2.Registry // from Files, one per source
 	blockers map[string]string          // by source: the position of the policy that forbids contact with it
 	insecure bool
-	none     bool // nothing is configured
+	none     bool // no mirror or registry is configured
 }
 
 // A candidate is a location to pull an image from.

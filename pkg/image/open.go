@@ -33,7 +33,7 @@ type Options struct {
 	// InsecureTransport sends requests to registries that Mirrors mark as insecure, unless Insecure is set; nil means
 	// NewTransport without verification of certificates.
 	InsecureTransport http.RoundTripper
-	// Mirrors are the mirrors of registries; nil means none.
+	// Mirrors are the mirrors of registries; nil means no mirrors.
 	Mirrors *Mirrors
 	// Policy is the signature policy; it applies to registries only.
 	Policy PolicyOptions

@@ -86,8 +86,8 @@ func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choi
 		strings.Join(slices.Compact(c.offered), ", "))
 }
 
-// search returns the first suitable manifest, or an empty choice. Descriptors with a platform come before those
-// without, which may be for any platform.
+// search returns the first suitable manifest, or an empty choice. Descriptors with a platform come before
+// descriptors without one, which may be for any platform.
 func (c *chooser) search(ctx context.Context, m *manifest, digest v1.Hash, depth int) (choice, error) {
 	if !m.isIndex() {
 		return choice{m, digest}, nil

@@ -47,8 +47,8 @@ func (e *policyError) Error() string {
 }
 
 // checkHostPolicy returns an error if the host's policy, see containers-policy.json(5), does not allow an image
-// without verified signatures, because opm verifies none. Without a policy, all images are allowed. ref is the image
-// as given by the user, not its mirror.
+// without verified signatures, because opm does not verify signatures. Without a policy, all images are allowed. ref is
+// the image as given by the user, not its mirror.
 //
 // The error is a *policyError, or explains why the policy cannot be read.
 func checkHostPolicy(ref name.Reference, o PolicyOptions) error {

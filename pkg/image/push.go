@@ -170,7 +170,7 @@ func (p *Pusher) Store(ctx context.Context, img Artifact) (changed bool, err err
 func (p *Pusher) Tag(ctx context.Context) (changed bool, err error) {
 	for _, tag := range p.tags {
 		before := tag.in.transport.puts.Load()
-		// If the repository did not have the image, none of its tags refers to it yet.
+		// If the repository did not have the image, its tags do not refer to it yet.
 		set := tag.in.pusher.Put
 		if tag.in.has {
 			set = tag.in.pusher.Push
@@ -202,7 +202,7 @@ func (p *Pusher) ask(ctx context.Context, r *repository, tag string, fn func(con
 	return pushError(tag, err)
 }
 
-// A contextTransport sends requests with this context, because the library call takes none.
+// A contextTransport sends requests with this context, because the library call does not take a context.
 type contextTransport struct {
 	ctx   context.Context
 	inner http.RoundTripper

@@ -72,7 +72,7 @@ func (l *lane) isDirect(upper, lower int) bool {
 // coverNamed adds to the ranges the bundles that the same entry also replaces or skips, which have no range link. This
 // makes the ranges of neighbours equal, so that they can share a trunk.
 //
-// stubs holds the nodes whose ranges are drawn as one link.
+// stubs are the nodes whose ranges are drawn as one link.
 func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {
 	seen := map[[2]int]bool{} // an entry may replace and skip the same bundle
 	for _, link := range l.links {
