@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// repair sets the entries of the channel to the kept entries, with the edges that make the channel valid. It keeps edges
-// to entries that are not kept, since they update installed bundles. It returns the changes.
+// repair sets the entries of the channel to the kept entries, with the edges that make the channel valid. It keeps
+// edges to entries that are not kept, since they update installed bundles. It returns the changes.
 func (c *keptChannel) repair() []Change {
 	r := repairer{keptChannel: c}
 	c.entries = map[string]*declcfg.Entry{}
