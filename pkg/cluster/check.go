@@ -35,9 +35,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Check returns what a cluster refuses, or cannot use, although it can be read: names, selectors of OperatorGroups,
-// specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not fit the schema of
-// theirs. The problems are sorted by place. The error is that of ctx.
+// Check returns the problems for which a cluster refuses, or cannot use, objects of the State: names, selectors of
+// OperatorGroups, specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not
+// match their schema. The problems are sorted by position. The error is that of ctx.
 func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 	c := checker{definitions: s.definitions(), refused: map[string]bool{}}
 	for o := range s.All() {
@@ -66,7 +66,7 @@ func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 			}
 		}
 	}
-	slices.SortFunc(c.problems, func(a, b *declcfg.Error) int { // those of a schema are in random order
+	slices.SortFunc(c.problems, func(a, b *declcfg.Error) int { // the problems of a schema are in random order
 		return cmp.Or(declcfg.CompareErrors(a, b), strings.Compare(a.Error(), b.Error()))
 	})
 	return c.problems, nil
@@ -78,22 +78,22 @@ type checker struct {
 	object      Object[Kubernetes]
 	problems    []*declcfg.Error
 
-	refused      map[string]bool // definitions, by name, by Kubernetes
+	refused      map[string]bool // the definitions that Kubernetes refuses, by name
 	rulesCost    int64           // of all CEL rules so far
 	rulesSkipped bool
 }
 
-// fail reports an error about the object.
+// fail records an error about the object.
 func (c *checker) fail(format string, args ...any) {
 	err := fmt.Errorf("%s: %w", nameOf(c.object.Value), fmt.Errorf(format, args...))
 	c.problems = append(c.problems, &declcfg.Error{Pos: c.object.Pos, Err: err})
 }
 
-// pathNamed are the known kinds whose names may be anything that fits into a path, apart from roles and their bindings:
-// a cluster names an APIService after the version and the group, which is empty for the core of Kubernetes.
+// pathNamed are the known kinds, except roles and their bindings, whose names only have to be a path segment: an
+// APIService is named after the version and the group, which is empty for the core of Kubernetes.
 var pathNamed = []schema.GroupKind{{Group: "apiregistration.k8s.io", Kind: "APIService"}}
 
-// checkName checks the names of an object. Those of kinds that are not known may be anything that fits into a path.
+// checkName checks the name and namespace of an object. The name of an unknown kind only has to be a path segment.
 func (c *checker) checkName() {
 	o := c.object.Value
 	of := KindOf(o)
@@ -113,7 +113,7 @@ func (c *checker) checkName() {
 	}
 }
 
-// pathSegment returns what keeps a name from being part of a path.
+// pathSegment returns an error if a name cannot be a path segment.
 func pathSegment(name string) error {
 	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, ", "))
@@ -146,7 +146,7 @@ func certificates(o Kubernetes) map[string][]byte {
 	return found
 }
 
-// A definition is a CustomResourceDefinition and what its custom resources are checked with.
+// A definition is a CustomResourceDefinition with the compiled schemas of its versions.
 type definition struct {
 	*apiextensionsv1.CustomResourceDefinition
 	versions map[string]*version
@@ -169,7 +169,7 @@ func (s *State) definitions() map[schema.GroupKind]*definition {
 	return all
 }
 
-// checkDefinition checks what Kubernetes checks when a definition is created.
+// checkDefinition checks a definition as Kubernetes does when it is created.
 func (c *checker) checkDefinition(ctx context.Context, d *apiextensionsv1.CustomResourceDefinition) {
 	before := len(c.problems)
 	defer func() { c.refused[d.Name] = len(c.problems) > before }()
@@ -192,6 +192,11 @@ func internalDefinition(d *apiextensionsv1.CustomResourceDefinition) (*apiextens
 	return internal, err
 }
 
+// hidingErrors are the types of errors with which Kubernetes evaluates no CEL rules.
+var hidingErrors = []field.ErrorType{
+	field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
+}
+
 // checkCustomResource checks a custom resource against the schema of its definition, if there is one, as Kubernetes
 // does: with defaults, and without unknown fields.
 func (c *checker) checkCustomResource(ctx context.Context, o *Other) {
@@ -212,15 +217,12 @@ func (c *checker) checkCustomResource(ctx context.Context, o *Other) {
 		c.fail("%w", err)
 		return
 	}
-	c.checkContent(ctx, content, v, !c.refused[d.Name])
-}
-
-func (c *checker) checkContent(ctx context.Context, content map[string]any, v *version, evaluate bool) {
 	pruning.Prune(content, v.schema, true)
 	defaulting.Default(content, v.schema)
 	errs := validation.ValidateCustomResource(nil, content, v.validator)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.schema, content)...)
-	if evaluate && v.rules != nil && !slices.ContainsFunc(errs, hidesRules) {
+	hidesRules := func(err *field.Error) bool { return slices.Contains(hidingErrors, err.Type) }
+	if !c.refused[d.Name] && v.rules != nil && !slices.ContainsFunc(errs, hidesRules) {
 		errs = append(errs, c.evaluate(ctx, content, v)...)
 	}
 	for _, err := range errs {
@@ -232,17 +234,10 @@ func (c *checker) checkContent(ctx context.Context, content map[string]any, v *v
 	}
 }
 
-// hidesRules reports whether Kubernetes evaluates no rules where there is such an error.
-func hidesRules(err *field.Error) bool {
-	return slices.Contains([]field.ErrorType{
-		field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
-	}, err.Type)
-}
-
 // maxRulesCost limits the rules of all custom resources to some seconds.
 const maxRulesCost = 2 * celconfig.RuntimeCELCostBudget
 
-// evaluate evaluates the CEL rules about a new custom resource, those without oldSelf.
+// evaluate evaluates the CEL rules about a new custom resource, which are the rules without oldSelf.
 func (c *checker) evaluate(ctx context.Context, content map[string]any, v *version) field.ErrorList {
 	const each = celconfig.RuntimeCELCostBudget
 	if c.rulesCost > maxRulesCost-each {
@@ -257,7 +252,7 @@ func (c *checker) evaluate(ctx context.Context, content map[string]any, v *versi
 	return errs
 }
 
-// version returns a version, nil if its schema cannot be used. The error is about versions that are not there.
+// version returns a version, nil if its schema cannot be used. The error is about versions that are not served.
 func (d *definition) version(name string) (*version, error) {
 	v, ok := d.versions[name]
 	if ok {

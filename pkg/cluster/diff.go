@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Difference is an object that is in one State only, or not the same in two.
+// A Difference is an object that is in only one of two States, or differs between them.
 type Difference struct {
 	Kind      string  `json:"kind"`
 	Group     string  `json:"group,omitzero"`
@@ -26,14 +26,14 @@ type Difference struct {
 	Fields    []Field `json:"fields,omitempty"`
 }
 
-// A Field is a field of an object that is not the same in two States. Nil is where there is no such field.
+// A Field is a field of an object that differs between two States. A missing field is nil.
 type Field struct {
 	Path   string         `json:"path"` // such as spec.versions[0].name
 	Before jsontext.Value `json:"before,omitzero"`
 	After  jsontext.Value `json:"after,omitzero"`
 }
 
-// A Change is what happens to an object.
+// A Change is the kind of a change of an object.
 type Change string
 
 // The changes.
@@ -43,8 +43,8 @@ const (
 	Deleted Change = "deleted"
 )
 
-// Diff returns what is different in a State that was made of another one: by kind, namespace and name, as in
-// [State.All]. Objects that both States share are not compared.
+// Diff returns the differences between two States by kind, namespace and name, as in [State.All]. Objects that both
+// States share are not compared.
 func Diff(before, after *State) ([]Difference, error) {
 	both := before.Clone()
 	for o := range after.All() {
@@ -80,7 +80,7 @@ func Diff(before, after *State) ([]Difference, error) {
 	return all, nil
 }
 
-// fields returns the fields that are not the same in two objects, by path.
+// fields returns the fields that differ between two objects, by path.
 func fields(before, after Kubernetes) ([]Field, error) {
 	b, err := json.Marshal(before, options)
 	if err != nil {
@@ -95,7 +95,7 @@ func fields(before, after Kubernetes) ([]Field, error) {
 	return c.fields, c.err
 }
 
-// A comparison collects the fields that are different.
+// A comparison collects the fields that differ.
 type comparison struct {
 	fields []Field
 	err    error

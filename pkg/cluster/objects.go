@@ -27,7 +27,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// An Other is an object of a kind that a State has no field for. It is carried along whole.
+// An Other is an object of a kind for which a State has no field. It keeps all its fields.
 type Other struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -54,7 +54,7 @@ func (o *Other) Content() (map[string]any, error) {
 }
 
 // Decode returns the object of a manifest in JSON, of the type that a State has for its kind. Unknown fields are
-// dropped, as in a cluster, apart from those of an [*Other]. An error names the field.
+// dropped, as in a cluster, but not those of an [*Other]. An error names the field.
 func Decode(manifest jsontext.Value) (Kubernetes, error) {
 	var head metav1.TypeMeta
 	if err := Unmarshal(manifest, &head); err != nil {
@@ -75,11 +75,7 @@ func Decode(manifest jsontext.Value) (Kubernetes, error) {
 // Unmarshal reads JSON into an object of a cluster or a part of one, as a cluster does. The error names the value that
 // does not fit.
 func Unmarshal(raw jsontext.Value, v any) error {
-	return inField(unmarshal(raw, v))
-}
-
-// inField returns an error about the value at a pointer.
-func inField(ptr jsontext.Pointer, err error) error {
+	ptr, err := unmarshal(raw, v)
 	if ptr == "" {
 		return err
 	}
@@ -88,7 +84,7 @@ func inField(ptr jsontext.Pointer, err error) error {
 
 var errNoType = errors.New("not an object of Kubernetes: it has no apiVersion or no kind")
 
-// newObject returns an empty object of a type, apart from that type.
+// newObject returns an object of a type with no field set but the type.
 func newObject(of metav1.TypeMeta) (Kubernetes, error) {
 	if of.Kind == "" || of.APIVersion == "" {
 		return nil, errNoType
@@ -106,7 +102,7 @@ func newObject(of metav1.TypeMeta) (Kubernetes, error) {
 	return o, nil
 }
 
-// Get returns the object of a kind and name, and whether there is one. Objects without a namespace are in namespace "".
+// Get returns an object, and whether it exists. Objects without a namespace are in namespace "".
 func (s *State) Get(of schema.GroupKind, namespace, name string) (o Object[Kubernetes], ok bool) {
 	if store := s.storeOf(of); store != nil {
 		return store.get(namespace, name)
@@ -114,7 +110,7 @@ func (s *State) Get(of schema.GroupKind, namespace, name string) (o Object[Kuber
 	return o, false
 }
 
-// Put adds an object, in place of the one of its kind and name. Its type must be set and be that of [Decode].
+// Put adds an object, or replaces the existing one of its kind and name. Its type must be set and be that of [Decode].
 func (s *State) Put(o Object[Kubernetes]) {
 	of := KindOf(o.Value)
 	if s.storeOf(of) == nil {
@@ -126,7 +122,7 @@ func (s *State) Put(o Object[Kubernetes]) {
 	s.storeOf(of).put(o)
 }
 
-// Delete removes the object of a kind and name, if there is one.
+// Delete removes an object if it exists.
 func (s *State) Delete(of schema.GroupKind, namespace, name string) {
 	if store := s.storeOf(of); store != nil {
 		store.Delete(namespace, name)
@@ -154,7 +150,7 @@ func (s *State) In(of schema.GroupKind, namespace string) iter.Seq[Object[Kubern
 	return func(func(Object[Kubernetes]) bool) {}
 }
 
-// Clone returns a State of the same objects.
+// Clone returns a new State of the same objects.
 func (s *State) Clone() *State {
 	clone := &State{Others: maps.Clone(s.Others)}
 	for _, k := range kinds {
@@ -178,7 +174,7 @@ func (s *State) storeOf(of schema.GroupKind) anyStore {
 	return nil
 }
 
-// stores returns all Stores: those of kinds, then the Others by kind and group.
+// stores returns all Stores: the fields in the order of kinds, then the Others by kind and group.
 func (s *State) stores() []anyStore {
 	var all []anyStore
 	for _, k := range kinds {
@@ -225,16 +221,16 @@ func ofAnyKind[P Kubernetes](objects iter.Seq[Object[P]]) iter.Seq[Object[Kubern
 	}
 }
 
-// share makes s a clone of another Store of its type.
+// share sets s to a clone of another Store of its type.
 func (s *Store[P]) share(of anyStore) { *s = of.(*Store[P]).Clone() }
 
-// A kind is a kind of objects that a State has a Store of.
+// A kind is a kind of objects for which a State has a field.
 type kind struct {
 	schema.GroupVersionKind
 	create func() Kubernetes
 	store  func(*State) anyStore
-	check  func(Kubernetes) flaws // what is wrong with an object
-	older  string                 // a version whose fields are among those of this one
+	check  func(Kubernetes) flaws // returns the problems of an object
+	older  string                 // a version whose fields this version has, too
 }
 
 const (
@@ -284,7 +280,7 @@ var kinds = []kind{
 		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check),
 }
 
-// newKind returns a kind whose objects are in a Store. All objects need a name; checks say what else is wrong.
+// newKind returns a kind whose objects are in a Store. All objects need a name; checks return other problems.
 func newKind[T any, P interface {
 	*T
 	Kubernetes
@@ -308,7 +304,7 @@ func (k kind) orOlder(version string) kind {
 	return k
 }
 
-// kindOf returns the kind of a name and group, nil if a State has no Store of it.
+// kindOf returns the kind of a name and group, nil if a State has no field for it.
 func kindOf(gk schema.GroupKind) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.GroupKind() == gk })
 	if i < 0 {
@@ -344,7 +340,7 @@ func checkSubscription(s *v1alpha1.Subscription) flaws {
 		need("/spec/sourceNamespace", s.Spec.CatalogSourceNamespace)
 }
 
-// flaws are the reasons why an object cannot be used.
+// flaws are the problems for which an object cannot be used.
 type flaws []flaw
 
 type flaw struct {
@@ -369,8 +365,8 @@ func nameOf(o Kubernetes) string {
 	return o.GetObjectKind().GroupVersionKind().Kind + " " + name
 }
 
-// An APIService says who serves the APIs of a group and version. The Go module of Kubernetes that has the type needs
-// too many others.
+// An APIService registers the server of a group and version of APIs. The Go module of Kubernetes that has the type
+// needs too many others.
 type APIService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -379,7 +375,7 @@ type APIService struct {
 	Status APIServiceStatus `json:"status,omitzero"`
 }
 
-// An APIServiceSpec is what is served, and where. Without a Service, the cluster itself serves it.
+// An APIServiceSpec has the group and version, and the Service that serves it. Without a Service, it is the API server.
 type APIServiceSpec struct {
 	Service               *ServiceReference `json:"service,omitempty"`
 	Group                 string            `json:"group,omitempty"`

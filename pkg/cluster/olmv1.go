@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// Unavailable is the availabilityMode of a ClusterCatalog from which OLM v1 resolves nothing.
+// Unavailable is the availabilityMode of a ClusterCatalog that OLM v1 does not use.
 const Unavailable = "Unavailable"
 
 // Other values of the API.
@@ -23,7 +23,7 @@ const (
 	selfCertified = "SelfCertified"
 )
 
-// A Catalog is a ClusterCatalog of OLM v1, as far as it matters to what is installed; the Unknown fields are the rest.
+// A Catalog is a ClusterCatalog of OLM v1 with the fields that matter to resolution; the Unknown fields are the rest.
 // The Go module of the API has too many dependencies for two types.
 type Catalog struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -54,7 +54,7 @@ type ImageSource struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// An Extension is a ClusterExtension, as far as it matters to what is installed; the Unknown fields are the rest.
+// An Extension is a ClusterExtension with the fields that matter to resolution; the Unknown fields are the rest.
 type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -88,7 +88,7 @@ type Extension struct {
 	} `json:"status,omitzero"`
 }
 
-// A CatalogFilter says which bundles a ClusterExtension accepts.
+// A CatalogFilter selects the bundles that a ClusterExtension accepts.
 type CatalogFilter struct {
 	PackageName             string                `json:"packageName"`
 	Version                 *string               `json:"version,omitempty"` // nil is any version
@@ -120,7 +120,7 @@ func (c *Catalog) check() flaws {
 	return flaws{{"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, have %q", c.Spec.AvailabilityMode)}}
 }
 
-// check returns what a cluster would refuse.
+// check returns the problems for which a cluster would refuse the ClusterExtension.
 func (e *Extension) check() flaws {
 	all := flaws(nil).need("/spec/namespace", e.Spec.Namespace).need("/spec/source/sourceType", e.Spec.Source.SourceType)
 	switch source := e.Spec.Source.SourceType; source {
@@ -151,7 +151,7 @@ func (e *Extension) check() flaws {
 	return all
 }
 
-// checkConfig returns what a cluster refuses of the configuration.
+// checkConfig returns the problem for which a cluster would refuse the configuration.
 func (e *Extension) checkConfig() flaws {
 	c := e.Spec.Config
 	if c == nil {

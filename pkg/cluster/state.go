@@ -65,12 +65,13 @@ type State struct {
 	Others map[schema.GroupKind]*Store[*Other] // such as custom resources
 }
 
-// Load reads the manifests of the sources: in a directory, every file whose name ends in .yaml, .yml or .json, but no
-// hidden ones, and of what "oc adm must-gather" wrote only the objects. A file may hold several documents, and Lists.
-// Unknown fields are ignored, since manifests of a cluster have a status and more.
+// Load reads the manifests of the sources: in a directory, every file whose name ends in .yaml, .yml or .json, except
+// hidden ones, and from the output of "oc adm must-gather" only the objects. A file may have several documents, and
+// Lists. Unknown fields are ignored, since manifests of a cluster have a status and more.
 //
-// The error joins a [*declcfg.Error] for each object that cannot be used, by place: it is not in the State, which has
-// all the others. Of two objects of one kind, namespace and name, the first is used. If ctx ends, there is no State.
+// The error joins a [*declcfg.Error] for each object that cannot be used, by position: it is not in the State, which
+// has all the others. Of two objects of one kind, namespace and name, the first is used. If ctx ends, there is no
+// State.
 func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
 	l := &loader{State: &State{}}
 	for _, s := range sources {
@@ -88,7 +89,7 @@ func (l *loader) source(ctx context.Context, s declcfg.Source) error {
 		l.file(s.FS, s.File, s.Name)
 		return ctx.Err()
 	}
-	gathered := map[string]bool{} // directories that must-gather wrote
+	gathered := map[string]bool{} // the directories that must-gather wrote
 	return fs.WalkDir(s.FS, ".", func(name string, d fs.DirEntry, err error) error {
 		label := strings.TrimSuffix(s.Name, "/") + "/" + name
 		switch {
@@ -105,25 +106,23 @@ func (l *loader) source(ctx context.Context, s declcfg.Source) error {
 			}
 		case d.IsDir():
 			gathered[name] = strings.Count(name, "/") < 2 && isGathered(s.FS, name)
-		case isManifest(d.Name()):
+		case slices.Contains(manifestExtensions, path.Ext(name)):
 			l.file(s.FS, name, label)
 		}
 		return nil
 	})
 }
 
+// manifestExtensions are the extensions of files with manifests.
+var manifestExtensions = []string{".yaml", ".yml", ".json"}
+
 // gatheredObjects are the directories of a must-gather that have the objects of a cluster.
 var gatheredObjects = []string{"cluster-scoped-resources", "namespaces"}
 
-// isGathered reports whether must-gather wrote a directory: it has logs and other data of the cluster as well.
+// isGathered reports whether must-gather wrote a directory, which also has logs and other data of the cluster.
 func isGathered(fsys fs.FS, dir string) bool {
 	info, err := fs.Stat(fsys, path.Join(dir, gatheredObjects[0]))
 	return err == nil && info.IsDir()
-}
-
-// isManifest reports whether a file of that name is read.
-func isManifest(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
 // A loader fills a State.
@@ -151,7 +150,7 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 	}
 	unreadable := func(err error) {
 		if e, ok := errors.AsType[*document.Error](err); ok {
-			l.fail(posOf(label, e.Place), "", e.Err)
+			l.fail(e.Place.Pos(label), "", e.Err)
 			return
 		}
 		l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
@@ -173,19 +172,15 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 	}
 }
 
-func posOf(label string, p document.Place) declcfg.Pos {
-	return declcfg.Pos{File: label, Line: p.Line, Column: p.Column}
-}
-
-// A documentReader reads the objects of one document. It collects what needs a place until the end, to find all places
-// in one pass.
+// A documentReader reads the objects of one document. It collects the calls that need a position, to find all positions
+// in one pass at the end.
 type documentReader struct {
 	*loader
 	label   string
 	pending []pending
 }
 
-// A pending is a call to make when the place of a value is known.
+// A pending is a call to make when the position of a value is known.
 type pending struct {
 	ptr jsontext.Pointer
 	do  func(declcfg.Pos)
@@ -198,28 +193,28 @@ func (r *documentReader) read(doc *document.Document) {
 		ptrs[i] = p.ptr
 	}
 	for i, v := range doc.Find(ptrs...) {
-		r.pending[i].do(posOf(r.label, v.Place))
+		r.pending[i].do(v.Place.Pos(r.label))
 	}
 	if !doc.Repaired {
 		return
 	}
 	for _, d := range doc.Duplicates() {
-		r.fail(posOf(r.label, d.Repeat), "", fmt.Errorf("key %q is already defined at %s", d.Key, posOf(r.label, d.First)))
+		r.fail(d.Repeat.Pos(r.label), "", fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(r.label)))
 	}
 }
 
-// wrong reports an error about the value at ptr.
+// wrong records an error about the value at ptr.
 func (r *documentReader) wrong(ptr jsontext.Pointer, format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	r.add(ptr, func(pos declcfg.Pos) { r.fail(pos, ptr, err) })
 }
 
-// add calls do with the place of the value at ptr, later.
+// add records a call of do with the position of the value at ptr.
 func (r *documentReader) add(ptr jsontext.Pointer, do func(declcfg.Pos)) {
 	r.pending = append(r.pending, pending{ptr, do})
 }
 
-// maxDepth is how deep Lists may be nested. Each of them is read again for the one around it.
+// maxDepth is the maximum depth of nested Lists. Each of them is read again for the one around it.
 const maxDepth = 8
 
 // object reads the object at ptr. In a list of a kind, objects need not repeat the type.
@@ -259,7 +254,7 @@ func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubern
 	o.GetObjectKind().SetGroupVersionKind(gvk)
 	k := kindOf(gvk.GroupKind())
 	if k == nil {
-		if o.GetName() != "" { // or else it is not of a cluster, but a file of a tool
+		if o.GetName() != "" { // otherwise it is not an object of a cluster, but a file of a tool
 			r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 		}
 		return
@@ -273,8 +268,8 @@ func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubern
 	}
 }
 
-// put adds an object, unless there is one of its name. That is an error if they are known to be two objects: a
-// must-gather has some objects twice, and lists such as that of PackageManifests have several of one name.
+// put adds an object, unless one of its name exists. That is an error if they are known to be two objects: a
+// must-gather has some objects twice, and some lists, such as PackageManifests, have several objects of one name.
 func (l *loader) put(o Object[Kubernetes]) {
 	of := KindOf(o.Value)
 	first, ok := l.Get(of, o.Value.GetNamespace(), o.Value.GetName())
@@ -306,12 +301,12 @@ func (r *documentReader) list(raw jsontext.Value, ptr jsontext.Pointer, of metav
 	}
 }
 
-// options read JSON as clients of Kubernetes do, but with errors that have a place.
+// options read JSON as clients of Kubernetes do, but with errors that have a position.
 var options = json.JoinOptions(
 	jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false), jsonv1.ReportErrorsWithLegacySemantics(false),
 )
 
-// decode reads the value at ptr into v, and reports whether it is of the type.
+// decode reads the value at ptr into v, and reports whether it has the type of v.
 func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any) bool {
 	within, err := unmarshal(raw, v)
 	if err != nil {

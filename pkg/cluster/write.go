@@ -15,10 +15,10 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// Write writes each object to a YAML file of its own. Directories are those of a must-gather:
-// namespaces/NAMESPACE/GROUP/KIND/NAME.yaml and cluster-scoped-resources/GROUP/KIND/NAME.yaml, in lower case, where the
-// group of Kubernetes itself is core. [Load] reads them again. Two objects of one file are an error that names both,
-// such as two whose kinds differ in case only.
+// Write writes each object to a YAML file of its own, in the directories of a must-gather:
+// namespaces/NAMESPACE/GROUP/KIND/NAME.yaml and cluster-scoped-resources/GROUP/KIND/NAME.yaml, in lower case, with the
+// group core for Kubernetes itself. [Load] reads them again. Two objects of one file are an error that names both, such
+// as two objects whose kinds differ in case only.
 func (s *State) Write(root *os.Root) error {
 	w := writer{root: root}
 	defer w.close()
@@ -34,8 +34,8 @@ func (s *State) Write(root *os.Root) error {
 	return w.close()
 }
 
-// overwriting returns an error that names the object whose file an object would overwrite. The file system decides
-// whether names that differ in case only are the same.
+// overwriting returns an error that names the object whose file would be overwritten. The file system decides whether
+// names that differ in case only are the same.
 func (s *State) overwriting(o Object[Kubernetes], err error) error {
 	file := fileOf(o.Value)
 	for other := range s.All() {
@@ -46,7 +46,7 @@ func (s *State) overwriting(o Object[Kubernetes], err error) error {
 	return fmt.Errorf("%s: %w", fullName(o), err)
 }
 
-// fullName returns the type, the name and the place of an object.
+// fullName returns the type, the name and the position of an object.
 func fullName(o Object[Kubernetes]) string {
 	name := o.Value.GetObjectKind().GroupVersionKind().GroupVersion().String() + " " + nameOf(o.Value)
 	if o.Pos.File != "" {
@@ -55,11 +55,11 @@ func fullName(o Object[Kubernetes]) string {
 	return name
 }
 
-// A writer writes objects. Those of one directory come one after the other, so that it is opened once.
+// A writer writes objects. The objects of one directory follow each other, so that it is opened once.
 type writer struct {
 	root *os.Root
 	name string   // of dir
-	dir  *os.Root // that of the last object; nil before the first
+	dir  *os.Root // the directory of the last object; nil before the first
 	text []byte
 }
 
@@ -104,8 +104,15 @@ func (w *writer) close() error {
 	return dir.Close()
 }
 
-// fileOf returns the file of an object.
-func fileOf(o Kubernetes) string { return path.Join(dirOf(o), shorten(o.GetName())+".yaml") }
+// fileOf returns the file of an object. The name of an object has up to 253 characters, and the name of a file 255.
+func fileOf(o Kubernetes) string {
+	const most, kept = 240, 200
+	name := o.GetName()
+	if len(name) > most {
+		name = fmt.Sprintf("%s-%x", name[:kept], sha256.Sum256([]byte(name)))[:most]
+	}
+	return path.Join(dirOf(o), name+".yaml")
+}
 
 // dirOf returns the directory of an object.
 func dirOf(o Kubernetes) string {
@@ -115,13 +122,4 @@ func dirOf(o Kubernetes) string {
 	}
 	of := KindOf(o)
 	return path.Join(scope, strings.ToLower(path.Join(cmp.Or(of.Group, "core"), of.Kind)))
-}
-
-// shorten returns a name that fits into that of a file, which has 255 characters: that of an object has up to 253.
-func shorten(name string) string {
-	const most, kept = 240, 200
-	if len(name) <= most {
-		return name
-	}
-	return fmt.Sprintf("%s-%x", name[:kept], sha256.Sum256([]byte(name)))[:most]
 }

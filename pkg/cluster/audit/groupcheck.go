@@ -20,7 +20,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/simulate"
 )
 
-// A GroupCheck says what an OperatorGroup would do to a cluster.
+// A GroupCheck is the effect that a new OperatorGroup would have on a cluster.
 type GroupCheck struct {
 	Group   simulate.Ref `json:"group"`
 	Place   declcfg.Pos  `json:"place,omitzero"`
@@ -30,7 +30,7 @@ type GroupCheck struct {
 	Siblings []simulate.Ref `json:"siblings"`
 
 	Broken   []Membership `json:"broken"`   // operators that would fail, or for another reason than now
-	Repaired []Membership `json:"repaired"` // operators that fail now, and would not any more
+	Repaired []Membership `json:"repaired"` // operators that fail now, and no longer would
 
 	// Shared are the groups of other namespaces that provide APIs in namespaces that the group targets, too. Its
 	// operators cannot provide the same APIs.
@@ -39,7 +39,7 @@ type GroupCheck struct {
 	Assumed []string `json:"assumed"`
 }
 
-// A Membership is why an operator fails.
+// A Membership is the reason for which an operator is not a member of its OperatorGroup and so fails.
 type Membership struct {
 	Object  simulate.Ref             `json:"object"`
 	Place   declcfg.Pos              `json:"place,omitzero"`
@@ -48,17 +48,17 @@ type Membership struct {
 	Why     string                   `json:"why,omitzero"` // the rule that OLM follows
 }
 
-// A SharedGroup is an OperatorGroup and what it shares with another.
+// A SharedGroup is an OperatorGroup that targets namespaces of another one.
 type SharedGroup struct {
 	Group      simulate.Ref `json:"group"`
 	Place      declcfg.Pos  `json:"place,omitzero"`
-	Namespaces []string     `json:"namespaces"` // [""] for all
+	Namespaces []string     `json:"namespaces"` // that both target; [""] for all
 	APIs       []string     `json:"apis"`       // that it provides: Kind.version.group
 }
 
-// CheckGroup returns what would happen if objects were added to a cluster: one OperatorGroup, and what else its
-// manifest has, such as a Namespace. It may take the place of an OperatorGroup of its name. The states stay as they
-// are. The error is about the group, or that of ctx.
+// CheckGroup returns the effect of adding objects to a cluster: one OperatorGroup, and the other objects of its
+// manifest, such as a Namespace. It may replace an OperatorGroup of the same name. The states stay as they are. The
+// error is about the group, or that of ctx.
 func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, error) {
 	if n := added.OperatorGroups.Len(); n != 1 {
 		return nil, fmt.Errorf("want one OperatorGroup, found %d", n)
@@ -99,7 +99,7 @@ func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, 
 	}, nil
 }
 
-// applied returns a group as it is after "kubectl apply": what it does not have of one of its name is kept.
+// applied returns a group as it is after "kubectl apply": the annotations and status of an existing group are kept.
 func applied(state *cluster.State, g *operatorsv1.OperatorGroup) *operatorsv1.OperatorGroup {
 	old, ok := state.OperatorGroups.Get(g.Namespace, g.Name)
 	if !ok {
@@ -117,7 +117,7 @@ func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 }
 
-// broken returns the operators that fail for their group, and did not before, or for another reason.
+// broken returns the operators that fail because of their group, and did not before, or for another reason.
 func broken(before, after *simulate.Groups) []Membership {
 	all := []Membership{}
 	for o := range after.State.ClusterServiceVersions.All() {
@@ -129,7 +129,7 @@ func broken(before, after *simulate.Groups) []Membership {
 	return all
 }
 
-// repaired returns the operators that failed for their group before, and do not any more.
+// repaired returns the operators that failed because of their group before, and no longer do.
 func repaired(before, after *simulate.Groups) []Membership {
 	all := []Membership{}
 	for o := range before.State.ClusterServiceVersions.All() {
@@ -141,7 +141,7 @@ func repaired(before, after *simulate.Groups) []Membership {
 	return all
 }
 
-// membership says why an operator fails.
+// membership returns the reason for which an operator fails.
 func membership(in *simulate.Groups, o cluster.Object[*v1alpha1.ClusterServiceVersion]) Membership {
 	status := &o.Value.Status
 	m := Membership{Object: simulate.RefTo(o.Value), Place: o.Pos, Reason: status.Reason, Message: status.Message}
@@ -153,13 +153,13 @@ func membership(in *simulate.Groups, o cluster.Object[*v1alpha1.ClusterServiceVe
 	return m
 }
 
-// isOutside reports whether an operator fails for its group.
+// isOutside reports whether an operator fails because of its group.
 func isOutside(c *v1alpha1.ClusterServiceVersion) bool {
 	_, ok := operatorgroup.Recovered(c.Status.Reason)
 	return ok && c.Status.Phase == v1alpha1.CSVPhaseFailed && !c.IsCopied()
 }
 
-// sharing returns what groups of other namespaces share with a group.
+// sharing returns the groups of other namespaces that target namespaces of a group and provide APIs.
 func sharing(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup {
 	all := []SharedGroup{}
 	for o := range in.State.OperatorGroups.All() {
@@ -175,10 +175,10 @@ func sharing(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup
 	return all
 }
 
-// May reports whether the group may be added: it is the only one of its namespace, and no operator would fail for it.
+// May reports whether the group may be added: it is the only one of its namespace, and no operator would fail.
 func (c *GroupCheck) May() bool { return len(c.Siblings) == 0 && len(c.Broken) == 0 }
 
-// WriteText writes what would happen for people.
+// WriteText writes the effect of the group for a terminal.
 func (c *GroupCheck) WriteText(out io.Writer) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "%s: %s\n", legible.Name(c.Group.String()), c.summary())
@@ -214,7 +214,7 @@ func (c *GroupCheck) summary() string {
 	return verdict + "; it targets " + operatorgroup.TargetText(c.Targets)
 }
 
-// siblings says which groups the namespace has already.
+// siblings names the groups that the namespace already has.
 func (c *GroupCheck) siblings() string {
 	var names []string
 	for _, ref := range c.Siblings {
@@ -229,7 +229,7 @@ func (s *SharedGroup) sentence() string {
 		s.Group, operatorgroup.TargetText(s.Namespaces), strings.Join(s.APIs, ", "))
 }
 
-// WriteMarkdown writes what would happen as lists.
+// WriteMarkdown writes the effect of the group as lists.
 func (c *GroupCheck) WriteMarkdown(out io.Writer) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "%s %s.\n", markdown.Code(c.Group.String()), markdown.Escape(c.summary()))

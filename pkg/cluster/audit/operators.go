@@ -1,5 +1,5 @@
-// Package audit says what the operators of a cluster or a catalog may do, and which of them a new OperatorGroup would
-// break.
+// Package audit lists the permissions of the operators of a cluster or a catalog, and the operators that a new
+// OperatorGroup would break.
 //
 //	operators := audit.OfState(state)
 //	check, err := audit.CheckGroup(ctx, state, added)
@@ -26,41 +26,41 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// An Operator is what an operator may do, and who may use its APIs.
+// An Operator has the permissions of an operator, and the roles that may use its APIs.
 type Operator struct {
-	Catalog   string   `json:"catalog,omitempty"` // "" for one of a cluster
+	Catalog   string   `json:"catalog,omitempty"` // "" for an operator of a cluster
 	Package   string   `json:"package,omitempty"`
-	Namespace string   `json:"namespace,omitempty"` // in which it is installed; "" for one of a catalog
+	Namespace string   `json:"namespace,omitempty"` // in which it is installed; "" for an operator of a catalog
 	Name      string   `json:"name"`                // of its ClusterServiceVersion
 	Watches   []string `json:"watches,omitempty"`   // namespaces, if it is installed; "" is all of them
 	Grants    []Grant  `json:"grants"`              // by service account
 	APIs      []Access `json:"apis"`
 
-	// AllNamespaces is true if the operator can watch all namespaces. Then its OperatorGroup decides whether what it may
-	// do in its namespaces it may do in all.
+	// AllNamespaces is true if the operator can watch all namespaces. Then its OperatorGroup decides whether it has the
+	// permissions in its namespaces or in all.
 	AllNamespaces bool `json:"allNamespaces"`
 
-	// NotEvaluable is why Grants are not known, "" if they are.
+	// NotEvaluable is the reason for which Grants are not known, "" if they are.
 	NotEvaluable string `json:"notEvaluable,omitempty"`
 }
 
-// A Grant is what a service account may do.
+// A Grant has the permissions of a service account in a scope.
 type Grant struct {
 	ServiceAccount string              `json:"serviceAccount"`
 	Scope          Scope               `json:"scope"`
 	Rules          []rbacv1.PolicyRule `json:"rules"`
 }
 
-// A Scope is where a service account may do something.
+// A Scope is the scope of permissions.
 type Scope string
 
 // The scopes.
 const (
-	Namespaces Scope = "namespaces" // its own and those that the operator watches
-	Cluster    Scope = "cluster"    // all namespaces, and what is in none
+	Namespaces Scope = "namespaces" // its own namespace and the namespaces that the operator watches
+	Cluster    Scope = "cluster"    // all namespaces, and objects without a namespace
 )
 
-// An Access is to whom an API is opened.
+// An Access is an API and the roles to which it is opened.
 type Access struct {
 	Kind     string `json:"kind"`
 	Version  string `json:"version"`
@@ -69,13 +69,13 @@ type Access struct {
 	Opened   []Open `json:"opened"`
 }
 
-// An Open is what those with one of the roles of Kubernetes, in a namespace, may do with objects of an API there.
+// An Open has the verbs that a role of Kubernetes in a namespace allows for objects of an API there.
 type Open struct {
 	Role  string   `json:"role"` // admin, edit or view
 	Verbs []string `json:"verbs"`
 }
 
-// Of returns what a ClusterServiceVersion of a catalog would be granted, or what one of a cluster is, which is
+// Of returns the permissions that a ClusterServiceVersion of a catalog would have, or has in a cluster. There, it is
 // annotated with the namespaces that it watches.
 func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
 	o := &Operator{Namespace: csv.Namespace, Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
@@ -120,7 +120,8 @@ func (o *Operator) add(g Grant) {
 	}
 }
 
-// accesses returns to whom the APIs of a ClusterServiceVersion are opened. Those that OLM cannot open are left out.
+// accesses returns the APIs of a ClusterServiceVersion and the roles to which they are opened, without the APIs that
+// OLM cannot open.
 func accesses(csv *v1alpha1.ClusterServiceVersion) []Access {
 	var opened []Open
 	for _, l := range rbac.Levels() {
@@ -138,7 +139,7 @@ func accesses(csv *v1alpha1.ClusterServiceVersion) []Access {
 	return all
 }
 
-// OfState returns what the operators of a cluster are granted, by namespace and name.
+// OfState returns the permissions of the operators of a cluster, by namespace and name.
 func OfState(state *cluster.State) []*Operator {
 	var operators []*Operator
 	for o := range state.ClusterServiceVersions.All() {
@@ -149,13 +150,13 @@ func OfState(state *cluster.State) []*Operator {
 	return operators
 }
 
-// OfCatalog returns what the operators of a catalog would be granted, by package: of each, the head of the default
-// channel, or, if there is no olm.package, of all bundles, as of a bundle that was rendered alone. The sources of the
+// OfCatalog returns the permissions that the operators of a catalog would have, by package: the head of the default
+// channel, or all bundles if there is no olm.package, such as for a bundle that was rendered alone. The sources of the
 // catalog must still be open.
 func OfCatalog(c *resolve.Catalog) []*Operator {
 	var operators []*Operator
 	for _, p := range c.Index.Packages() {
-		for _, b := range chosen(p) {
+		for _, b := range headOrAll(p) {
 			if b.Value == nil {
 				continue // it could not be read
 			}
@@ -167,8 +168,8 @@ func OfCatalog(c *resolve.Catalog) []*Operator {
 	return operators
 }
 
-// ofBundle returns what the operator of a bundle would be granted. A bundle with olm.csv.metadata in place of its
-// manifests says nothing about permissions.
+// ofBundle returns the permissions that the operator of a bundle would have. They are not evaluable for a bundle with
+// olm.csv.metadata in place of its manifests.
 func ofBundle(bundle *declcfg.Meta) *Operator {
 	m, err := olm.ReadManifests(bundle)
 	switch {
@@ -177,7 +178,7 @@ func ofBundle(bundle *declcfg.Meta) *Operator {
 	case m.CSV == nil:
 		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: "the bundle has no ClusterServiceVersion"}
 	}
-	m.CSV.Namespace, m.CSV.Annotations = "", nil // they are not those of a cluster
+	m.CSV.Namespace, m.CSV.Annotations = "", nil // they are not from a cluster
 	o := Of(m.CSV)
 	if m.Partial {
 		o.NotEvaluable = "the catalog has no manifests of the bundle, which alone have permissions"
@@ -185,8 +186,9 @@ func ofBundle(bundle *declcfg.Meta) *Operator {
 	return o
 }
 
-// chosen returns the bundle at the head of the default channel, nil if there is none, or all bundles.
-func chosen(p *declcfg.PackageIndex) []declcfg.Indexed[declcfg.BundleSummary] {
+// headOrAll returns the bundle at the head of the default channel, nil if there is none. Without an olm.package, it
+// returns all bundles.
+func headOrAll(p *declcfg.PackageIndex) []declcfg.Indexed[declcfg.BundleSummary] {
 	if len(p.Packages) == 0 {
 		return p.Bundles
 	}
@@ -204,7 +206,7 @@ func chosen(p *declcfg.PackageIndex) []declcfg.Indexed[declcfg.BundleSummary] {
 	return nil
 }
 
-// A style is how text is written.
+// A style is a format of text.
 type style struct {
 	operator, section, item string // formats
 	name, text              func(string) string
@@ -301,7 +303,7 @@ func (s style) verbs(verbs []string) string {
 	return s.list(verbs)
 }
 
-// objects writes what a rule is about: pods, deployments.apps named x, /metrics.
+// objects returns the resources or URLs of a rule: pods, deployments.apps named x, /metrics.
 func (s style) objects(r rbacv1.PolicyRule) string {
 	if len(r.NonResourceURLs) > 0 {
 		return s.list(r.NonResourceURLs)

@@ -1,5 +1,5 @@
-// Package catalogsource says what OLM Classic makes of a CatalogSource: what is wrong with its spec, which image its
-// template means, and the pod that serves the catalog, with the objects that belong to it.
+// Package catalogsource has the rules of OLM Classic for CatalogSources: the checks of the spec, the expansion of image
+// templates, and the pod that serves the catalog, with its other objects.
 //
 //	if err := catalogsource.Check(source); err != nil {
 //		return err // reason SpecInvalidError
@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The labels of what OLM makes for a CatalogSource.
+// The labels of the objects that OLM creates for a CatalogSource.
 const (
 	LabelName        = "olm.catalogSource"
 	LabelPodHash     = "olm.pod-spec-hash"
@@ -37,7 +37,7 @@ const (
 
 var errNoSource = errors.New("image and address unset: at least one must be set for sourcetype: grpc")
 
-// Check returns what OLM says about a spec that it cannot use, with the reason SpecInvalidError.
+// Check returns OLM's error about a spec that it cannot use, which has the reason SpecInvalidError.
 func Check(source *v1alpha1.CatalogSource) error {
 	spec := &source.Spec
 	switch spec.SourceType {
@@ -55,12 +55,12 @@ func Check(source *v1alpha1.CatalogSource) error {
 	return nil
 }
 
-// HasPod reports whether OLM runs a pod for a valid CatalogSource: with its image, or one that reads its ConfigMap.
+// HasPod reports whether OLM runs a pod for a valid CatalogSource: it has an image or a ConfigMap.
 func HasPod(source *v1alpha1.CatalogSource) bool {
 	return source.Spec.Image != "" || FromConfigMap(source)
 }
 
-// Address returns where OLM connects to.
+// Address returns the address that OLM connects to.
 func Address(source *v1alpha1.CatalogSource) string {
 	if source.Spec.Address != "" {
 		return source.Spec.Address
@@ -68,8 +68,8 @@ func Address(source *v1alpha1.CatalogSource) string {
 	return fmt.Sprintf("%s.%s.svc:%d", serviceName(source), source.Namespace, grpcPort)
 }
 
-// serviceName returns the name of the Service of a pod. For a ConfigMap, OLM does not replace the dots, of which
-// Kubernetes accepts none.
+// serviceName returns the name of the Service of a pod. For a ConfigMap, OLM does not replace dots, which Kubernetes
+// does not accept.
 func serviceName(source *v1alpha1.CatalogSource) string {
 	if FromConfigMap(source) {
 		return source.Name
@@ -101,7 +101,7 @@ func Service(source *v1alpha1.CatalogSource) *corev1.Service {
 	return s
 }
 
-// ServiceAccount returns that of the pod, with the pull secrets of the CatalogSource.
+// ServiceAccount returns the service account of the pod, with the pull secrets of the CatalogSource.
 func ServiceAccount(source *v1alpha1.CatalogSource) *corev1.ServiceAccount {
 	a := &corev1.ServiceAccount{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta(source, source.Name),
@@ -126,8 +126,8 @@ func pullSecrets(source *v1alpha1.CatalogSource) []corev1.LocalObjectReference {
 	return secrets
 }
 
-// NetworkPolicies returns that of the pod, which accepts calls of gRPC, and that of the Jobs that unpack bundles from
-// images, which may call the API server. So may a pod that reads a ConfigMap.
+// NetworkPolicies returns the policy of the pod, which accepts calls of gRPC, and the policy of the Jobs that unpack
+// bundles from images, which may call the API server. A pod that reads a ConfigMap may call it, too.
 func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPolicy {
 	server := networkPolicy(source, source.Name+"-grpc-server", metav1.LabelSelector{MatchLabels: labels(source)})
 	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(grpcPort)}}
@@ -165,7 +165,7 @@ func tcp(port int32) []networkingv1.NetworkPolicyPort {
 	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
 }
 
-// meta has no labels yet.
+// meta returns the metadata of an object of a CatalogSource, without labels.
 func meta(source *v1alpha1.CatalogSource, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: name, Namespace: source.Namespace, OwnerReferences: []metav1.OwnerReference{owner(source, false, false)},
@@ -181,7 +181,7 @@ func owner(source *v1alpha1.CatalogSource, blockDeletion, controller bool) metav
 
 func managed() map[string]string { return map[string]string{labelManaged: "true"} }
 
-// labels are those of the pod, by which it is selected.
+// labels returns the labels of the pod, which are also its selector.
 func labels(source *v1alpha1.CatalogSource) map[string]string {
 	return map[string]string{LabelName: source.Name, labelManaged: "true"}
 }

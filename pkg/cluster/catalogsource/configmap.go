@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConfigMapImage is the image that serves a catalog from a ConfigMap, unless the arguments of OLM name another.
+// ConfigMapImage is the image that serves a catalog from a ConfigMap, unless the arguments of OLM have another one.
 const ConfigMapImage = "quay.io/operator-framework/configmap-operator-registry:latest"
 
 // labelConfigMapVersion is the label of a pod with the resourceVersion of the ConfigMap that it has read.
@@ -20,7 +20,7 @@ func FromConfigMap(source *v1alpha1.CatalogSource) bool {
 	return source.Spec.SourceType != v1alpha1.SourceTypeGrpc
 }
 
-// Adopt makes a CatalogSource an owner of its ConfigMap, which OLM labels as not its own.
+// Adopt makes a CatalogSource an owner of its ConfigMap, and labels the ConfigMap as not managed by OLM.
 func Adopt(configMap metav1.Object, source *v1alpha1.CatalogSource) {
 	reference := owner(source, false, false)
 	owners := configMap.GetOwnerReferences()
@@ -39,7 +39,7 @@ func configMapAccount(source *v1alpha1.CatalogSource) string {
 	return source.Name + "-configmap-server"
 }
 
-// readConfigMap makes a pod serve a catalog from a ConfigMap.
+// readConfigMap changes a pod to serve a catalog from a ConfigMap.
 func readConfigMap(pod *corev1.Pod, source *v1alpha1.CatalogSource) {
 	pod.Labels[labelConfigMapVersion] = configMapVersion(source)
 	pod.Spec.ServiceAccountName = configMapAccount(source)

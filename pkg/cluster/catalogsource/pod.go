@@ -11,14 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The images with which OLM serves a catalog that it has extracted, unless its arguments name others.
+// The images with which OLM serves a catalog that it has extracted, unless its arguments have other ones.
 const (
 	OpmImage = "quay.io/operator-framework/opm:latest"
 	OLMImage = "quay.io/operator-framework/olm:latest"
 )
 
 const (
-	user = 1001 // who runs restricted pods, unless the arguments of OLM say otherwise
+	user = 1001 // of restricted pods, unless the arguments of OLM have another one
 
 	annotationPriorityClass = "operatorframework.io/priorityclass"
 	annotationEvict         = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -26,8 +26,8 @@ const (
 	labelEnforce = "pod-security.kubernetes.io/enforce"
 )
 
-// Security returns how the pod of a CatalogSource is secured: as it says or else as its namespace demands. A namespace
-// that is nil demands nothing.
+// Security returns the security config of the pod of a CatalogSource: its own, or else the one that its namespace
+// enforces. The namespace may be nil.
 func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alpha1.SecurityConfig {
 	config := source.Spec.GrpcPodConfig
 	switch {
@@ -40,8 +40,8 @@ func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alp
 	}
 }
 
-// Pod returns the pod that serves a catalog, without the label of its hash. Its name is left to Kubernetes. A pod that
-// reads a ConfigMap has the version of the ConfigMap that the status of the CatalogSource says.
+// Pod returns the pod that serves a catalog, without the label of its hash and without a name, which Kubernetes
+// generates. A pod that reads a ConfigMap has the version of the ConfigMap in the status of the CatalogSource.
 func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *corev1.Pod {
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta(source, ""),
@@ -76,7 +76,7 @@ func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *core
 	return pod
 }
 
-// Serves reports whether a pod of a CatalogSource serves what that says now: its image, or its ConfigMap.
+// Serves reports whether a pod serves the current image or ConfigMap of its CatalogSource.
 func Serves(pod *corev1.Pod, source *v1alpha1.CatalogSource) bool {
 	if FromConfigMap(source) {
 		return pod.Labels[labelConfigMapVersion] == configMapVersion(source)
@@ -92,7 +92,7 @@ func image(source *v1alpha1.CatalogSource) string {
 	return source.Spec.Image
 }
 
-// server returns the container that serves what is in an image.
+// server returns the container that serves the catalog of an image.
 func server(image string) corev1.Container {
 	probe := func() *corev1.Probe {
 		return &corev1.Probe{
@@ -123,7 +123,7 @@ func pullPolicy(image string) corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// schedule replaces what the CatalogSource says about where the pod runs, and with how much memory.
+// schedule applies the config of a CatalogSource for the nodes, the priority and the memory of the pod.
 func schedule(spec *corev1.PodSpec, config *v1alpha1.GrpcPodConfig) {
 	config = config.DeepCopy()
 	if config.NodeSelector != nil {
@@ -141,13 +141,13 @@ func schedule(spec *corev1.PodSpec, config *v1alpha1.GrpcPodConfig) {
 	}
 }
 
-// Where extracted catalogs are, and what extracts them.
+// The directories of the tool that extracts catalogs, and of extracted catalogs.
 const (
 	utilities = "/utilities"
 	extracted = "/extracted-catalog"
 )
 
-// extract makes the pod copy the catalog out of its image, and serve it with the opm of OLM.
+// extract changes a pod to copy the catalog out of its image, and to serve it with the opm of OLM.
 func extract(spec *corev1.PodSpec, config *v1alpha1.ExtractContentConfig) {
 	tools := corev1.VolumeMount{Name: "utilities", MountPath: utilities}
 	content := corev1.VolumeMount{Name: "catalog-content", MountPath: extracted}
@@ -187,16 +187,14 @@ func initContainer(name, image string, mounts ...corev1.VolumeMount) corev1.Cont
 	}
 }
 
-// restrict makes the pod one that the restricted level of Pod Security Standards admits.
+// restrict changes a pod to meet the restricted level of the Pod Security Standards.
 func restrict(spec *corev1.PodSpec) {
 	spec.SecurityContext = &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true), RunAsUser: new(int64(user)),
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			containers[i].SecurityContext.AllowPrivilegeEscalation = new(false)
-			containers[i].SecurityContext.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
-		}
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		c.SecurityContext.AllowPrivilegeEscalation = new(false)
+		c.SecurityContext.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
 	}
 }

@@ -26,17 +26,17 @@ const (
 // TemplateConditions are the types of the conditions that OLM removes if there is no template.
 var TemplateConditions = []string{conditionResolved, conditionImage}
 
-// A Resolution is what OLM makes of an image template.
+// A Resolution is the result of the expansion of an image template.
 type Resolution struct {
-	Image      string // with what could not be resolved left in it
-	Resolved   bool   // OLM sets spec.image to Image; otherwise it leaves it alone
+	Image      string // with the tokens that could not be resolved
+	Resolved   bool   // OLM sets spec.image to Image; otherwise it does not change spec.image
 	Unresolved []string
 
-	// Conditions are those that OLM adds to the status, without a time.
+	// Conditions are the conditions that OLM adds to the status, without a time.
 	Conditions []metav1.Condition
 }
 
-// The tokens that OLM knows. It replaces them by what the version of the API server says.
+// The tokens that OLM replaces by numbers of the version of the API server.
 var tokens = []struct {
 	text  string
 	value func(*version.Version) uint
@@ -56,10 +56,10 @@ func NeedsVersion(template string) bool {
 	return false
 }
 
-// unknownToken matches what OLM leaves as it is. The jsonpath of a token may have braces itself.
+// unknownToken matches tokens that OLM does not replace. The jsonpath of a token may have braces itself.
 var unknownToken = regexp.MustCompile(`\{(?:[^{}]|\{[^{}]*\})*\}`)
 
-// CheckTemplate returns why OLM does not expand a template, whatever the version of Kubernetes is, nil if it does.
+// CheckTemplate returns an error if OLM expands a template for no version of Kubernetes.
 func CheckTemplate(template string) error {
 	unknown := slices.DeleteFunc(unknownToken.FindAllString(template, -1), func(variable string) bool {
 		for _, token := range tokens {
@@ -78,10 +78,10 @@ func CheckTemplate(template string) error {
 	return nil
 }
 
-// ResolveImage expands an image template as OLM does in a cluster of Kubernetes version v, nil if OLM could not ask for
-// it.
+// ResolveImage expands an image template as OLM does in a cluster of Kubernetes version v, which is nil if OLM does not
+// know it.
 func ResolveImage(template string, v *version.Version) Resolution {
-	const missing = "missing" // what OLM inserts
+	const missing = "missing" // OLM's value of a token without a version
 	r := Resolution{Image: template}
 	var variables []string // in OLM's message
 	for _, token := range tokens {
@@ -100,7 +100,7 @@ func ResolveImage(template string, v *version.Version) Resolution {
 	return r
 }
 
-// conditions are OLM's, with its messages.
+// conditions returns OLM's conditions with its messages.
 func conditions(r *Resolution, variables []string, invalid bool) []metav1.Condition {
 	status, reason := metav1.ConditionTrue, "AllTemplatesResolved"
 	message := "catalog image reference was successfully resolved"

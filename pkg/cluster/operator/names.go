@@ -10,7 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Permissions are those of a service account.
+// Permissions are the permissions of a service account.
 type Permissions = v1alpha1.StrategyDeploymentPermissions
 
 // RoleName returns the name of the Role, and of its binding, for one of the permissions of an operator
@@ -57,8 +57,8 @@ func SecretName(deployment string) string { return ServiceName(deployment) + "-c
 // SecretNameV1 is SecretName, shortened.
 func SecretNameV1(deployment string) string { return WithSuffix(ServiceNameV1(deployment), "cert") }
 
-// WithSuffix appends a suffix to a name. Like OLM it shortens names of more than 63 characters, but not those that have
-// 63 without the hyphen (internal/operator-controller/rukpak/util/util.go).
+// WithSuffix appends a suffix to a name. Like OLM it shortens names of more than 63 characters, not counting the hyphen
+// (internal/operator-controller/rukpak/util/util.go).
 func WithSuffix(base, suffix string) string {
 	const most = 63
 	if len(base)+len(suffix) > most {
@@ -68,11 +68,11 @@ func WithSuffix(base, suffix string) string {
 }
 
 // Hash returns the hash of a value in names and labels: the SHA-224 of its JSON and a line break, in base 62
-// (pkg/lib/kubernetes/pkg/util/hash). OLM v1 writes it in base 36 (internal/shared/util/hash/hash.go). The JSON must be
-// that of encoding/json, which escapes <, > and &.
+// (pkg/lib/kubernetes/pkg/util/hash). OLM v1 writes it in base 36 (internal/shared/util/hash/hash.go). The JSON must
+// come from encoding/json, which escapes <, > and &.
 func Hash(v any) string { return HashText(append(marshal(v), '\n')) }
 
-// HashContent returns the value of the label olm.permissions.hash: unlike [Hash], that of the JSON without a line
+// HashContent returns the value of the label olm.permissions.hash: unlike [Hash], the hash of the JSON without a line
 // break.
 func HashContent(v any) string { return HashText(marshal(v)) }
 

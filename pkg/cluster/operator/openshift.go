@@ -31,7 +31,7 @@ func ParseOpenShiftVersion(text string) (v OpenShiftVersion, err error) {
 
 func (v OpenShiftVersion) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
 
-// After reports whether v is later than w. 4.23 and 5.0 are the same.
+// After reports whether v is later than w. 4.23 and 5.0 are equal.
 func (v OpenShiftVersion) After(w OpenShiftVersion) bool {
 	for _, x := range []*OpenShiftVersion{&v, &w} {
 		if *x == (OpenShiftVersion{4, 23}) {
@@ -41,8 +41,8 @@ func (v OpenShiftVersion) After(w OpenShiftVersion) bool {
 	return v.Major > w.Major || v.Major == w.Major && v.Minor > w.Minor
 }
 
-// MaxOpenShift returns the last version of OpenShift that an operator supports, nil if it does not say
-// (pkg/controller/operators/openshift/helpers.go). The values are those of its properties olm.maxOpenShiftVersion.
+// MaxOpenShift returns the last version of OpenShift that an operator supports, nil if there are no values
+// (pkg/controller/operators/openshift/helpers.go), which are the values of its properties olm.maxOpenShiftVersion.
 func MaxOpenShift(values []jsontext.Value) (*OpenShiftVersion, error) {
 	const property = declcfg.PropertyMaxOpenShiftVersion
 	switch {
@@ -88,7 +88,7 @@ func MaxOpenShiftV1(values []jsontext.Value) (*OpenShiftVersion, error) {
 	return &v, nil
 }
 
-// textOf returns a text, or the JSON of another value.
+// textOf returns the text of a JSON string, or the JSON of another value.
 func textOf(value jsontext.Value) (text string, err error) {
 	if value.Kind() != jsontext.KindString {
 		return string(value), nil

@@ -4,9 +4,9 @@
 //	meta := metav1.ObjectMeta{Namespace: csv.Namespace, Name: operator.RoleName(csv, &p)}
 //	role, binding := operator.Role(meta, p.Rules, operator.Subjects(csv.Namespace, p.ServiceAccountName))
 //
-// OLM Classic and OLM v1 differ in some of them. Those of OLM v1 end in V1, beside those of OLM Classic; the others are
-// the same in both. The comments name the sources: files of operator-lifecycle-manager for OLM Classic, and of
-// operator-controller for OLM v1.
+// OLM Classic and OLM v1 differ in some of the rules. Functions with the rules of OLM v1 end in V1; the others are for
+// OLM Classic, and for both if there is no function in V1. The comments name the sources: files of
+// operator-lifecycle-manager for OLM Classic, and of operator-controller for OLM v1.
 package operator
 
 import (
@@ -58,7 +58,7 @@ func OwnedBy(csv *v1alpha1.ClusterServiceVersion) []metav1.OwnerReference {
 	return []metav1.OwnerReference{Owner(v1alpha1.SchemeGroupVersion.String(), v1alpha1.ClusterServiceVersionKind, csv)}
 }
 
-// Controlled returns the reference to an owner that is the controller, such as that of an OperatorCondition.
+// Controlled returns the reference to an owner that is the controller, such as the owner of an OperatorCondition.
 func Controlled(by metav1.OwnerReference) []metav1.OwnerReference {
 	by.Controller = new(true)
 	return []metav1.OwnerReference{by}

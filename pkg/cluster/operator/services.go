@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// ServicePorts returns the ports of the Service in front of a Deployment: those of its APIServices and webhooks
+// ServicePorts returns the ports of the Service in front of a Deployment: the ports of its APIServices and webhooks
 // (pkg/controller/install/certresources.go).
 func ServicePorts(csv *v1alpha1.ClusterServiceVersion, deployment string) []corev1.ServicePort {
 	var ports []corev1.ServicePort
@@ -74,14 +74,14 @@ func Conversion(d *v1alpha1.WebhookDescription, namespace, service string) *apie
 	}
 }
 
-// certificateVolumes are where operators look for the certificate of their webhooks and APIServices.
+// certificateVolumes are the volumes in which operators look for the certificate of their webhooks and APIServices.
 var certificateVolumes = []struct{ name, path, certificate, key string }{
 	{"webhook-cert", "/tmp/k8s-webhook-server/serving-certs", "tls.crt", "tls.key"},
 	{"apiservice-cert", "/apiserver.local.config/certificates", "apiserver.crt", "apiserver.key"},
 }
 
-// volumes returns the volumes with a certificate, and where each of them is mounted. They have the files of a Secret
-// by the names that operators expect.
+// volumes returns the volumes with a certificate, and their mounts. The volumes have the files of a Secret by the names
+// that operators expect.
 func volumes(secret string) (volumes []corev1.Volume, mounts []corev1.VolumeMount) {
 	for _, v := range certificateVolumes {
 		volumes = append(volumes, corev1.Volume{Name: v.name, VolumeSource: corev1.VolumeSource{
@@ -97,8 +97,8 @@ func volumes(secret string) (volumes []corev1.Volume, mounts []corev1.VolumeMoun
 	return volumes, mounts
 }
 
-// MountCertificate mounts a Secret in all containers where operators look for certificates. Unlike OLM v1, OLM Classic
-// keeps the mounts of volumes that have the names of its own, wherever they are, and adds those of APIServices first
+// MountCertificate mounts the volumes of a certificate in all containers. Unlike OLM v1, OLM Classic keeps existing
+// mounts of volumes of the same names, at any path, and adds the mounts for APIServices first
 // (pkg/controller/install/certresources.go).
 func MountCertificate(pod *corev1.PodSpec, secret string) {
 	volumes, mounts := volumes(secret)

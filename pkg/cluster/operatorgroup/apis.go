@@ -15,7 +15,7 @@ import (
 // APIs is a set of APIs.
 type APIs = sets.Set[schema.GroupVersionKind]
 
-// Annotated returns the APIs in the annotation olm.providedAPIs of a group. What is malformed is ignored.
+// Annotated returns the APIs in the annotation olm.providedAPIs of a group. Malformed names are ignored.
 func Annotated(g *operatorsv1.OperatorGroup) APIs {
 	text := g.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]
 	apis := APIs{}
@@ -37,7 +37,7 @@ func Annotation(apis APIs) string {
 	return strings.Join(names, ",")
 }
 
-// Provided returns the APIs that an operator provides. OLM does nothing with an operator that has an error.
+// Provided returns the APIs that an operator provides. OLM ignores an operator with an error.
 func Provided(csv *v1alpha1.ClusterServiceVersion) (APIs, error) {
 	crds, services := &csv.Spec.CustomResourceDefinitions, &csv.Spec.APIServiceDefinitions
 	apis := APIs{}
@@ -59,9 +59,9 @@ func Provided(csv *v1alpha1.ClusterServiceVersion) (APIs, error) {
 	return apis, nil
 }
 
-// Prune returns what remains of the annotated APIs of a group: those that an operator in its namespace provides. Copied
-// operators do not count. It reports false where OLM does not prune: groups that are static, and all while an operator
-// that is not checked yet provides something that is not annotated.
+// Prune returns the annotated APIs of a group that an operator in its namespace provides, without copied operators. It
+// reports false if OLM does not prune: the group is static, or an operator that is not checked yet provides an API that
+// is not annotated.
 func Prune(g *operatorsv1.OperatorGroup, csvs iter.Seq[*v1alpha1.ClusterServiceVersion]) (APIs, bool) {
 	annotated := Annotated(g)
 	if g.Spec.StaticProvidedAPIs {

@@ -17,18 +17,18 @@ import (
 type Index struct {
 	groups map[types.NamespacedName]*entry
 
-	// Groups that target something, by what they provide: those of single namespaces, and those of all namespaces.
+	// The groups that target single namespaces, and all namespaces, by the APIs they provide.
 	some, all map[schema.GroupVersionKind]sets.Set[*entry]
 
-	// Groups of single namespaces that provide anything, by namespace.
+	// The groups that target single namespaces and provide APIs, by namespace.
 	namespaces map[string]sets.Set[*entry]
 }
 
-// An entry is what an Index knows of a group.
+// An entry is a group in an Index.
 type entry struct {
 	name    types.NamespacedName
 	apis    APIs
-	targets sets.Set[string] // with the namespace of the group, unless it targets all or nothing
+	targets sets.Set[string] // with the namespace of the group; empty if it targets all or no namespaces
 	all     bool
 }
 
@@ -46,7 +46,7 @@ func NewIndex(groups ...*operatorsv1.OperatorGroup) *Index {
 	return x
 }
 
-// Put adds a group or replaces what the index knows of it: its status.namespaces and its annotation.
+// Put adds a group with its status.namespaces and its annotation, or replaces its entry.
 func (x *Index) Put(g *operatorsv1.OperatorGroup) {
 	name := nameOf(g)
 	x.Delete(name)
@@ -61,7 +61,7 @@ func (x *Index) Put(g *operatorsv1.OperatorGroup) {
 	x.link(e, add)
 }
 
-// Delete removes a group, if it is there.
+// Delete removes a group if the index has it.
 func (x *Index) Delete(name types.NamespacedName) {
 	if e := x.groups[name]; e != nil {
 		delete(x.groups, name)
@@ -96,8 +96,8 @@ func add(set sets.Set[*entry], e *entry) sets.Set[*entry] {
 
 func remove(set sets.Set[*entry], e *entry) sets.Set[*entry] { return set.Delete(e) }
 
-// Rivals returns the groups other than that of a name that provide one of the APIs in a namespace that both target, by
-// namespace and name. The group must be in the index.
+// Rivals returns the other groups that provide one of the APIs in a namespace that the named group targets, too, by
+// namespace and name. The named group must be in the index.
 func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedName {
 	e := x.groups[name]
 	if e == nil || !e.all && len(e.targets) == 0 {
@@ -132,8 +132,8 @@ func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedN
 	return sorted(found.Delete(e))
 }
 
-// Shared returns the namespaces that two groups of the index both target, sorted, with those that they are in. [""]
-// means all; there are none for groups that share nothing.
+// Shared returns the namespaces that two groups of the index both target, sorted. A group also targets its own
+// namespace. [""] means all; nil means that the groups share no namespace.
 func (x *Index) Shared(a, b types.NamespacedName) []string {
 	e, other := x.groups[a], x.groups[b]
 	switch {

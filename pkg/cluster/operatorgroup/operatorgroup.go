@@ -1,5 +1,5 @@
-// Package operatorgroup knows how OperatorGroups share a cluster among operators: which namespaces a group targets,
-// which operators are its members, and what happens where two groups provide the same APIs.
+// Package operatorgroup has the rules by which OperatorGroups share a cluster among operators: the namespaces that a
+// group targets, the operators that are its members, and the conflicts of groups that provide the same APIs.
 //
 //	groups := operatorgroup.NewIndex(all...)
 //	verdict := groups.Decide(group, apis)
@@ -7,8 +7,8 @@
 //		fmt.Println(verdict.Failure.Reason, verdict.Rivals)
 //	}
 //
-// It does what OLM does, not what its documentation says where they differ, as on [intersections]: the APIs of an
-// operator, not those in the annotation of its group, are compared with the annotations of other groups.
+// It follows OLM's code if its documentation differs, as it does about [intersections]: OLM compares the annotations of
+// other groups with the APIs of an operator, not with the annotation of its group.
 //
 // [intersections]: https://olm.operatorframework.io/docs/advanced-tasks/operator-scoping-with-operatorgroups/
 package operatorgroup
@@ -27,8 +27,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// Targets returns the names of the namespaces that a group targets, sorted; [""] means all, and there may be none.
-// Those in spec.targetNamespaces need not exist.
+// Targets returns the names of the namespaces that a group targets, sorted; [""] means all, and there may be none. The
+// namespaces in spec.targetNamespaces need not exist.
 func Targets(g *operatorsv1.OperatorGroup, namespaces iter.Seq[*corev1.Namespace]) ([]string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(g.Spec.Selector)
 	if err != nil {
@@ -53,14 +53,14 @@ func Targets(g *operatorsv1.OperatorGroup, namespaces iter.Seq[*corev1.Namespace
 	return targets, nil
 }
 
-// A Failure is why OLM sets the phase of a ClusterServiceVersion to Failed. It passes once its cause is gone.
+// A Failure is the reason for which OLM sets the phase of a ClusterServiceVersion to Failed, until its cause is gone.
 type Failure struct {
 	Reason  v1alpha1.ConditionReason `json:"reason"`
 	Message string                   `json:"message"`
 }
 
-// Membership returns why an operator cannot be a member of the one OperatorGroup of its namespace, nil if it can. The
-// groups are all those of the namespace; of their targets, status.namespaces counts.
+// Membership returns the reason for which an operator cannot be a member of the OperatorGroup of its namespace, nil if
+// it can. The arguments are all groups of the namespace, whose targets are in status.namespaces.
 func Membership(csv *v1alpha1.ClusterServiceVersion, groups ...*operatorsv1.OperatorGroup) *Failure {
 	switch len(groups) {
 	case 0:
@@ -88,7 +88,7 @@ func Membership(csv *v1alpha1.ClusterServiceVersion, groups ...*operatorsv1.Oper
 	return nil
 }
 
-// recovered are the messages of operators whose failure for a reason is over.
+// recovered has the messages of operators that no longer fail, by the reason of the failure.
 var recovered = map[v1alpha1.ConditionReason]string{
 	v1alpha1.CSVReasonNoOperatorGroup:                 "InstallModes now support target namespaces",
 	v1alpha1.CSVReasonTooManyOperatorGroups:           "InstallModes now support target namespaces",
@@ -107,7 +107,7 @@ func Recovered(reason v1alpha1.ConditionReason) (message string, ok bool) {
 	return message, ok
 }
 
-// TargetText writes the namespaces that a group targets, for people.
+// TargetText describes the namespaces that a group targets.
 func TargetText(names []string) string {
 	switch {
 	case len(names) == 0:

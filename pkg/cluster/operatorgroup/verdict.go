@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Result is what OLM concludes from the APIs of an operator and those of all groups. The values are its words.
+// A Result is OLM's conclusion from the APIs of an operator and of all groups. The values are OLM's names.
 type Result string
 
 // The results.
@@ -17,12 +17,12 @@ const (
 	APIConflict   Result = "APIConflict"   // the operator fails
 )
 
-// A Verdict is what happens to an operator and its group because of the APIs that the operator provides.
+// A Verdict is the effect of the APIs that an operator provides on the operator and its group.
 type Verdict struct {
 	Result    Result
-	Annotated APIs                   // what the annotation of the group is to have
-	Rivals    []types.NamespacedName // the groups that provide one of the APIs where this group does
-	Failure   *Failure               // why the operator fails, nil if it does not
+	Annotated APIs                   // the new annotation of the group
+	Rivals    []types.NamespacedName // the groups that provide one of the APIs in a namespace of this group
+	Failure   *Failure               // the failure of the operator, nil if it does not fail
 }
 
 // Decide returns the verdict about an operator of group g that provides these APIs. The group must be in the index.

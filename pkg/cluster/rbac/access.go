@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// A Level is one of the roles of Kubernetes to which OLM opens the APIs of operators.
+// A Level is a role of Kubernetes to which OLM opens the APIs of operators.
 type Level struct {
 	Name  string
 	Verbs []string
@@ -31,9 +31,9 @@ var levels = []Level{
 	{"view", viewVerbs},
 }
 
-// ForAPIs returns the ClusterRoles that open the APIs of a ClusterServiceVersion to those who are admin, edit or view
-// in a namespace. OLM creates them once the operator runs. The UIDs of their owners are not known here. The error is
-// about the first API from which OLM cannot make them.
+// ForAPIs returns the ClusterRoles that open the APIs of a ClusterServiceVersion to the roles admin, edit and view of a
+// namespace. OLM creates them once the operator runs. The UIDs of their owners are not known here. The error is about
+// the first API for which OLM cannot create them.
 func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error) {
 	var roles []*rbacv1.ClusterRole
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
@@ -68,7 +68,7 @@ func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error)
 	return roles, nil
 }
 
-// An access makes ClusterRoles for an API.
+// An access has the common fields of the ClusterRoles for an API.
 type access struct {
 	api   schema.GroupVersionKind
 	name  string
@@ -91,12 +91,12 @@ func (a *access) role(prefix, level string, rule rbacv1.PolicyRule) *rbacv1.Clus
 	}
 }
 
-// aggregate returns the label with which the ClusterRoles of an OperatorGroup select those of an API.
+// aggregate returns the label with which the ClusterRoles of an OperatorGroup select the ClusterRoles of an API.
 func aggregate(api schema.GroupVersionKind, level string) string {
 	return "olm.opgroup.permissions/aggregate-to-" + hashAPI(api) + "-" + level
 }
 
-// ForGroup returns the ClusterRoles of an OperatorGroup, which aggregate those of its APIs.
+// ForGroup returns the ClusterRoles of an OperatorGroup, which aggregate the ClusterRoles of its APIs.
 func ForGroup(group *operatorsv1.OperatorGroup, apis []schema.GroupVersionKind) []*rbacv1.ClusterRole {
 	var roles []*rbacv1.ClusterRole
 	for _, l := range levels {

@@ -15,32 +15,32 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// An Authorizer knows what the service accounts of a cluster may do.
+// An Authorizer computes the permissions of the service accounts of a cluster.
 type Authorizer struct {
 	roles        map[types.NamespacedName]*rbacv1.Role
 	clusterRoles map[string]*rbacv1.ClusterRole
-	bound        map[subject][]binding // by the ones it is for
+	bindings     map[subject][]binding
 }
 
 // A subject is a user or a group.
 type subject struct{ kind, name string }
 
-// A binding is a RoleBinding, or a ClusterRoleBinding, whose namespace is empty.
+// A binding is a RoleBinding or ClusterRoleBinding. The namespace of a ClusterRoleBinding is "".
 type binding struct {
 	namespace string
 	ref       rbacv1.RoleRef
 }
 
-// NewAuthorizer returns an Authorizer that knows no objects.
+// NewAuthorizer returns an Authorizer without objects.
 func NewAuthorizer() *Authorizer {
 	return &Authorizer{
 		roles:        map[types.NamespacedName]*rbacv1.Role{},
 		clusterRoles: map[string]*rbacv1.ClusterRole{},
-		bound:        map[subject][]binding{},
+		bindings:     map[subject][]binding{},
 	}
 }
 
-// Add tells a of an object. It must not change any more. Other kinds than roles and bindings are ignored.
+// Add adds an object, which must not change afterwards. It ignores other kinds than roles and bindings.
 func (a *Authorizer) Add(o metav1.Object) {
 	switch o := o.(type) {
 	case *rbacv1.Role:
@@ -60,17 +60,17 @@ func (a *Authorizer) bind(b binding, subjects []rbacv1.Subject) {
 		if s.Kind == rbacv1.ServiceAccountKind {
 			key = user(types.NamespacedName{Namespace: cmp.Or(s.Namespace, b.namespace), Name: s.Name})
 		}
-		a.bound[key] = append(a.bound[key], b)
+		a.bindings[key] = append(a.bindings[key], b)
 	}
 }
 
-// user returns the user that a service account is.
+// user returns the user of a service account.
 func user(account types.NamespacedName) subject {
 	return subject{rbacv1.UserKind, "system:serviceaccount:" + account.Namespace + ":" + account.Name}
 }
 
-// Rules returns what a service account may do in a namespace, or, if namespace is "", in all of them and with objects
-// that are in none.
+// Rules returns the rules of a service account in a namespace. If namespace is "", these are the rules for all
+// namespaces and for objects without a namespace.
 func (a *Authorizer) Rules(account types.NamespacedName, namespace string) []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, s := range []subject{
@@ -79,7 +79,7 @@ func (a *Authorizer) Rules(account types.NamespacedName, namespace string) []rba
 		{rbacv1.GroupKind, "system:serviceaccounts"},
 		{rbacv1.GroupKind, "system:authenticated"},
 	} {
-		for _, b := range a.bound[s] {
+		for _, b := range a.bindings[s] {
 			if b.namespace == "" || b.namespace == namespace {
 				rules = append(rules, a.rulesOf(b)...)
 			}
@@ -102,7 +102,7 @@ func (a *Authorizer) rulesOf(b binding) []rbacv1.PolicyRule {
 	return append(slices.Clone(role.Rules), a.aggregated(role)...)
 }
 
-// aggregated returns the rules that Kubernetes fills into a ClusterRole with an aggregation rule.
+// aggregated returns the rules that Kubernetes adds to a ClusterRole with an aggregation rule.
 func (a *Authorizer) aggregated(role *rbacv1.ClusterRole) []rbacv1.PolicyRule {
 	if role.AggregationRule == nil {
 		return nil
@@ -122,13 +122,13 @@ func (a *Authorizer) aggregated(role *rbacv1.ClusterRole) []rbacv1.PolicyRule {
 	return rules
 }
 
-// maxCombinations is how many verbs with resources and names a rule may combine to be compared piece by piece.
+// maxCombinations is the maximum number of combinations of verbs, groups, resources and names of a rule to compare.
 const maxCombinations = 100_000
 
 // ErrTooLarge is the error about a rule with too many combinations of verbs, groups, resources and names to compare.
 var ErrTooLarge = errors.New("rule has too many combinations")
 
-// Covers reports whether rules allow all that rule does, as Kubernetes decides it. The error is ErrTooLarge.
+// Covers reports whether rules include the permissions of rule, as Kubernetes decides it. The error is ErrTooLarge.
 func Covers(rules []rbacv1.PolicyRule, rule rbacv1.PolicyRule) (bool, error) {
 	if slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, rule) }) {
 		return true, nil

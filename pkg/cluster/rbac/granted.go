@@ -24,8 +24,8 @@ func ForCondition(c *operatorsv2.OperatorCondition) (*rbacv1.Role, *rbacv1.RoleB
 	return operator.Role(meta, []rbacv1.PolicyRule{r}, subjects)
 }
 
-// ForCertificate returns what OLM grants to the service account of a deployment that serves webhooks or an APIService
-// behind a Service: to read the Secret with its certificate, and to ask the API server who its callers are.
+// ForCertificate returns the roles and bindings for the service account of a deployment that serves webhooks or an
+// APIService behind a Service: to read the Secret with its certificate, and to authenticate callers at the API server.
 func ForCertificate(csv *v1alpha1.ClusterServiceVersion, account, service, secret string) []metav1.Object {
 	subjects, meta := operator.Subjects(csv.Namespace, account), managed(csv.Namespace, secret)
 	meta.OwnerReferences = operator.OwnedBy(csv)
@@ -47,14 +47,14 @@ func ForCertificate(csv *v1alpha1.ClusterServiceVersion, account, service, secre
 	}
 }
 
-// authDelegator is a ClusterRole of Kubernetes: to check the tokens and the permissions of callers.
+// authDelegator is the ClusterRole of Kubernetes to check the tokens and the permissions of callers.
 const authDelegator = "system:auth-delegator"
 
 func managed(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{operator.LabelManaged: "true"}}
 }
 
-// IsExtra reports whether OLM created a binding for its own sake, not because a ClusterServiceVersion asks for it.
+// IsExtra reports whether OLM created a binding that is not among the permissions of a ClusterServiceVersion.
 func IsExtra(binding metav1.Object) bool {
 	labels := binding.GetLabels()
 	return labels[operator.LabelManaged] == "true" && labels[operator.LabelOwner] == ""

@@ -41,7 +41,7 @@ func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
 	}{ref, subjects})
 }
 
-// hashAPI returns what OLM puts in labels for an API.
+// hashAPI returns the hash of an API in OLM's labels.
 func hashAPI(api schema.GroupVersionKind) string {
 	h := fnv.New64a()
 	h.Write([]byte(api.Kind + "." + api.Version + "." + api.Group))

@@ -1,13 +1,13 @@
-// Package rbac makes the objects with which OLM Classic grants permissions: to an operator what its
-// ClusterServiceVersion asks for, to the users of a cluster the APIs that operators provide. It also says what a
-// service account may do, and what a catalog would grant to whom.
+// Package rbac creates the objects with which OLM Classic grants permissions: to an operator the permissions of its
+// ClusterServiceVersion, and to the users of a cluster the use of the APIs of operators. It also computes the
+// permissions of a service account.
 //
 //	accounts, err := rbac.ForOperator(csv)
 //	for _, account := range accounts {
 //		fmt.Println(account.Name, len(account.Roles), len(account.ClusterRoles))
 //	}
 //
-// Names and labels are those of OLM. The tests compare them with objects of real clusters.
+// Names and labels are the same as OLM's. The tests compare them with objects of real clusters.
 package rbac
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// An Account is a service account of an operator, and what OLM creates for it.
+// An Account is a service account of an operator, and the roles and bindings that OLM creates for it.
 type Account struct {
 	Name           string
 	ServiceAccount *corev1.ServiceAccount // nil for "default", which every namespace has
@@ -55,8 +55,8 @@ func each[T metav1.Object](objects []T, yield func(metav1.Object) bool) bool {
 	return true
 }
 
-// ForOperator returns what the InstallPlan of a ClusterServiceVersion creates for its service accounts, by name. OLM
-// takes them in a random order. The rules are shared with csv.
+// ForOperator returns the service accounts that the InstallPlan of a ClusterServiceVersion creates, with their roles
+// and bindings, by name. OLM creates them in a random order. The rules are shared with csv.
 func ForOperator(csv *v1alpha1.ClusterServiceVersion) ([]*Account, error) {
 	strategy, err := operator.Strategy(csv)
 	if err != nil {
@@ -115,8 +115,8 @@ func (a *Account) addClusterRole(csv *v1alpha1.ClusterServiceVersion, p *operato
 	a.ClusterRoles, a.ClusterRoleBindings = append(a.ClusterRoles, role), append(a.ClusterRoleBindings, binding)
 }
 
-// Lift returns the ClusterRoles and bindings that OLM makes of Roles and their bindings for an operator that watches
-// all namespaces. They have the names and labels of the Roles, and may also read namespaces.
+// Lift returns the ClusterRoles and bindings that OLM creates from Roles and their bindings for an operator that
+// watches all namespaces. They have the names and labels of the Roles, and allow to read namespaces.
 func (a *Account) Lift() *Account {
 	lifted := &Account{Name: a.Name}
 	for _, r := range a.Roles {
@@ -136,8 +136,8 @@ func (a *Account) Lift() *Account {
 	return lifted
 }
 
-// CopyTo returns the Roles and bindings that OLM makes in another namespace that an operator watches, where copied is
-// the copy of its ClusterServiceVersion.
+// CopyTo returns the Roles and bindings that OLM creates in another namespace that an operator watches, in which copied
+// is the copy of its ClusterServiceVersion.
 func (a *Account) CopyTo(copied *v1alpha1.ClusterServiceVersion) *Account {
 	to := &Account{Name: a.Name}
 	for _, r := range a.Roles {
