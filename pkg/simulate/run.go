@@ -33,7 +33,7 @@ type run struct {
 	unpacking map[string]int               // the step in which unpacking started, by the images of bundles
 	bundles   map[string]*contents         // by catalog and name
 	history   map[string][]string          // the bundles that a Subscription or ClusterExtension had installed, by its Ref
-	unchanged map[string]Wait              // the ClusterExtensions that no longer change, by name, and the reasons they wait
+	unchanged map[string]Wait              // the waits of ClusterExtensions that no longer change, by name
 	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
 	grouping  *grouping                    // of operatorGroups, nil before the first step
 
