@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -41,14 +42,14 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		s.propertyType(at, p.Type)
 		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
 			if err := p.CheckManifest(); err != nil {
-				s.refuse(i)
+				s.refused = with(s.refused, strconv.Itoa(i))
 				s.add("bundle-object", at+"/value"+err.Pointer, "parse properties for bundle %q: property of type %q: %v",
 					b.Name, p.Type, err.Err)
 			}
 			continue
 		}
 		if !s.checker.Decodable(i) && p.Check() != nil {
-			s.refuse(i)
+			s.refused = with(s.refused, strconv.Itoa(i))
 			s.badValue(at+"/value", p)
 			continue
 		}
@@ -57,8 +58,6 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		}
 	}
 }
-
-func (s *scope) refuse(property int) { s.refused = with(s.refused, itoa(property)) }
 
 // badValue reports the parts of the value of p that cannot be decoded.
 func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A celRule is a CEL rule of a constraint, and the pointer to it in its object.
@@ -56,13 +55,4 @@ func (c *celRules) compile(rule string) error {
 		return fmt.Errorf("the rule returns %s, want bool", ast.OutputType())
 	}
 	return nil
-}
-
-// celRules checks the CEL rules of the constraints of an object.
-func (r *relations) celRules(m *declcfg.Meta, rules []celRule) {
-	for _, rule := range rules {
-		if err := r.cel.check(rule.rule); err != nil {
-			r.of(m).add("constraint", rule.at, "%v", err)
-		}
-	}
 }

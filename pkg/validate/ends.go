@@ -33,7 +33,7 @@ func (u *channelUpdates) checkEnds() {
 		case !ok:
 			loops = append(loops, affected{b, b.Name})
 		case at != u.head:
-			u.because(b, links, at.Name)
+			u.addCauseNamed(b, links, at.Name)
 			classic = append(classic, affected{b, b.Name})
 			if z := latest[minorOf(b)]; z != nil && b.Version != nil && isBelow(b, z) && isBelow(at, z) {
 				stuck = append(stuck, affected{b, b.Name + " never reaches " + z.Name})
@@ -41,15 +41,15 @@ func (u *channelUpdates) checkEnds() {
 			}
 		}
 		if at, _, _ := u.v1.End(b); u.top != nil && b.Version != nil && isBelow(at, u.top) {
-			u.because(b, u.lower, at.Name)
-			u.because(b, u.lower, u.top.Name)
+			u.addCauseNamed(b, u.lower, at.Name)
+			u.addCauseNamed(b, u.lower, u.top.Name)
 			v1 = append(v1, affected{b, b.Name})
 			v1Ends[at.Name] = true
 		}
 		one, _ := u.classic.Next(b)
 		other, _ := u.v1.Next(b)
 		if one.To != other.To {
-			u.because(b, u.lower, b.Name)
+			u.addCauseNamed(b, u.lower, b.Name)
 			differing = append(differing, affected{b, fmt.Sprintf("%s to %s or %s", b.Name, nameOf(one), nameOf(other))})
 		}
 	}
@@ -57,7 +57,7 @@ func (u *channelUpdates) checkEnds() {
 	for _, a := range classic { // a problem that stops one bundle stops every bundle that ends at the same one
 		at, _, _ := u.classic.End(a.bundle)
 		if i, ok := u.causes[stuckAt[at.Name]]; ok {
-			u.blame(i, a.bundle)
+			u.addCause(i, a.bundle)
 		}
 	}
 	u.report(classic, len(classic), "update-classic", "OLM Classic does not update to the head "+u.head.Name+" from ", "")
@@ -120,19 +120,22 @@ func (u *channelUpdates) cause(
 	}
 }
 
-// because makes the problem about the named bundle, if there is one, the cause of the problems of b.
-func (u *channelUpdates) because(b *graph.Bundle, causes map[string]int, name string) {
+// addCauseNamed makes the problem about the named bundle, if there is one, the cause of the problems of b.
+func (u *channelUpdates) addCauseNamed(b *graph.Bundle, causes map[string]int, name string) {
 	if i, ok := causes[name]; ok {
-		u.blame(i, b)
+		u.addCause(i, b)
 	}
 }
 
-// blame makes a problem the cause of the problems of b, unless they already have a cause.
-func (u *channelUpdates) blame(problem int, b *graph.Bundle) {
+// addCause makes a problem the cause of the problems of b, unless they already have a cause.
+func (u *channelUpdates) addCause(problem int, b *graph.Bundle) {
 	if _, known := u.causes[b]; !known {
 		u.causes[b] = problem
 	}
 }
+
+// maxConsequences is the maximum number of bundles that a message names as a consequence of its problem.
+const maxConsequences = 5
 
 // report reports the bundles that break a rule. A bundle with a known cause becomes a consequence of it, unless the
 // cause is less severe. The other bundles share one problem, which becomes the cause of their later problems. Its
@@ -152,7 +155,14 @@ func (u *channelUpdates) report(all []affected, limit int, rule, what, why strin
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(caused)) {
-		u.found[i].leadsTo(caused[i], rule, what)
+		f := &u.found[i]
+		if len(f.rules) == 0 && !f.ends { // the message describes only the first consequence
+			f.msg += ", so that " + legible.Value(what+list(caused[i], maxConsequences))
+		}
+		f.rules = append(f.rules, rule)
+		for _, a := range caused[i] {
+			f.names = append(f.names, a.bundle.Name)
+		}
 	}
 	if len(own) == 0 || !u.add(rule, "/entries", "%s%s%s", what, list(own, limit), why) {
 		return
@@ -162,21 +172,6 @@ func (u *channelUpdates) report(all []affected, limit int, rule, what, why strin
 	for _, a := range own {
 		u.found[problem].names = append(u.found[problem].names, a.bundle.Name)
 		u.causes[a.bundle] = problem
-	}
-}
-
-// maxConsequences is the maximum number of bundles that a message names as a consequence of its problem.
-const maxConsequences = 5
-
-// leadsTo adds a consequence to a problem. It records the rule, and describes the first consequence in the message
-// unless the message already describes the end of updates.
-func (f *finding) leadsTo(all []affected, rule, what string) {
-	if len(f.rules) == 0 && !f.ends {
-		f.msg += ", so that " + legible.Value(what+list(all, maxConsequences))
-	}
-	f.rules = append(f.rules, rule)
-	for _, a := range all {
-		f.names = append(f.names, a.bundle.Name)
 	}
 }
 

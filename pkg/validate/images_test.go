@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func FuzzImages(f *testing.F) {
 func TestImagesForget(t *testing.T) {
 	var r images
 	for i := range 2 * maxRepositories {
-		if _, err := r.parse("registry.example/" + itoa(i) + ":1"); err != nil || len(r.repositories) > maxRepositories {
+		if _, err := r.parse("registry.example/" + strconv.Itoa(i) + ":1"); err != nil || len(r.repositories) > maxRepositories {
 			t.Fatalf("%d remembered, %v", len(r.repositories), err)
 		}
 	}

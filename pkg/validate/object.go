@@ -3,6 +3,7 @@ package validate
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,7 +12,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/schemas"
 )
 
 // A checked is an object and the results of the checks that need no other object.
@@ -23,33 +23,35 @@ type checked struct {
 	wrong    bool // the object breaks a rule of severity error, even if that rule is disabled
 }
 
-// object decodes and checks one object on its own.
-func (v *validator) object(o *declcfg.Object) (checked, error) {
-	value, err := o.Decode()
-	return v.decoded(o, value, err), nil
-}
-
-// decoded checks one object on its own; value and err are the results of its Decode method. Problems get their
-// positions here, while the text of the object is in memory.
-func (v *validator) decoded(o *declcfg.Object, value any, err error) checked {
+// Object checks one object on its own; value and err are the results of its Decode method. The result must be passed to
+// Add. Several goroutines may call Object at the same time. Problems get their positions here, while the text of the
+// object is in memory.
+func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	room := maxProblems
-	s := &scope{v: v, meta: o.Meta, text: o, room: &room, checker: v.checkers.Get()}
-	defer v.checkers.Put(s.checker)
-	c := checked{meta: o.Meta, problems: v.flaws(o.Meta)}
+	s := &scope{v: c.v, meta: o.Meta, text: o, room: &room, checker: c.v.checkers.Get()}
+	defer c.v.checkers.Put(s.checker)
+	result := &checked{meta: o.Meta, problems: c.v.flaws(o.Meta)}
 	findings := s.checker.Object(o)
 	s.checker.UnknownKeys(o, s.unknownKey)
-	if err != nil {
-		c.problems = append(c.problems, v.wrongTypes(o)...)
-		c.wrong = true
-	} else {
+	if err == nil {
 		s.value(value)
-		c.value = declcfg.Slim(value)
+		result.value = declcfg.Slim(value)
+	} else {
+		for ptr, err := range typeErrors(o.JSON(), decode) {
+			e := &declcfg.Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
+			result.problems = append(result.problems, c.v.located("type", o.Meta, e)...)
+		}
 	}
-	c.wrong = c.wrong || s.broken
-	s.schema(findings, err == nil)
-	c.problems = append(c.problems, s.problems()...)
-	c.rules = s.rules
-	return c
+	result.wrong = err != nil || s.broken
+	for _, f := range findings {
+		// If decoding failed, its errors cover the findings about the format.
+		if rule := s.shapeRule(f); rule == "user-schema" || rule != "" && err == nil {
+			s.add(rule, f.Pointer, "%s (%s)", f.Message, f.Definition)
+		}
+	}
+	result.problems = append(result.problems, s.problems()...)
+	result.rules = s.rules
+	return result
 }
 
 // flaws reports duplicate keys and invalid UTF-8 in m, which are read in a way that the author may not expect.
@@ -64,7 +66,7 @@ func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 		}
 		name, msg := "utf-8", "invalid UTF-8 is read as U+FFFD"
 		if f.Key != "" {
-			name, msg = "duplicate-key", "duplicate key "+quote(legible.Value(f.Key))+": the last value is used"
+			name, msg = "duplicate-key", "duplicate key "+strconv.Quote(legible.Value(f.Key))+": the last value is used"
 		}
 		if !v.off[name] {
 			problems = append(problems, v.problem(Rules().Of(name), f.Pos, m, "", msg))
@@ -105,9 +107,6 @@ func (v *validator) located(rule string, m *declcfg.Meta, err error) []*problem.
 // Unreadable is the name of the rule about files and documents that cannot be read.
 const Unreadable = "read"
 
-// unreadable reports a file or document that could not be read as an object.
-func (v *validator) unreadable(err error) []*problem.Problem { return v.located(Unreadable, nil, err) }
-
 func (s *scope) value(value any) {
 	switch value := value.(type) {
 	case *declcfg.Package:
@@ -135,21 +134,17 @@ func (s *scope) other() {
 	case strings.HasPrefix(schema, "olm."):
 		s.add("unknown-schema", "/schema", "unknown schema %q%s", schema, nearest.Hint(schema, reserved))
 	}
-	s.servedNames()
-}
-
-// schema reports the findings of the CUE schemas. If decoding failed, it reports only findings of the user's schemas,
-// because the decoding errors cover the rest.
-func (s *scope) schema(findings []schemas.Finding, decoded bool) {
-	for _, f := range findings {
-		if rule := s.shapeRule(f); rule == "user-schema" || rule != "" && decoded {
-			s.add(rule, f.Pointer, "%s (%s)", f.Message, f.Definition)
-		}
+	const rule, why = "portable", "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"
+	if !isServed(s.meta.Schema) {
+		s.add(rule, "/schema", "custom schema %q, "+why, s.meta.Schema)
+	}
+	if pkg := s.meta.Package; pkg != "" && !isServed(pkg) {
+		s.add(rule, "/package", "object of a custom schema in package %q, "+why, pkg)
 	}
 }
 
 func index(list jsontext.Pointer, i int) jsontext.Pointer {
-	return list + "/" + jsontext.Pointer(itoa(i))
+	return list + "/" + jsontext.Pointer(strconv.Itoa(i))
 }
 
 var objectRules = problem.Group{Title: "Any object", Rules: []problem.Rule{

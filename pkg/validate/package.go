@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"strconv"
-
 	"github.com/opm-toolchain/opm/internal/icon"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -41,10 +39,6 @@ func (s *scope) icon(i *declcfg.Icon) {
 		s.add("icon-type", "/icon/mediatype", "the media type is %q, but the data is %s", i.MediaType, found)
 	}
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }
-
-func quote(s string) string { return strconv.Quote(s) }
 
 var packageRules = problem.Group{Title: "Packages", Rules: []problem.Rule{
 	{Name: "package-name", Severity: problem.Error, Summary: "the name of a package is a DNS label",

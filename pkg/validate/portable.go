@@ -22,18 +22,8 @@ func (v *validator) portable(sources []declcfg.Source, keep func(...*problem.Pro
 	return sources
 }
 
-// servedNames checks the schema and package of an object of a custom schema. Upstream's registry serves the object only
-// if both names begin with a letter or digit and have no other characters than letters, digits, '.', '-' and '_'.
-func (s *scope) servedNames() {
-	const rule, why = "portable", "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"
-	if !isServed(s.meta.Schema) {
-		s.add(rule, "/schema", "custom schema %q, "+why, s.meta.Schema)
-	}
-	if pkg := s.meta.Package; pkg != "" && !isServed(pkg) {
-		s.add(rule, "/package", "object of a custom schema in package %q, "+why, pkg)
-	}
-}
-
+// isServed reports whether upstream's registry serves the objects of a custom schema with this schema or package: the
+// name begins with a letter or digit and has no other characters than letters, digits, '.', '-' and '_'.
 func isServed(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {

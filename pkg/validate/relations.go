@@ -20,10 +20,10 @@ type relations struct {
 	scopes    map[*declcfg.Meta]*scope
 	wrong     map[string]bool // packages with an object that breaks a rule of severity error
 
-	room  int // number of problems that can still be added
-	cel   *celRules
-	lost  lost
-	hints nearest.Finder
+	room       int // number of problems that can still be added
+	cel        *celRules
+	unreadable unreadableParts
+	hints      nearest.Finder
 }
 
 // of returns the scope of m, which it creates if needed.
@@ -49,7 +49,7 @@ func (r *relations) problems(ctx context.Context) []*problem.Problem {
 }
 
 func (r *relations) check(ctx context.Context) {
-	r.lost.settle(&r.index)
+	r.unreadable.assignDirs(&r.index)
 	var known []string
 	for _, p := range r.index.Packages() {
 		if len(p.Packages) > 0 {
@@ -98,7 +98,7 @@ func repeated[T any](r *relations, rule, what string, all []declcfg.Indexed[T]) 
 
 // unknownPackage reports every object of an unknown package.
 func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
-	if r.lost.from(p.Name) {
+	if r.unreadable.mayHave(p.Name) {
 		return
 	}
 	hint := r.hints.Hint(p.Name, known)
@@ -119,7 +119,7 @@ func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
 
 // pkg checks the objects of one package against each other.
 func (r *relations) pkg(p *declcfg.PackageIndex) {
-	if !r.lost.from(p.Name) {
+	if !r.unreadable.mayHave(p.Name) {
 		channels, bundles := namesOf(p.Channels), namesOf(p.Bundles)
 		r.defaultChannel(p, channels)
 		r.entryBundles(p, bundles)

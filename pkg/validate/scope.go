@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,28 +22,6 @@ type validator struct {
 	checkers *pool.Pool[*objectChecker]
 }
 
-func newValidator(opts Options) (*validator, error) {
-	v := &validator{opts: opts, off: set(opts.Disable), alone: set(opts.Alone), unplaced: set(opts.Unplaced)}
-	for _, r := range Rules().All() {
-		if opts.ErrorsOnly && r.Severity != problem.Error {
-			v.off[r.Name] = true
-		}
-	}
-	first, err := v.newChecker()
-	if err != nil {
-		return nil, err
-	}
-	v.checkers = pool.New(runtime.GOMAXPROCS(0), func() *objectChecker {
-		c, err := v.newChecker()
-		if err != nil { // cannot happen: the same files compiled before
-			panic(err)
-		}
-		return c
-	}, func(c *objectChecker) (*objectChecker, bool) { return c, true })
-	v.checkers.Put(first)
-	return v, nil
-}
-
 // An objectChecker checks objects on their own, for one goroutine at a time. It caches results, so it should be reused.
 type objectChecker struct {
 	*schemas.Checker
@@ -52,8 +29,8 @@ type objectChecker struct {
 }
 
 func (v *validator) newChecker() (*objectChecker, error) {
-	if !v.shapes() {
-		return &objectChecker{Checker: new(schemas.Checker)}, nil
+	if v.off["schema"] && v.off["constraint"] && v.off["max-openshift-version"] && len(v.opts.Schemas) == 0 {
+		return &objectChecker{Checker: new(schemas.Checker)}, nil // no enabled rule needs CUE
 	}
 	c, err := schemas.NewChecker(v.opts.Schemas...)
 	return &objectChecker{Checker: c}, err
@@ -67,12 +44,7 @@ func set(names []string) map[string]bool {
 	return set
 }
 
-// shapes reports whether any enabled rule needs CUE.
-func (v *validator) shapes() bool {
-	return !v.off["schema"] || !v.off["constraint"] || !v.off["max-openshift-version"] || len(v.opts.Schemas) > 0
-}
-
-// A scope collects the findings of one object.
+// A scope collects the findings about one object.
 type scope struct {
 	v       *validator
 	meta    *declcfg.Meta

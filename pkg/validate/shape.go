@@ -32,6 +32,13 @@ var ownValues = map[string][]string{
 // shapeRule returns the rule for a CUE finding, or "" if a check in Go reports it.
 func (s *scope) shapeRule(f schemas.Finding) string {
 	path := slices.Collect(f.Pointer.Tokens())
+	var pattern strings.Builder // the path with * in place of list indexes
+	for _, step := range path {
+		if digits(step) {
+			step = "*"
+		}
+		pattern.WriteString("/" + step)
+	}
 	switch {
 	case f.Extra:
 		return "user-schema"
@@ -39,22 +46,10 @@ func (s *scope) shapeRule(f schemas.Finding) string {
 		return s.propertyRule(f, path[1], path[2:])
 	case f.Kind == schemas.Excess && f.Empty: // Go treats the empty value like a missing key
 		return "schema"
-	case slices.Contains(ownKeys[s.meta.Schema], pattern(path)):
+	case slices.Contains(ownKeys[s.meta.Schema], pattern.String()):
 		return ""
 	}
 	return "schema"
-}
-
-// pattern returns a path with * in place of list indexes.
-func pattern(path []string) string {
-	var b strings.Builder
-	for _, step := range path {
-		if digits(step) {
-			step = "*"
-		}
-		b.WriteString("/" + step)
-	}
-	return b.String()
 }
 
 // propertyRule is shapeRule for a path inside the bundle property of that index.

@@ -19,8 +19,10 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 		switch size := len(p.Value); p.Type {
 		case declcfg.PropertyBundleObject:
 			size = base64.StdEncoding.DecodedLen(size) // the JSON around the base64 text is negligible
-			if size > maxObject {
-				s.manifestSize(i, p)
+			var object declcfg.BundleObject
+			if size > maxObject && p.Unmarshal(&object) == nil && len(object.Data) > maxObject {
+				s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes; a ConfigMap holds %d",
+					len(object.Data), maxObject)
 			}
 			manifests += size
 		case declcfg.PropertyCSVMetadata:
@@ -40,13 +42,5 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 		}
 		s.add("message-size", "", "the bundle needs a gRPC message of about %d bytes; clients accept %d: %s",
 			message, maxMessage, remedy)
-	}
-}
-
-func (s *scope) manifestSize(i int, p *declcfg.Property) {
-	var object declcfg.BundleObject
-	if p.Unmarshal(&object) == nil && len(object.Data) > maxObject {
-		s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes; a ConfigMap holds %d",
-			len(object.Data), maxObject)
 	}
 }

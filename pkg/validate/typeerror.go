@@ -10,20 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // maxTypeErrors is the maximum number of type errors reported per object: each one requires decoding the object again.
 const maxTypeErrors = 20
-
-// wrongTypes reports the values of o that cannot be decoded.
-func (v *validator) wrongTypes(o *declcfg.Object) []*problem.Problem {
-	var problems []*problem.Problem
-	for ptr, err := range typeErrors(o.JSON(), decode) {
-		problems = append(problems, v.located("type", o.Meta, &declcfg.Error{Pos: o.Place(ptr), Pointer: ptr, Err: err})...)
-	}
-	return problems
-}
 
 // decode decodes an object, and returns the first error and the pointer to its value.
 func decode(raw jsontext.Value) (jsontext.Pointer, error) {

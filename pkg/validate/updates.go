@@ -25,7 +25,7 @@ func (r *relations) updates(ctx context.Context) {
 	}
 	var packages []*declcfg.PackageIndex
 	for _, p := range r.index.Packages() {
-		if p.Name != "" && !r.wrong[p.Name] && !r.lost.from(p.Name) {
+		if p.Name != "" && !r.wrong[p.Name] && !r.unreadable.mayHave(p.Name) {
 			packages = append(packages, p)
 		}
 	}
@@ -73,9 +73,21 @@ func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 }
 
 func (u *channelUpdates) check() {
-	u.findTop()
+	for _, e := range u.channel.Entries() {
+		b := u.pkg.Bundle(e.Name)
+		if b == nil || b.Version == nil {
+			continue
+		}
+		if u.top == nil || u.top.Deprecated && !b.Deprecated ||
+			u.top.Deprecated == b.Deprecated && b.Version.Compare(*u.top.Version) > 0 {
+			u.top = b
+		}
+	}
 	u.checkEntries()
-	u.checkChain()
+	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
+		u.add("skips-only", "/entries",
+			"no entry can be reached from the head %q by replaces: OLM Classic can install nothing else", u.head.Name)
+	}
 	u.checkVersions()
 	classic, v1, err := u.pkg.Plans(u.channel)
 	if err != nil {
@@ -117,28 +129,6 @@ func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr 
 	}
 	u.cause(u.lower, b.Name, name, "update-downgrade", ptr, "entry %q %s %q, whose version %s is higher than its own, %s",
 		b.Name, edge, name, older.Version, b.Version)
-}
-
-// checkChain reports a channel in which OLM Classic can install only the head.
-func (u *channelUpdates) checkChain() {
-	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
-		u.add("skips-only", "/entries",
-			"no entry can be reached from the head %q by replaces: OLM Classic can install nothing else", u.head.Name)
-	}
-}
-
-// findTop sets top to the bundle that OLM v1 would install.
-func (u *channelUpdates) findTop() {
-	for _, e := range u.channel.Entries() {
-		b := u.pkg.Bundle(e.Name)
-		if b == nil || b.Version == nil {
-			continue
-		}
-		if u.top == nil || u.top.Deprecated && !b.Deprecated ||
-			u.top.Deprecated == b.Deprecated && b.Version.Compare(*u.top.Version) > 0 {
-			u.top = b
-		}
-	}
 }
 
 // checkVersions compares the version of the head with the other versions of the channel.

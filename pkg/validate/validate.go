@@ -11,8 +11,10 @@ package validate
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/pool"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
@@ -40,7 +42,7 @@ type Report struct {
 	Problems []*problem.Problem // sorted by position
 	Index    *declcfg.Index
 
-	lost lost
+	unreadable unreadableParts
 }
 
 // Catalog checks the catalog that consists of the sources. The report lists its problems, and is the same on every run.
@@ -50,14 +52,18 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	for r, err := range declcfg.Map(ctx, c.v.object, c.v.portable(sources, c.keep)...) {
+	object := func(o *declcfg.Object) (any, error) {
+		value, err := o.Decode()
+		return c.Object(o, value, err), nil
+	}
+	for r, err := range declcfg.Map(ctx, object, c.v.portable(sources, c.keep)...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if c.cut {
 			break
 		}
-		c.add(r, err)
+		c.Add(r, err)
 	}
 	return c.Report(ctx)
 }
@@ -78,39 +84,48 @@ type Checker struct {
 
 // NewChecker returns a checker for the catalog that consists of the sources. It fails as [Catalog] does.
 func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
-	v, err := newValidator(opts)
+	v := &validator{opts: opts, off: set(opts.Disable), alone: set(opts.Alone), unplaced: set(opts.Unplaced)}
+	for _, r := range Rules().All() {
+		if opts.ErrorsOnly && r.Severity != problem.Error {
+			v.off[r.Name] = true
+		}
+	}
+	first, err := v.newChecker()
 	if err != nil {
 		return nil, err
 	}
+	v.checkers = pool.New(runtime.GOMAXPROCS(0), func() *objectChecker {
+		c, err := v.newChecker()
+		if err != nil { // cannot happen: the same files compiled before
+			panic(err)
+		}
+		return c
+	}, func(c *objectChecker) (*objectChecker, bool) { return c, true })
+	v.checkers.Put(first)
 	return &Checker{v: v, sources: sources, counts: map[problem.Severity]int{}, relations: relations{
 		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELRules(),
 	}}, nil
 }
 
-// Object checks one object on its own; value and err are the results of its Decode method. The result must be passed to
-// Add. Several goroutines may call Object at the same time.
-func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
-	return c.v.decoded(o, value, err)
-}
-
 // Add adds a result of Object, or a read error, in the order in which [declcfg.Map] yields them.
 func (c *Checker) Add(object any, err error) {
-	if !c.cut {
-		r, _ := object.(checked)
-		c.add(r, err)
-	}
-}
-
-func (c *Checker) add(r checked, err error) {
-	if err != nil {
-		c.keep(c.v.unreadable(err)...)
-		c.relations.lost.add(err)
+	if c.cut {
 		return
 	}
+	if err != nil {
+		c.keep(c.v.located(Unreadable, nil, err)...)
+		c.relations.unreadable.add(err)
+		return
+	}
+	r := object.(*checked)
 	c.objects++
 	c.keep(r.problems...)
 	c.relations.wrong[r.meta.Owner()] = c.relations.wrong[r.meta.Owner()] || r.wrong
-	c.relations.celRules(r.meta, r.rules)
+	for _, rule := range r.rules {
+		if err := c.relations.cel.check(rule.rule); err != nil {
+			c.relations.of(r.meta).add("constraint", rule.at, "%v", err)
+		}
+	}
 	c.relations.index.Add(r.meta, r.value)
 	if c.v.opts.Other != nil && r.value == nil && !r.wrong {
 		c.v.opts.Other(r.meta)
@@ -137,7 +152,7 @@ func (c *Checker) keep(problems ...*problem.Problem) {
 func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	index := &c.relations.index
 	if c.cut {
-		return &Report{Problems: stopped(c.found), Index: index, lost: c.relations.lost}, nil
+		return &Report{Problems: stopped(c.found), Index: index, unreadable: c.relations.unreadable}, nil
 	}
 	if c.objects == 0 {
 		c.keep(c.v.noObjects(c.sources, len(c.found) > 0)...)
@@ -145,7 +160,7 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	c.relations.check(ctx)
 	c.keep(c.relations.problems(ctx)...)
 	if c.cut {
-		return &Report{Problems: stopped(c.found), Index: index, lost: c.relations.lost}, ctx.Err()
+		return &Report{Problems: stopped(c.found), Index: index, unreadable: c.relations.unreadable}, ctx.Err()
 	}
 	problems := problem.Sort(c.found)
 	if c.more > 0 {
@@ -155,7 +170,7 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 		}
 		problems = append(problems, rest)
 	}
-	return &Report{Problems: problems, Index: index, lost: c.relations.lost}, ctx.Err()
+	return &Report{Problems: problems, Index: index, unreadable: c.relations.unreadable}, ctx.Err()
 }
 
 // maxProblems is the maximum number of reported problems per severity. Nobody reads more, and they would take more

@@ -33,7 +33,7 @@ func (r *Report) Withheld() Withheld {
 		default:
 			known := false
 			for _, x := range r.Index.Packages() {
-				if p.Rule == "" || r.lost.from(x.Name) { // no rule: the check stopped early
+				if p.Rule == "" || r.unreadable.mayHave(x.Name) { // no rule: the check stopped early
 					hold(x.Name, p)
 					known = true
 				}
