@@ -53,11 +53,11 @@ type checker struct {
 	opts     CheckOptions
 	problems []*problem.Problem
 
-	manifests []*manifest
-	lost      bool                            // a file that cannot be read may contain more manifests
-	pkg       string                          // of the bundle, "" if no annotation names it
-	csv       *v1alpha1.ClusterServiceVersion // nil if there is none that fits the API
-	csvFile   *manifest                       // the first ClusterServiceVersion, which may not fit the API
+	manifests  []*manifest
+	incomplete bool                            // a file that cannot be read may contain more manifests
+	pkg        string                          // of the bundle, "" if no annotation names it
+	csv        *v1alpha1.ClusterServiceVersion // nil if there is none that fits the API
+	csvFile    *manifest                       // the first ClusterServiceVersion, which may not fit the API
 }
 
 // report adds a problem with the rule of that name.
@@ -80,14 +80,28 @@ func (c *checker) findIn(rule, file, format string, args ...any) {
 }
 
 func (c *checker) check() {
-	if !c.checkLayout() {
+	complete := true
+	for _, dir := range []string{manifestsDir, metadataDir} {
+		entries, err := fs.ReadDir(c.fsys, dir)
+		if err != nil {
+			c.findIn("layout", dir, "%w", regular.WithoutPath(err))
+		} else if len(entries) == 0 {
+			c.findIn("layout", dir, "the directory is empty")
+		}
+		complete = complete && err == nil && len(entries) > 0
+	}
+	if !complete {
 		return
 	}
 	c.checkSize()
 	mediaType := MediaTypeHelm
-	if !c.isChart() {
+	chart, err := readRegular(c.fsys, path.Join(manifestsDir, chartFile))
+	if err != nil || !isChart(chart) { // as detectMediaType decides
 		c.readAll()
-		mediaType = c.mediaType()
+		mediaType = MediaTypePlain
+		if slices.ContainsFunc(c.manifests, func(m *manifest) bool { return m.kind == kindCSV }) {
+			mediaType = MediaTypeRegistry
+		}
 	}
 	c.checkMetadata(mediaType)
 	if mediaType == MediaTypeHelm {
@@ -107,72 +121,36 @@ func (c *checker) check() {
 	}
 }
 
-// checkLayout reports whether there is anything more to check.
-func (c *checker) checkLayout() bool {
-	complete := true
-	for _, dir := range []string{manifestsDir, metadataDir} {
-		entries, err := fs.ReadDir(c.fsys, dir)
-		switch {
-		case err != nil:
-			c.findIn("layout", dir, "%w", regular.WithoutPath(err))
-		case len(entries) == 0:
-			c.findIn("layout", dir, "the directory is empty")
-		default:
-			continue
-		}
-		complete = false
-	}
-	return complete
-}
-
 // readAll reads the files in manifests/. Unlike in [Parse], a file that is not a manifest is an error.
 func (c *checker) readAll() {
 	for _, entry := range c.readDir(manifestsDir) {
 		name := path.Join(manifestsDir, entry.Name())
-		switch {
-		case entry.IsDir():
+		if entry.IsDir() {
 			c.report("left-out", c.inFile(name, errDirectory))
-		case strings.HasPrefix(entry.Name(), "."):
-		default:
-			c.readOne(name)
+			continue
 		}
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		content, ok := c.readFile(name)
+		if !ok {
+			c.incomplete = true
+			continue
+		}
+		doc, err := readDocument(c.label(name), content, nil)
+		if err != nil {
+			c.incomplete = true
+			c.report("unreadable", err)
+			continue
+		}
+		if pos, ok := doc.more(); ok {
+			c.report("left-out", &declcfg.Error{Pos: pos, Err: errFurther})
+		}
+		m := &manifest{document: doc, printed: c.printManifest(doc.json)}
+		m.apiVersion, m.kind = typeOf(m.printed)
+		m.keep()
+		c.manifests = append(c.manifests, m)
 	}
-}
-
-func (c *checker) readOne(name string) {
-	content, ok := c.readFile(name)
-	if !ok {
-		c.lost = true
-		return
-	}
-	doc, err := readDocument(c.label(name), content, nil)
-	if err != nil {
-		c.lost = true
-		c.report("unreadable", err)
-		return
-	}
-	if pos, ok := doc.more(); ok {
-		c.report("left-out", &declcfg.Error{Pos: pos, Err: errFurther})
-	}
-	m := &manifest{document: doc, printed: c.printManifest(doc.json)}
-	m.apiVersion, m.kind = typeOf(m.printed)
-	m.keep()
-	c.manifests = append(c.manifests, m)
-}
-
-// isChart reports whether the manifests are a chart, as detectMediaType does.
-func (c *checker) isChart() bool {
-	text, err := readRegular(c.fsys, path.Join(manifestsDir, chartFile))
-	return err == nil && isChart(text)
-}
-
-// mediaType returns the media type of manifests that are not a chart.
-func (c *checker) mediaType() string {
-	isCSV := func(m *manifest) bool { return m.kind == kindCSV }
-	if slices.ContainsFunc(c.manifests, isCSV) {
-		return MediaTypeRegistry
-	}
-	return MediaTypePlain
 }
 
 // checkMetadata checks annotations and dependencies, and reports values that are ignored when the bundle is read.
@@ -196,8 +174,8 @@ func (c *checker) checkMetadata(mediaType string) {
 	if !found {
 		c.findIn("annotations", metadataDir, "no file contains the annotations of a bundle")
 	}
-	if all.from.dependencies != nil {
-		c.checkDependencies(all.from.dependencies, all.dependencies)
+	for i, d := range all.dependencies {
+		c.checkDependency(all.from.dependencies, element("/dependencies", i), d)
 	}
 }
 
@@ -249,18 +227,11 @@ func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value,
 
 func (c *checker) checkMediaType(doc *document, ptr jsontext.Pointer, said, found string) {
 	switch {
-	case said == found, c.lost && found == MediaTypePlain: // for want of a manifest that cannot be read
+	case said == found, c.incomplete && found == MediaTypePlain: // for want of a manifest that cannot be read
 	case said == MediaTypeRegistry && found == MediaTypePlain:
 		c.find("media-type", doc, ptr, "%s, but there is no %s in manifests/", said, kindCSV)
 	default:
 		c.find("media-type", doc, ptr, "%s, but the manifests are %s", said, found)
-	}
-}
-
-// checkDependencies checks the dependencies that a file of metadata/ lists.
-func (c *checker) checkDependencies(doc *document, list []declaration) {
-	for i, d := range list {
-		c.checkDependency(doc, element("/dependencies", i), d)
 	}
 }
 

@@ -38,8 +38,23 @@ func (c *checker) checkCSV() {
 	}
 	c.checkRequired()
 	c.checkInstallModes()
-	c.checkMinKubeVersion()
-	c.checkCSVAnnotations()
+	version := c.csv.Spec.MinKubeVersion
+	if strings.TrimSpace(version) == "" {
+		c.findCSV("csv-no-min-kube-version", "/spec", "no minKubeVersion: the operator can be installed on any cluster")
+	} else if _, err := semver.Parse(version); err != nil {
+		c.findCSV("csv-min-kube-version", "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
+	}
+	for key := range c.csv.Annotations {
+		ptr := pointer("metadata", "annotations", key)
+		if key == annotationProperties {
+			c.findCSV("csv-properties", ptr, "move the properties to metadata/properties.yaml")
+		}
+		for _, known := range cased {
+			if strings.EqualFold(key, known) && key != known {
+				c.findCSV("csv-annotation-case", ptr, "want %s", known)
+			}
+		}
+	}
 	c.checkExamples()
 	c.checkRelease()
 }
@@ -93,22 +108,12 @@ func (c *checker) checkInstallModes() {
 	if !slices.Contains(slices.Collect(maps.Values(supported)), true) {
 		c.findCSV("csv-install-modes", "/spec/installModes", "no install mode is supported")
 	}
-	if !onlyAllNamespaces(modes) {
-		c.checkConversion()
+	if !slices.ContainsFunc(modes, func(m v1alpha1.InstallMode) bool {
+		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
+	}) {
+		return
 	}
-}
-
-func onlyAllNamespaces(modes []v1alpha1.InstallMode) bool {
-	for _, mode := range modes {
-		if mode.Supported != (mode.Type == v1alpha1.InstallModeTypeAllNamespaces) {
-			return false
-		}
-	}
-	return true
-}
-
-// checkConversion refuses webhooks that convert, since definitions of custom resources belong to the whole cluster.
-func (c *checker) checkConversion() {
+	// A conversion webhook serves a CustomResourceDefinition, which belongs to the whole cluster.
 	for i, webhook := range c.csv.Spec.WebhookDefinitions {
 		if len(webhook.ConversionCRDs) > 0 {
 			ptr := element("/spec/webhookdefinitions", i)
@@ -117,37 +122,14 @@ func (c *checker) checkConversion() {
 	}
 }
 
-func (c *checker) checkMinKubeVersion() {
-	version := c.csv.Spec.MinKubeVersion
-	if strings.TrimSpace(version) == "" {
-		c.findCSV("csv-no-min-kube-version", "/spec", "no minKubeVersion: the operator can be installed on any cluster")
-	} else if _, err := semver.Parse(version); err != nil {
-		c.findCSV("csv-min-kube-version", "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
-	}
-}
-
-// cased are annotations whose letter case matters, as they are spelled.
+// cased are the annotations whose letter case matters.
 var cased = []string{
 	"olm.operatorGroup", "olm.operatorNamespace", "olm.targetNamespaces", "olm.providedAPIs", "olm.skipRange",
 }
 
 const annotationSubstitutes = "olm.substitutesFor"
 
-func (c *checker) checkCSVAnnotations() {
-	for key := range c.csv.Annotations {
-		ptr := pointer("metadata", "annotations", key)
-		if key == annotationProperties {
-			c.findCSV("csv-properties", ptr, "move the properties to metadata/properties.yaml")
-		}
-		for _, known := range cased {
-			if strings.EqualFold(key, known) && key != known {
-				c.findCSV("csv-annotation-case", ptr, "want %s", known)
-			}
-		}
-	}
-}
-
-// checkRelease looks at the release, which is the new way to say what build metadata and an annotation said before.
+// checkRelease checks the release, which replaces build metadata and the annotation olm.substitutesFor.
 func (c *checker) checkRelease() {
 	release := c.csv.Spec.Release.String()
 	if release == "" {
@@ -258,31 +240,18 @@ func kindText(k declcfg.GVK) string {
 	return k.Group + "/" + k.Version + " " + k.Kind
 }
 
+// checkRelatedImages checks the related images and the images of the containers of the operator, which are related
+// images too, and reports images that the operator starts and that nobody would mirror.
 func (c *checker) checkRelatedImages() {
+	known := map[string]bool{}
 	for i, image := range c.csv.Spec.RelatedImages {
+		known[image.Image] = true
 		ptr := pointer("spec", "relatedImages", strconv.Itoa(i))
 		if image.Image == "" {
 			c.findCSV("related-image-empty", ptr, "no image")
 			continue
 		}
 		c.checkReference(ptr.AppendToken("image"), image.Image)
-	}
-	c.checkContainers()
-}
-
-// checkReference checks an image that becomes a related image of the rendered bundle.
-func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
-	if _, err := reference.ParseNormalizedNamed(image); err != nil {
-		c.findCSV("image-reference", ptr, "%q is not a valid image reference: %w", image, err)
-	}
-}
-
-// checkContainers checks the images of the containers of the operator, which are related images too, and looks for
-// images that the operator starts and that nobody would mirror.
-func (c *checker) checkContainers() {
-	known := map[string]bool{}
-	for _, image := range c.csv.Spec.RelatedImages {
-		known[image.Image] = true
 	}
 	deployments := c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range deployments {
@@ -296,6 +265,13 @@ func (c *checker) checkContainers() {
 		pod := &deployments[i].Spec.Template.Spec
 		c.checkImages(ptr+"/containers", pod.Containers, known)
 		c.checkImages(ptr+"/initContainers", pod.InitContainers, known)
+	}
+}
+
+// checkReference checks an image that becomes a related image of the rendered bundle.
+func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
+	if _, err := reference.ParseNormalizedNamed(image); err != nil {
+		c.findCSV("image-reference", ptr, "%q is not a valid image reference: %w", image, err)
 	}
 }
 
@@ -313,7 +289,7 @@ func (c *checker) checkImages(ptr jsontext.Pointer, containers []corev1.Containe
 	}
 }
 
-// checkServiceAccounts looks for manifests that OLM makes itself, for the deployments of the operator.
+// checkServiceAccounts reports manifests of service accounts that OLM creates for the deployments of the operator.
 func (c *checker) checkServiceAccounts() {
 	made := make(map[string]bool)
 	for i := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -334,7 +310,7 @@ func (c *checker) checkServiceAccounts() {
 	}
 }
 
-// What OperatorHub.io lets users choose by.
+// These are the values that OperatorHub.io lets users filter by.
 var (
 	hubCapabilities = []string{"Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"}
 	hubCategories   = []string{
@@ -345,17 +321,25 @@ var (
 	hubIcons = []string{"image/gif", "image/jpeg", "image/png", "image/svg+xml"}
 )
 
-// checkHub checks what OperatorHub.io shows of an operator.
+// checkHub checks the fields that OperatorHub.io shows.
 func (c *checker) checkHub() {
 	spec := &c.csv.Spec
 	if strings.TrimSpace(spec.Provider.Name) == "" {
 		c.findCSV("hub", "/spec", "provider.name is required")
 	}
+	validAddress := func(text string) error {
+		_, err := mail.ParseAddress(text)
+		return err
+	}
 	for i, maintainer := range spec.Maintainers {
-		c.checkContact(element("/spec/maintainers", i), maintainer.Name, "email", maintainer.Email, isAddress)
+		c.checkContact(element("/spec/maintainers", i), maintainer.Name, "email", maintainer.Email, validAddress)
+	}
+	validURL := func(text string) error {
+		_, err := url.ParseRequestURI(text)
+		return err
 	}
 	for i, link := range spec.Links {
-		c.checkContact(element("/spec/links", i), link.Name, "url", link.URL, isURL)
+		c.checkContact(element("/spec/links", i), link.Name, "url", link.URL, validURL)
 	}
 	if spec.Version.Equals(semver.Version{}) {
 		c.findCSV("hub", "/spec", "version is required")
@@ -376,16 +360,6 @@ func (c *checker) checkContact(ptr jsontext.Pointer, name, key, value string, va
 	if err := valid(value); err != nil {
 		c.findCSV("hub", ptr.AppendToken(key), "%w", err)
 	}
-}
-
-func isAddress(text string) error {
-	_, err := mail.ParseAddress(text)
-	return err
-}
-
-func isURL(text string) error {
-	_, err := url.ParseRequestURI(text)
-	return err
 }
 
 func (c *checker) checkIcon() {

@@ -71,8 +71,8 @@ func Installable(kind string) (namespaced, ok bool) {
 	return k.namespaced && kind != kindAutoscaler, ok
 }
 
-// InstallableByClassic reports the same of OLM Classic. It does not know a PodMonitor, and asks the cluster which kinds
-// are in a namespace.
+// InstallableByClassic reports the same for OLM Classic. It does not know a PodMonitor, and asks the cluster which kinds
+// are namespaced.
 func InstallableByClassic(kind string) (namespaced, ok bool) {
 	k, ok := installable[kind]
 	if kind == kindPodMonitor {
@@ -81,8 +81,8 @@ func InstallableByClassic(kind string) (namespaced, ok bool) {
 	return k.namespaced, ok
 }
 
-// CheckAPIVersion returns why a cluster does not accept a manifest of an installable kind, nil for other kinds: OLM v1
-// finds no resource for it when it applies the bundle.
+// CheckAPIVersion returns an error if a cluster does not accept the API version of a manifest of an installable kind: OLM
+// v1 finds no resource for it when it applies the bundle.
 func CheckAPIVersion(apiVersion, kind string) error {
 	k, ok := installable[kind]
 	gv, err := schema.ParseGroupVersion(apiVersion)
@@ -109,7 +109,10 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 		c.find("manifest-kind", m.document, "/kind", "OLM does not install a %s", m.kind)
 		return
 	}
-	c.checkRemoved(m)
+	if removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]; ok {
+		c.find("removed-api", m.document, "/apiVersion", "Kubernetes %[2]d.%[3]d removed %[1]s",
+			m.apiVersion, removed.Major, removed.Minor)
+	}
 	switch m.kind {
 	case kindCSV:
 		c.decodeOne(m)
@@ -126,7 +129,7 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 	}
 }
 
-// decodeOne decodes the ClusterServiceVersion, of which there is one.
+// decodeOne decodes the ClusterServiceVersion. A second one is a problem.
 func (c *checker) decodeOne(m *manifest) {
 	if c.csvFile != nil {
 		c.find("csv-count", m.document, "", "second %s: the first is in %s", kindCSV, c.csvFile.file)
@@ -141,7 +144,7 @@ func (c *checker) decodeOne(m *manifest) {
 	c.csv = csv
 }
 
-// versionError returns why a version or a release at ptr is invalid, which err does not say.
+// versionError returns an error with the reason for which the version or release at ptr is invalid, which err lacks.
 func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 	var versions struct {
 		Spec struct {
@@ -149,7 +152,7 @@ func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 			Release jsontext.Value `json:"release"`
 		} `json:"spec"`
 	}
-	_, _ = decode(csv, &versions) // if it is not an object, ptr is another
+	_, _ = decode(csv, &versions) // if spec is not an object, ptr leads to another value
 	for _, field := range []struct {
 		ptr   jsontext.Pointer
 		value jsontext.Value
@@ -184,7 +187,8 @@ func (c *checker) checkObjectMeta(m *manifest) {
 	}
 }
 
-// fieldMessage returns the error of Kubernetes about a field, without objects and lists, which have a place.
+// fieldMessage returns the error of Kubernetes about a field, without the value if it is an object or a list: the
+// problem has its position.
 func fieldMessage(e *field.Error) string {
 	switch reflect.ValueOf(e.BadValue).Kind() {
 	case reflect.Map, reflect.Pointer, reflect.Slice, reflect.Struct:
@@ -213,7 +217,17 @@ func fieldPointer(path string) (ptr jsontext.Pointer) {
 func (c *checker) checkObject(m *manifest) {
 	switch m.kind {
 	case "PodDisruptionBudget":
-		c.checkDisruptionBudget(m)
+		var budget policyv1beta1.PodDisruptionBudget
+		if !c.decodeObject(m, &budget) {
+			return
+		}
+		// With such a budget, no node of the cluster could be drained.
+		if most := budget.Spec.MaxUnavailable; most != nil && (most.IntVal == 0 && most.StrVal == "" || most.StrVal == "0%") {
+			c.find("object", m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
+		}
+		if least := budget.Spec.MinAvailable; least != nil && least.StrVal == "100%" {
+			c.find("object", m.document, "/spec/minAvailable", "no pod can ever be evicted")
+		}
 	case "PriorityClass":
 		var class schedulingv1.PriorityClass
 		if c.decodeObject(m, &class) && class.GlobalDefault {
@@ -235,20 +249,6 @@ func (c *checker) decodeObject(m *manifest, v any) bool {
 		c.find("object", m.document, ptr, "%w", err)
 	}
 	return err == nil
-}
-
-// checkDisruptionBudget refuses budgets under which no node of the cluster could be drained.
-func (c *checker) checkDisruptionBudget(m *manifest) {
-	var budget policyv1beta1.PodDisruptionBudget
-	if !c.decodeObject(m, &budget) {
-		return
-	}
-	if most := budget.Spec.MaxUnavailable; most != nil && (most.IntVal == 0 && most.StrVal == "" || most.StrVal == "0%") {
-		c.find("object", m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
-	}
-	if least := budget.Spec.MinAvailable; least != nil && least.StrVal == "100%" {
-		c.find("object", m.document, "/spec/minAvailable", "no pod can ever be evicted")
-	}
 }
 
 // defaultConstraints are the security context constraints that an OpenShift cluster itself needs.
@@ -285,7 +285,7 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// checkDefinition checks what Kubernetes checks when the definition is created. Like upstream, it ignores problems of
+// checkDefinition makes the checks of Kubernetes for a new definition. Like upstream, it ignores problems of
 // schemas and of everything with status in its path, such as spec.subresources.status.
 func (c *checker) checkDefinition(m *manifest) {
 	internal, ptr, err := decodeCRD(m.apiVersion, m.printed)
@@ -306,7 +306,7 @@ func (c *checker) checkDefinition(m *manifest) {
 	}
 }
 
-// v1Pointer translates the pointer to a field of the internal type, which is the type that is checked, to v1. The
+// v1Pointer translates the pointer to a field of the internal type, which Kubernetes checks, to v1. The
 // internal type looks like v1beta1: values equal in all versions are outside of the versions, and the fields of a
 // webhook are apart.
 func v1Pointer(ptr jsontext.Pointer) jsontext.Pointer {
@@ -325,8 +325,8 @@ func v1Pointer(ptr jsontext.Pointer) jsontext.Pointer {
 	return ptr
 }
 
-// removedAPIs holds, by API version and kind, the versions of Kubernetes in which APIs went away that OLM installs
-// objects of. https://kubernetes.io/docs/reference/using-api/deprecation-guide/
+// removedAPIs has, by API version and kind, the version of Kubernetes that removed an API whose objects OLM installs.
+// https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 var removedAPIs = map[[2]string]semver.Version{
 	{crdV1beta1, kindCRD}:                                       {Major: 1, Minor: 22},
 	{"scheduling.k8s.io/v1beta1", "PriorityClass"}:              {Major: 1, Minor: 22},
@@ -337,16 +337,7 @@ var removedAPIs = map[[2]string]semver.Version{
 	{"policy/v1beta1", "PodDisruptionBudget"}:                   {Major: 1, Minor: 25},
 }
 
-// checkRemoved looks for an API that newer clusters do not have.
-func (c *checker) checkRemoved(m *manifest) {
-	removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]
-	if ok {
-		c.find("removed-api", m.document, "/apiVersion", "Kubernetes %[2]d.%[3]d removed %[1]s",
-			m.apiVersion, removed.Major, removed.Minor)
-	}
-}
-
-// checkHubAPIs refuses manifests that no cluster has an API for on which the operator may be installed.
+// checkHubAPIs reports manifests whose API none of the clusters has on which the operator may be installed.
 func (c *checker) checkHubAPIs() {
 	least, err := semver.ParseTolerant(c.csv.Spec.MinKubeVersion)
 	if err != nil || strings.TrimSpace(c.csv.Spec.MinKubeVersion) == "" {
@@ -373,7 +364,7 @@ func (c *checker) checkOwned() {
 		api := declcfg.GVK{Group: group, Version: crd.Version, Kind: crd.Kind}
 		kind, ok := defined[api]
 		switch {
-		case !ok && c.lost: // it may be in a file that cannot be read
+		case !ok && c.incomplete: // it may be in a file that cannot be read
 		case !ok:
 			c.findCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s", kindText(api))
 		case kind.plural != plural:
