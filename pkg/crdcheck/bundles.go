@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 
@@ -25,7 +26,8 @@ type Bundles struct {
 // Read reads catalogs, which may be single bundles. The error joins all read errors. The caller closes Bundles; the
 // sources are not used after Read.
 func Read(ctx context.Context, held image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
-	b := &Bundles{&declcfg.Index{}, newLibrary(spool.Options(held)), map[*declcfg.Meta]*contents{}}
+	library := &library{store: spool.NewStore(spool.Options(held)), texts: map[digest]*io.SectionReader{}}
+	b := &Bundles{&declcfg.Index{}, library, map[*declcfg.Meta]*contents{}}
 	var errs []error
 	for o, err := range declcfg.Map(ctx, b.library.object, sources...) {
 		if err != nil {
@@ -60,7 +62,7 @@ func (l *library) object(o *declcfg.Object) (object, error) {
 }
 
 // Close releases the memory and the temporary files of the definitions.
-func (b *Bundles) Close() error { return b.library.close() }
+func (b *Bundles) Close() error { return b.library.store.Close() }
 
 // Packages returns the names of the packages, sorted.
 func (b *Bundles) Packages() []string {

@@ -97,7 +97,7 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if err := b.library.finish(); err != nil {
+	if err := b.library.store.Finish(); err != nil {
 		return nil, err
 	}
 	resources, err := resourcesOf(opts.State)
@@ -186,7 +186,11 @@ func (l *library) compare(p pair, known resources, opts Options) verdict {
 		v.err = err
 		return v
 	}
-	stored(opts.State, before)
+	if opts.State != nil { // the cluster may store other versions than the bundle
+		if in, ok := opts.State.CustomResourceDefinitions.Get("", before.Name); ok {
+			before.Status.StoredVersions = in.Value.Status.StoredVersions
+		}
+	}
 	for _, olm := range opts.OLM {
 		found := Compare(olm, before, after, known.of(after))
 		v.findings[olm] = findings{kept: found, refuses: slices.ContainsFunc(found, Finding.refuses)}.cut(maxFindings)

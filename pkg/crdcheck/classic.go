@@ -123,7 +123,8 @@ func checkResources(
 // newValidator compiles a schema. It refuses references first, as Kubernetes does, because the library panics on
 // them.
 func newValidator(s *props) (validation.SchemaValidator, error) {
-	if hasReference(s) {
+	isReference := func(s *props, _, _ *field.Path, _ []*props) bool { return s.Ref != nil }
+	if validations.SchemaHas(s, nil, nil, nil, isReference) {
 		return nil, errors.New("$ref is not supported")
 	}
 	internal := new(apiextensions.JSONSchemaProps)
@@ -132,9 +133,4 @@ func newValidator(s *props) (validation.SchemaValidator, error) {
 	}
 	validator, _, err := validation.NewSchemaValidator(internal)
 	return validator, err
-}
-
-func hasReference(s *props) bool {
-	isReference := func(s *props, _, _ *field.Path, _ []*props) bool { return s.Ref != nil }
-	return validations.SchemaHas(s, nil, nil, nil, isReference)
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // A library stores the definitions of bundles without duplicates. Calls of add may be concurrent; definitions can be
-// read after finish.
+// read after Finish of the store.
 type library struct {
 	store *spool.Store
 
@@ -35,7 +35,7 @@ type digest [sha256.Size]byte
 type contents struct {
 	names   []string // of the definitions
 	digests []digest
-	err     error // why the definitions are not known
+	err     error // reason for which the definitions are unknown
 }
 
 // find returns the digest of the definition with this name.
@@ -46,10 +46,6 @@ func (c *contents) find(name string) (digest, bool) {
 		}
 	}
 	return digest{}, false
-}
-
-func newLibrary(opts spool.Options) *library {
-	return &library{store: spool.NewStore(opts), texts: map[digest]*io.SectionReader{}}
 }
 
 // add adds the definitions of a bundle. The returned contents have the error [bundle.ErrNoManifests] if the manifests
@@ -142,9 +138,5 @@ func (l *library) read(d digest) (*definition, error) {
 	}
 	return crd, err
 }
-
-func (l *library) finish() error { return l.store.Finish() }
-
-func (l *library) close() error { return l.store.Close() }
 
 var errNoImage = errors.New("the catalog has neither manifests nor an image")

@@ -47,13 +47,3 @@ func Resources(s *cluster.State, of schema.GroupKind) ([]*unstructured.Unstructu
 func (r resources) of(crd *definition) []*unstructured.Unstructured {
 	return r[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}]
 }
-
-// stored sets the stored versions of a definition to the cluster's, if the cluster has the definition.
-func stored(s *cluster.State, crd *definition) {
-	if s == nil {
-		return
-	}
-	if in, ok := s.CustomResourceDefinitions.Get("", crd.Name); ok {
-		crd.Status.StoredVersions = in.Value.Status.StoredVersions
-	}
-}

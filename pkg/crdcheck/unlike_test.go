@@ -27,7 +27,7 @@ func TestUnlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bundles.library.finish(); err != nil {
+	if err := bundles.library.store.Finish(); err != nil {
 		t.Fatal(err)
 	}
 	results, dropped := 0, 0

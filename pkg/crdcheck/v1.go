@@ -85,7 +85,8 @@ func compareV1(before, after *definition) []Finding {
 					text = field + ": " + text
 				}
 				if f.Rule == removal {
-					f.Field = removedField(text)
+					// The message ends with the field, as in "… : v1.^.spec.size".
+					f.Field = strings.Replace(text[strings.LastIndex(text, " ")+1:], ".^", ": ^", 1)
 				}
 				f.Message = fmt.Sprintf("validating upgrade for CRD %q: %s", after.Name, text)
 				found = append(found, f)
@@ -113,12 +114,6 @@ func compareV1(before, after *definition) []Finding {
 
 // removal is the rule for removed fields.
 const removal = "v1-existing-field-removal"
-
-// removedField returns the field from a message of crdify, "… : v1.^.spec.size", in the form of the other findings.
-func removedField(text string) string {
-	field := text[strings.LastIndex(text, " ")+1:]
-	return strings.Replace(field, ".^", ": ^", 1)
-}
 
 // withoutParts drops the consequences of a removed field: findings about its type and about the fields in it.
 func withoutParts(found []Finding) []Finding {
