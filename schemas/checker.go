@@ -133,7 +133,7 @@ func (c *Checker) element(found []Finding, e element) []Finding {
 	if len(found) >= maxFindings {
 		return found
 	}
-	own := c.rules.users.forType(e.typ)
+	own := c.rules.users.byType[string(e.typ)]
 	if c.sound(e.skeleton, e.def) && own == nil {
 		return found
 	}
@@ -164,7 +164,7 @@ func (c *Checker) elementFindings(e element, own []int) []Finding {
 // get the whole object, and results are not cached.
 func (c *Checker) users(schema string, raw jsontext.Value) []Finding {
 	var found []Finding
-	for _, i := range c.rules.users.forSchema(schema) {
+	for _, i := range c.rules.users.bySchema[schema] {
 		found = append(found, c.rules.user(i, raw)...)
 	}
 	return found

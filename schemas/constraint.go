@@ -10,16 +10,6 @@ import (
 // constraintKeys lists the kinds of constraints. A constraint has exactly one; #ConstraintKinds defines their values.
 var constraintKeys = []string{"all", "any", "cel", "gvk", "not", "package"}
 
-// constraintProperty returns the findings of an olm.constraint. It modifies the tree.
-func (r *rules) constraintProperty(tree any) []Finding {
-	object, _ := tree.(map[string]any)
-	var found []Finding
-	if value := object["value"]; value != nil {
-		found = r.constraint("/value", value)
-	}
-	return append(found, findings(r.definition(property.name), tree)...)
-}
-
 // constraint returns the findings of one constraint. Nested constraints are explained one by one, because CUE would
 // attribute their errors to the outermost constraint, and would try each kind at each level.
 func (r *rules) constraint(at jsontext.Pointer, tree any) []Finding {

@@ -3,6 +3,7 @@ package schemas
 import (
 	stderrors "errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -28,10 +29,6 @@ type userDefinition struct {
 	name  string
 	value cue.Value
 }
-
-func (u *users) forSchema(schema string) []int { return u.bySchema[schema] }
-
-func (u *users) forType(typ []byte) []int { return u.byType[string(typ)] }
 
 func compileUsers(context *cue.Context, format cue.Value, files []File) (users, error) {
 	u := users{bySchema: map[string][]int{}, byType: map[string][]int{}}
@@ -93,21 +90,12 @@ func compileError(name string, err error) error {
 	var errs []error
 	for _, e := range errors.Errors(errors.Sanitize(errors.Promote(err, ""))) {
 		text := strings.TrimSpace(e.Error())
-		if at := place(name, e); at.IsValid() {
-			errs = append(errs, fmt.Errorf("%s:%d:%d: %s", name, at.Line(), at.Column(), text))
+		positions := errors.Positions(e)
+		if i := slices.IndexFunc(positions, func(p token.Pos) bool { return p.Filename() == name }); i >= 0 {
+			errs = append(errs, fmt.Errorf("%s:%d:%d: %s", name, positions[i].Line(), positions[i].Column(), text))
 		} else {
 			errs = append(errs, fmt.Errorf("%s: %s", name, text))
 		}
 	}
 	return stderrors.Join(errs...)
-}
-
-// place returns the first position of an error in the named file.
-func place(name string, err errors.Error) token.Pos {
-	for _, pos := range errors.Positions(err) {
-		if pos.Filename() == name {
-			return pos
-		}
-	}
-	return token.NoPos
 }

@@ -37,12 +37,15 @@ func (r *rules) definition(name string) cue.Value { return r.format.LookupPath(c
 
 // explain returns the findings of a definition of the format for a value. It modifies the tree.
 func (r *rules) explain(def *definition, tree any) []Finding {
+	name := def.name
 	var found []Finding
 	if def.constraint {
-		found = r.constraintProperty(tree)
-	} else {
-		found = findings(r.definition(def.name), tree)
+		name = property.name
+		if object, _ := tree.(map[string]any); object["value"] != nil {
+			found = r.constraint("/value", object["value"])
+		}
 	}
+	found = append(found, findings(r.definition(name), tree)...)
 	for i := range found {
 		found[i].Definition = def.name
 	}

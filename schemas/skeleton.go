@@ -92,7 +92,12 @@ func (s *scanner) property(e *element) {
 	s.elem = s.fields(s.elem[:0], propertyShape, func(out, name []byte, want *skim.Shape) []byte {
 		switch {
 		case string(name) == `"type"` && s.Kind() == '"':
-			return s.propertyType(out, e)
+			raw := s.Value()
+			e.typ = skim.Unquote(raw)
+			if def, ok := propertyDefinitions[string(e.typ)]; ok {
+				e.def = def
+			}
+			return append(out, raw...)
 		case string(name) == `"value"` && e.typ != nil:
 			want, hasValue = skim.ShapeOf(declcfg.ValueType(string(e.typ))), true
 		}
@@ -107,15 +112,6 @@ func (s *scanner) property(e *element) {
 		again := scanner{Cursor: skim.New(s.Since(start))}
 		s.elem = again.value(s.elem[:0], e.def.depth, e.def.text, nil)
 	}
-}
-
-func (s *scanner) propertyType(out []byte, e *element) []byte {
-	raw := s.Value()
-	e.typ = skim.Unquote(raw)
-	if def, ok := propertyDefinitions[string(e.typ)]; ok {
-		e.def = def
-	}
-	return append(out, raw...)
 }
 
 // value appends the skeleton of the next value. Strings and numbers keep their content if text is set.
