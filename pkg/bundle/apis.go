@@ -41,7 +41,7 @@ type csv struct {
 	} `json:"spec"`
 }
 
-// apiLists are the kinds of objects that an operator brings, and those it needs.
+// apiLists are the kinds of objects that an operator provides, and the kinds that it requires.
 type apiLists struct {
 	Owned    []apiReference `json:"owned"`
 	Required []apiReference `json:"required"`
@@ -64,7 +64,7 @@ type relatedImage struct {
 	Image string `json:"image"`
 }
 
-// A release is text, for which authors may write a number.
+// A release is a string that authors may write as a number.
 type release string
 
 // UnmarshalJSON prints a number as upstream does.
@@ -83,7 +83,7 @@ func (r *release) UnmarshalJSON(value []byte) error {
 	return errors.New("want text or a number")
 }
 
-// numberText prints a number in JSON as upstream prints one of so many bits that stands where text should.
+// numberText prints a number as upstream prints a float of that many bits in place of a string.
 func numberText(number string, bits int) string {
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil || !strings.ContainsAny(number, ".eE") {
@@ -92,7 +92,7 @@ func numberText(number string, bits int) string {
 	return strconv.FormatFloat(f, 'g', -1, bits)
 }
 
-// decodeCSV returns nil with an error.
+// decodeCSV decodes the fields of a ClusterServiceVersion. After an error it returns nil.
 func (p *parser) decodeCSV(m *manifest) *csv {
 	if ptr, err := strictCSV().check(m.printed); err != nil {
 		p.fail(m.errorIn(ptr, err))
@@ -113,7 +113,7 @@ func (p *parser) decodeCSV(m *manifest) *csv {
 	return spec
 }
 
-// A definition holds the fields of a CustomResourceDefinition that name the APIs of a bundle.
+// A definition has the fields of a CustomResourceDefinition that name the APIs of a bundle.
 type definition struct {
 	Spec struct {
 		Group string `json:"group"`
@@ -140,7 +140,8 @@ type apis struct {
 	required map[declcfg.GVKRequired]bool
 }
 
-// findAPIs fails for owned kinds that no manifest defines. Kinds of API services need no manifest.
+// findAPIs returns the APIs of a bundle. An owned kind that no manifest defines is an error, but kinds of API services
+// need no manifest.
 func (p *parser) findAPIs(m *manifests, c *csv) *apis {
 	all := &apis{make(map[declcfg.GVK]bool), make(map[declcfg.GVKRequired]bool)}
 	defined, complete := make(map[definedAPI]bool), true
@@ -184,7 +185,7 @@ func crdPointer(list string, i int) jsontext.Pointer {
 	return pointer("spec", "customresourcedefinitions", list, strconv.Itoa(i))
 }
 
-// pointer returns the pointer that leads through those keys and indexes.
+// pointer returns the pointer with these keys and indexes.
 func pointer(tokens ...string) (ptr jsontext.Pointer) {
 	for _, token := range tokens {
 		ptr = ptr.AppendToken(token)
@@ -220,8 +221,7 @@ func (m *manifest) define() {
 	}
 }
 
-// appendOutline appends the value that is next, without schemas: most of a CustomResourceDefinition, of which no API
-// has its name.
+// appendOutline appends the next value without schemas, which are most of a CustomResourceDefinition and name no API.
 func appendOutline(dst []byte, c *skim.Cursor) []byte {
 	kind := c.Kind()
 	if kind != '{' && kind != '[' {
@@ -263,10 +263,10 @@ func (m *manifest) defined() map[definedAPI]bool {
 	return defined
 }
 
-// strategyDeployment is the one install strategy that there is.
+// strategyDeployment is the only install strategy.
 const strategyDeployment = "deployment"
 
-// envImagePrefix begins the names of environment variables from which an operator knows the images that it uses.
+// envImagePrefix is the prefix of the environment variables with the images that an operator uses.
 const envImagePrefix = "RELATED_IMAGE_"
 
 // relatedImages returns the images that a ClusterServiceVersion lists, the image of the bundle, and the images of the
@@ -313,8 +313,8 @@ func SortRelatedImages(list []declcfg.RelatedImage) {
 	slices.SortFunc(list, func(a, b declcfg.RelatedImage) int { return strings.Compare(a.Image, b.Image) })
 }
 
-// ImageRef returns the image reference of b that tmpl makes, which may use {{.Package}}, {{.Name}} and {{.Version}},
-// the version in the property olm.package. It fails if tmpl uses another field.
+// ImageRef executes a template for the image reference of b. The template may use {{.Package}}, {{.Name}} and
+// {{.Version}}, the version in the property olm.package; another field is an error.
 func ImageRef(tmpl *template.Template, b *declcfg.Bundle) (string, error) {
 	data := struct{ Package, Name, Version string }{Package: b.Package, Name: b.Name}
 	for i := range b.Properties {

@@ -26,12 +26,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Options say how a bundle is read. The zero value is for a bundle directory.
+// Options configure the reading of a bundle. The zero value is for a bundle directory.
 type Options struct {
-	// Image is the reference of the image that holds the bundle, "" where none does.
+	// Image is the reference of the image that contains the bundle, "" if there is none.
 	Image string
 
-	// ImageRef makes the reference where Image is empty; see [ImageRef]. Nil leaves it empty.
+	// ImageRef makes the reference if Image is empty; see [ImageRef]. Nil leaves it empty.
 	ImageRef *template.Template
 
 	// EnvImages adds the images that environment variables RELATED_IMAGE_* of deployments name to the related images.
@@ -40,12 +40,12 @@ type Options struct {
 	// Strict turns warnings into errors.
 	Strict bool
 
-	// Warn receives, with its place, everything that is ignored in the bundle; upstream ignores it silently. Nil drops
-	// that. Files in manifests/ whose names begin with a dot are not part of a bundle and give no warning.
+	// Warn receives an error, with a position, for each ignored part of the bundle; upstream ignores it silently. Nil
+	// drops these errors. Files in manifests/ whose names begin with a dot are not part of a bundle and give no warning.
 	Warn func(*declcfg.Error)
 }
 
-// Is reports whether fsys holds a bundle, by the directories at its root.
+// Is reports whether fsys contains a bundle, by the directories at its root.
 func Is(fsys fs.FS) bool {
 	for _, dir := range []string{manifestsDir, metadataDir} {
 		if info, err := fs.Stat(fsys, dir); err != nil || !info.IsDir() {
@@ -55,92 +55,27 @@ func Is(fsys fs.FS) bool {
 	return true
 }
 
-// Parse reads the bundle that fsys holds in its directories manifests and metadata. Positions begin with name.
+// Parse reads the bundle in the directories manifests and metadata of fsys. Positions begin with name.
 //
 // The bundle has the bytes that upstream gives it, down to the order of properties and of the keys in their values. Its
 // manifests are properties of type olm.bundle.object, in the order of all properties, which is by type and value.
 // Related images are in the order of their references.
 //
-// The error joins one *[declcfg.Error] for everything that is wrong. In particular that is a bundle without a
-// ClusterServiceVersion, one whose annotations do not name a package, an owned definition of a custom resource that is
-// not among the manifests, and every file that cannot be read, where upstream ignores all but the first of these.
-// Calls may run at once.
+// The error joins one *[declcfg.Error] for each problem. In particular, a bundle without a ClusterServiceVersion,
+// annotations that do not name a package, an owned definition of a custom resource that is not among the manifests, and
+// every file that cannot be read are errors; upstream ignores all but the first of these. Calls may be concurrent.
 func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
 	p := parser{
 		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts, memory: memories.Get(), onlyBundle: true,
 	}
 	defer func() { memories.Put(p.memory) }()
-	manifests := p.readManifests()
-	metadata := p.readMetadata()
+	m, meta := p.readManifests(), p.readMetadata()
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	b := p.assemble(manifests, metadata)
-	if err := p.err(); err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
-// A parser reads one bundle and collects its errors.
-type parser struct {
-	fsys fs.FS
-	name string
-	opts Options
-	errs []error
-
-	onlyBundle bool // drop manifests of which the bundle needs no more
-	memory
-}
-
-// A memory holds the manifest that is read, in all its forms. The next one overwrites it.
-type memory struct{ text, converted, sorted, printed []byte }
-
-// maxKept is the maximum size of a buffer that is kept for the next bundle, in bytes.
-const maxKept = 4 << 20
-
-var memories = pool.New(runtime.GOMAXPROCS(0), func() memory { return memory{} }, func(m memory) (memory, bool) {
-	return m, cap(m.text)+cap(m.converted)+cap(m.sorted)+cap(m.printed) <= maxKept
-})
-
-func (p *parser) err() error {
-	if len(p.errs) == 1 {
-		return p.errs[0]
-	}
-	return errors.Join(p.errs...)
-}
-
-// fail notes an error.
-func (p *parser) fail(err *declcfg.Error) { p.errs = append(p.errs, err) }
-
-// warn records that something is ignored.
-func (p *parser) warn(err *declcfg.Error) {
-	switch {
-	case p.opts.Strict:
-		p.fail(err)
-	case p.opts.Warn != nil:
-		p.opts.Warn(err)
-	}
-}
-
-// label returns how positions call a file.
-func (p *parser) label(file string) string {
-	if p.name == "" {
-		return file
-	}
-	return strings.TrimSuffix(p.name, "/") + "/" + file
-}
-
-// inFile is an error about a file of which no more is known.
-func (p *parser) inFile(file string, err error) *declcfg.Error {
-	return &declcfg.Error{Pos: declcfg.Pos{File: p.label(file)}, Err: err}
-}
-
-// assemble puts the bundle together.
-func (p *parser) assemble(m *manifests, meta *metadata) *declcfg.Bundle {
 	spec := p.decodeCSV(m.csv)
 	if spec == nil {
-		return nil
+		return nil, p.err()
 	}
 	apis := p.findAPIs(m, spec)
 	b := &declcfg.Bundle{
@@ -158,11 +93,68 @@ func (p *parser) assemble(m *manifests, meta *metadata) *declcfg.Bundle {
 		b.Image = ref
 	}
 	b.RelatedImages = relatedImages(spec, b.Image, p.opts.EnvImages)
-	return b
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
-// decode reads text, valid JSON whose keys are in their final order, into v by the rules of encoding/json. Where it
-// fails, ptr leads to the value.
+// A parser reads one bundle and collects its errors.
+type parser struct {
+	fsys fs.FS
+	name string
+	opts Options
+	errs []error
+
+	onlyBundle bool // drop manifests that the bundle no longer needs
+	memory
+}
+
+// A memory contains the current manifest in all its forms. The next manifest overwrites it.
+type memory struct{ text, converted, sorted, printed []byte }
+
+// maxKept is the maximum size of a buffer that is kept for the next bundle, in bytes.
+const maxKept = 4 << 20
+
+var memories = pool.New(runtime.GOMAXPROCS(0), func() memory { return memory{} }, func(m memory) (memory, bool) {
+	return m, cap(m.text)+cap(m.converted)+cap(m.sorted)+cap(m.printed) <= maxKept
+})
+
+func (p *parser) err() error {
+	if len(p.errs) == 1 {
+		return p.errs[0]
+	}
+	return errors.Join(p.errs...)
+}
+
+// fail records an error.
+func (p *parser) fail(err *declcfg.Error) { p.errs = append(p.errs, err) }
+
+// warn records that something is ignored.
+func (p *parser) warn(err *declcfg.Error) {
+	switch {
+	case p.opts.Strict:
+		p.fail(err)
+	case p.opts.Warn != nil:
+		p.opts.Warn(err)
+	}
+}
+
+// label returns the name of a file in positions.
+func (p *parser) label(file string) string {
+	if p.name == "" {
+		return file
+	}
+	return strings.TrimSuffix(p.name, "/") + "/" + file
+}
+
+// inFile returns an error about a file, without a line.
+func (p *parser) inFile(file string, err error) *declcfg.Error {
+	return &declcfg.Error{Pos: declcfg.Pos{File: p.label(file)}, Err: err}
+}
+
+// decode reads text, valid JSON whose keys are in their final order, into v by the rules of encoding/json. If it fails,
+// ptr leads to the value.
 func decode(text jsontext.Value, v any) (ptr jsontext.Pointer, err error) {
 	property := declcfg.Property{Value: text, Ordered: true}
 	err = property.Unmarshal(v)
@@ -172,15 +164,15 @@ func decode(text jsontext.Value, v any) (ptr jsontext.Pointer, err error) {
 	return "", err
 }
 
-// ErrNoManifests is returned for a bundle whose manifests are in its image only.
+// ErrNoManifests is returned for a bundle whose manifests are only in its image.
 var ErrNoManifests = errors.New("the bundle holds no manifests")
 
-// ErrNoImage is returned for a bundle whose manifests could not be fetched if it did not hold them.
+// ErrNoImage is returned for a bundle whose manifests could not be fetched if the bundle did not contain them.
 var ErrNoImage = errors.New("the bundle has no image")
 
-// ToObjects brings b into the form in which it holds its manifests, as properties of type olm.bundle.object, and no
-// olm.csv.metadata. The error is [ErrNoManifests] if b does not hold a ClusterServiceVersion, which only its image has
-// then, or the error of a manifest that cannot be decoded. After an error, b is unchanged.
+// ToObjects brings b into the form that contains its manifests, as properties of type olm.bundle.object, and no
+// olm.csv.metadata. The error is [ErrNoManifests] if b contains no ClusterServiceVersion, which then only its image
+// has, or the error of a manifest that cannot be decoded. After an error, b is unchanged.
 func ToObjects(b *declcfg.Bundle) error {
 	csv, err := b.ManifestCSV()
 	if err != nil {
@@ -193,7 +185,7 @@ func ToObjects(b *declcfg.Bundle) error {
 	return nil
 }
 
-// ToMetadata brings b into the form in which it holds only the metadata that users see, as a property of type
+// ToMetadata brings b into the form that contains only the metadata that users see, as a property of type
 // olm.csv.metadata; its manifests are fetched from its image. Unlike [MigrateToCSVMetadata], it fails if that is
 // impossible: with [ErrNoImage], with [ErrNoManifests], or with the error of a manifest. Then b is unchanged.
 func ToMetadata(b *declcfg.Bundle) error {
@@ -211,13 +203,13 @@ func ToMetadata(b *declcfg.Bundle) error {
 	return err
 }
 
-// MigrateToCSVMetadata is the migration that opm calls bundle-object-to-csv-metadata: it drops the manifests that the
-// bundle carries as properties of type olm.bundle.object and appends one property of type olm.csv.metadata in their
-// place. Registries then fetch the manifests from the image. It reports whether it did.
+// MigrateToCSVMetadata is the migration that opm calls bundle-object-to-csv-metadata: it drops the manifests, which are
+// properties of type olm.bundle.object, and appends one property of type olm.csv.metadata instead. Registries then
+// fetch the manifests from the image. It reports whether it changed the bundle.
 //
 // A bundle stays as it is if it has no image, if it has CSV metadata already or if no manifest is a
-// ClusterServiceVersion. So it does with an error, which comes of a manifest before the first ClusterServiceVersion
-// that cannot be decoded, or of that by [CSVMetadata].
+// ClusterServiceVersion. It also stays as it is after an error: a manifest before the first ClusterServiceVersion
+// cannot be decoded, or [CSVMetadata] failed.
 func MigrateToCSVMetadata(b *declcfg.Bundle) (changed bool, err error) {
 	if b.Image == "" || slices.ContainsFunc(b.Properties, isCSVMetadata) {
 		return false, nil

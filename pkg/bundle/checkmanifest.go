@@ -71,8 +71,8 @@ func Installable(kind string) (namespaced, ok bool) {
 	return k.namespaced && kind != kindAutoscaler, ok
 }
 
-// InstallableByClassic reports the same for OLM Classic. It does not know a PodMonitor, and asks the cluster which kinds
-// are namespaced.
+// InstallableByClassic reports the same for OLM Classic. It does not know a PodMonitor, and asks the cluster which
+// kinds are namespaced.
 func InstallableByClassic(kind string) (namespaced, ok bool) {
 	k, ok := installable[kind]
 	if kind == kindPodMonitor {
@@ -81,8 +81,8 @@ func InstallableByClassic(kind string) (namespaced, ok bool) {
 	return k.namespaced, ok
 }
 
-// CheckAPIVersion returns an error if a cluster does not accept the API version of a manifest of an installable kind: OLM
-// v1 finds no resource for it when it applies the bundle.
+// CheckAPIVersion returns an error if a cluster does not accept the API version of a manifest of an installable kind:
+// OLM v1 finds no resource for it when it applies the bundle.
 func CheckAPIVersion(apiVersion, kind string) error {
 	k, ok := installable[kind]
 	gv, err := schema.ParseGroupVersion(apiVersion)

@@ -27,25 +27,28 @@ func CSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
 	}
 	spec := &typed.Spec
 	return &declcfg.CSVMetadata{
-		Annotations:           typed.Annotations,
-		APIServiceDefinitions: apiServices(spec.APIServiceDefinitions),
-		CRDDescriptions:       crds(spec.CustomResourceDefinitions),
-		Description:           spec.Description,
-		DisplayName:           spec.DisplayName,
-		InstallModes:          each(spec.InstallModes, installMode),
-		Keywords:              spec.Keywords,
-		Labels:                typed.Labels,
-		Links:                 each(spec.Links, appLink),
-		Maintainers:           each(spec.Maintainers, maintainer),
-		Maturity:              spec.Maturity,
-		MinKubeVersion:        spec.MinKubeVersion,
-		NativeAPIs:            each(spec.NativeAPIs, groupVersionKind),
-		Provider:              appLink(spec.Provider),
+		Annotations: typed.Annotations,
+		APIServiceDefinitions: declcfg.APIServiceDefinitions{
+			Owned:    each(spec.APIServiceDefinitions.Owned, apiService),
+			Required: each(spec.APIServiceDefinitions.Required, apiService),
+		},
+		CRDDescriptions: crds(spec.CustomResourceDefinitions),
+		Description:     spec.Description,
+		DisplayName:     spec.DisplayName,
+		InstallModes:    each(spec.InstallModes, installMode),
+		Keywords:        spec.Keywords,
+		Labels:          typed.Labels,
+		Links:           each(spec.Links, appLink),
+		Maintainers:     each(spec.Maintainers, maintainer),
+		Maturity:        spec.Maturity,
+		MinKubeVersion:  spec.MinKubeVersion,
+		NativeAPIs:      each(spec.NativeAPIs, groupVersionKind),
+		Provider:        appLink(spec.Provider),
 	}, nil
 }
 
-// decodeCSV decodes a ClusterServiceVersion, whose keys are sorted, into the typed API of OLM. Where it fails, ptr
-// leads to the value.
+// decodeCSV decodes a ClusterServiceVersion, whose keys are sorted, into the typed API of OLM. If it fails, ptr leads
+// to the value.
 func decodeCSV(sorted jsontext.Value) (csv *v1alpha1.ClusterServiceVersion, ptr jsontext.Pointer, err error) {
 	csv = new(v1alpha1.ClusterServiceVersion)
 	ptr, err = decode(sorted, csv)
@@ -70,10 +73,6 @@ func maintainer(m v1alpha1.Maintainer) declcfg.Maintainer { return declcfg.Maint
 
 func groupVersionKind(k metav1.GroupVersionKind) declcfg.GroupVersionKind {
 	return declcfg.GroupVersionKind(k)
-}
-
-func apiServices(d v1alpha1.APIServiceDefinitions) declcfg.APIServiceDefinitions {
-	return declcfg.APIServiceDefinitions{Owned: each(d.Owned, apiService), Required: each(d.Required, apiService)}
 }
 
 func apiService(d v1alpha1.APIServiceDescription) declcfg.APIServiceDescription {
@@ -129,8 +128,9 @@ func descriptor[D v1alpha1.StatusDescriptor | v1alpha1.SpecDescriptor | v1alpha1
 	}
 }
 
-// sortKeys returns a manifest as opm holds it: the keys sorted at every level, and only the last of several equal keys.
-// The order determines the raw values of descriptors, and which key counts if several differ in letter case only.
+// sortKeys returns a manifest in the form that opm uses: the keys sorted at every level, and only the last of several
+// equal keys. The order determines the raw values of descriptors, and which key counts if several differ in letter case
+// only.
 func sortKeys(manifest []byte) ([]byte, error) {
 	sorted := jsontext.Value(bytes.Clone(manifest))
 	err := sorted.Format(jsontext.ReorderRawObjects(true), jsontext.AllowInvalidUTF8(true),
@@ -141,10 +141,10 @@ func sortKeys(manifest []byte) ([]byte, error) {
 	return sorted, err
 }
 
-// keepLast is the slow way of sortKeys, for manifests with equal keys.
+// keepLast is the slow variant of sortKeys, for manifests with equal keys.
 func keepLast(manifest []byte) ([]byte, error) {
 	if err := json.Unmarshal(manifest, new(json.RawMessage)); err != nil {
-		return nil, err // the decoder does not look at what follows the first value
+		return nil, err // the decoder does not read past the first value
 	}
 	decoder := json.NewDecoder(bytes.NewReader(manifest))
 	decoder.UseNumber() // numbers keep their digits

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// The annotations of a ConfigMap from which OLM knows its encoding and its source image.
+// The annotations of a ConfigMap with its encoding and its source image, which OLM reads.
 const (
 	annotationEncoding    = "olm.contentEncoding"
 	annotationSourceImage = "olm.sourceImage"
@@ -30,19 +31,19 @@ const (
 
 const gzipEncoding = "gzip+base64"
 
-// DefaultExtractLimit is about the size limit of Kubernetes objects, in bytes.
+// DefaultExtractLimit is about the maximum size of a Kubernetes object, in bytes.
 const DefaultExtractLimit = 1 << 20
 
-// ExtractOptions say what Extract makes. The zero value is the default.
+// ExtractOptions configure Extract. The zero value is the default.
 type ExtractOptions struct {
-	Image string // that the bundle came in, "" for none
-	Gzip  bool   // compress each file, as OLM can read it
-	Limit uint64 // of the bytes of all values together, as they are stored; 0 is DefaultExtractLimit
+	Image string // the image of the bundle, "" for none
+	Gzip  bool   // compress each file, which OLM can read
+	Limit uint64 // maximum size of all stored values together, in bytes; 0 is DefaultExtractLimit
 }
 
 // Extract returns the ConfigMap that OLM reads a bundle from: the files of manifests/ and metadata/, by their names, in
-// which - replaces characters that a key cannot contain. Of metadata/annotations.yaml only the bundle's annotations are
-// kept, as annotations of the ConfigMap. It has no name yet. Positions of errors begin with name.
+// which - replaces characters that a key cannot contain. Of metadata/annotations.yaml it keeps only the bundle's
+// annotations, as annotations of the ConfigMap. The ConfigMap has no name yet. Positions of errors begin with name.
 //
 // Files that would have the same key, directories, and more data than the limit are errors.
 func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, error) {
@@ -62,14 +63,18 @@ func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, e
 				e.fail(e.inFile(name, errDirectory))
 				continue
 			}
-			e.extract(name)
+			text, err := regular.ReadFile(e.fsys, name, maxFileSize)
+			switch {
+			case err != nil:
+				e.fail(e.inFile(name, regular.WithoutPath(err)))
+			case name == annotationsFile:
+				e.annotate(text)
+			default:
+				e.add(name, text)
+			}
 		}
 	}
-	limit := opts.Limit
-	if limit == 0 {
-		limit = DefaultExtractLimit
-	}
-	if e.errs == nil && e.size > limit {
+	if limit := cmp.Or(opts.Limit, DefaultExtractLimit); e.errs == nil && e.size > limit {
 		err := fmt.Errorf("the stored files have %d bytes, more than the limit of %d", e.size, limit)
 		e.fail(e.inFile(manifestsDir, err))
 	}
@@ -85,23 +90,11 @@ type extractor struct {
 	opts ExtractOptions
 	m    corev1.ConfigMap
 	from map[string]string // the file of each key
-	size uint64            // of all values
+	size uint64            // of all values, in bytes
 }
 
-// notInKey are the characters that keys of a ConfigMap have none of.
+// notInKey matches the characters that keys of a ConfigMap cannot contain.
 var notInKey = regexp.MustCompile(`[^-A-Za-z0-9_.]`)
-
-func (e *extractor) extract(name string) {
-	text, err := regular.ReadFile(e.fsys, name, maxFileSize)
-	switch {
-	case err != nil:
-		e.fail(e.inFile(name, regular.WithoutPath(err)))
-	case name == annotationsFile:
-		e.annotate(text)
-	default:
-		e.add(name, text)
-	}
-}
 
 func (e *extractor) add(name string, text []byte) {
 	key := notInKey.ReplaceAllString(path.Base(name), "-")
@@ -149,8 +142,8 @@ func (e *extractor) annotate(content []byte) {
 	}
 }
 
-// ClusterConfig returns how the cluster is reached that a kubeconfig file names or, without one, the cluster that the
-// program runs in.
+// ClusterConfig returns the client configuration of the cluster that a kubeconfig file names or, without one, of the
+// cluster that the program runs in.
 func ClusterConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig != "" {
 		return clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -162,9 +155,9 @@ func ClusterConfig(kubeconfig string) (*rest.Config, error) {
 	return config, err
 }
 
-// UpdateConfigMap puts the data of m, as Extract makes it, in the place of the data of the ConfigMap of its name and
-// namespace, which has to exist. Annotations that are not about bundles stay; anything else stays as well. An update by
-// somebody else meanwhile is an error, as the cluster words it.
+// UpdateConfigMap replaces the data of a ConfigMap, which must exist, by the data of m, which has its name and
+// namespace and was made by Extract. Annotations that are not about bundles stay, and so does everything else. A
+// concurrent update is an error, in the words of the cluster.
 func UpdateConfigMap(ctx context.Context, config *rest.Config, m *corev1.ConfigMap) error {
 	client, err := coreClient(config)
 	if err != nil {
@@ -185,8 +178,8 @@ func UpdateConfigMap(ctx context.Context, config *rest.Config, m *corev1.ConfigM
 	return nil
 }
 
-// coreClient returns a client for the core API that knows only the type of errors, since all types of Kubernetes
-// together are large.
+// coreClient returns a client for the core API with only the types of errors, since all types of Kubernetes together
+// are large.
 func coreClient(config *rest.Config) (*rest.RESTClient, error) {
 	version := schema.GroupVersion{Version: "v1"}
 	scheme := runtime.NewScheme()
@@ -208,7 +201,7 @@ func send(ctx context.Context, r *rest.Request, m *corev1.ConfigMap) ([]byte, er
 	return result.Raw()
 }
 
-// withData returns a ConfigMap, in JSON, with the data of m and its annotations. Keys that are not known here stay.
+// withData returns a ConfigMap, in JSON, with the data of m and its annotations. Unknown keys stay.
 func withData(object []byte, m *corev1.ConfigMap) ([]byte, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(object, &all); err != nil {

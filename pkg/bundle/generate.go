@@ -37,8 +37,8 @@ func (l Labels) Complete(layout fs.FS, dir string) (Labels, error) {
 	}, nil
 }
 
-// Annotated returns the labels that the metadata of the bundle in fsys states, without its media type. What it does not
-// state, or cannot be read, is "".
+// Annotated returns the labels in the metadata of the bundle in fsys, without its media type. A label that is missing
+// or cannot be read is "".
 func Annotated(fsys fs.FS) Labels {
 	p := parser{fsys: fsys}
 	of := p.readMetadata().annotations
@@ -54,24 +54,24 @@ func (l Labels) Map() map[string]string {
 	return all
 }
 
-// annotationsFile is where upstream writes annotations.
+// annotationsFile is the file that upstream writes annotations to.
 const annotationsFile = metadataDir + "/annotations.yaml"
 
-// GenerateOptions say what Generate writes. The zero value is the default.
+// GenerateOptions configure Generate. The zero value is the default.
 type GenerateOptions struct {
-	// Manifests are copied to manifests/; nil are not. The files of directories below them go where upstream's opm puts
-	// them: each directory takes the name of its parent, so that directories of the first level become Name.
+	// Manifests are copied to manifests/, unless they are nil. Upstream's opm gives each directory below them the name of
+	// its parent, so that directories of the first level become Name, and so does Generate.
 	Manifests fs.FS
 	// Name is the name of the directory of the Manifests.
 	Name string
 
-	// Overwrite writes over files that say something else. Without it, they are errors.
+	// Overwrite replaces files with other content. Without it, they are errors.
 	Overwrite bool
 }
 
-// Generate makes the directory of a bundle, or completes it: it writes metadata/annotations.yaml as the labels say.
-// An annotations.yaml that says all of that, and maybe more, stays as it is without Overwrite. Where something is
-// wrong nothing is written.
+// Generate creates or completes the directory of a bundle: it writes metadata/annotations.yaml with the labels. Without
+// Overwrite, an annotations.yaml that has all of them, and maybe others, stays as it is. After an error nothing is
+// written.
 func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions) error {
 	if err := checkGenerated(out, l, opts); err != nil {
 		return err
@@ -79,7 +79,7 @@ func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions)
 	return atomicfile.Merge(out, func(stage *os.Root) error { return generate(ctx, stage, l, out, opts) })
 }
 
-// checkGenerated looks for files that would be written over.
+// checkGenerated returns an error if a file would be overwritten.
 func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 	if opts.Overwrite {
 		return nil
@@ -115,7 +115,7 @@ func generate(ctx context.Context, stage *os.Root, l Labels, out *os.Root, opts 
 		return err
 	}
 	if _, err := out.Stat(annotationsFile); err == nil && !opts.Overwrite {
-		return nil // it was checked
+		return nil // checkGenerated checked it
 	}
 	return writeFile(stage, annotationsFile, 0, bytes.NewReader(l.Annotations()))
 }
@@ -131,7 +131,10 @@ func (o *GenerateOptions) eachManifest(fn func(name string, content []byte) erro
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		to := o.copied(name)
+		to := path.Join(manifestsDir, path.Base(name))
+		if dir := path.Dir(name); dir != "." {
+			to = path.Join(manifestsDir, o.Name, path.Dir(dir), path.Base(name))
+		}
 		if other := from[to]; other != "" {
 			return fmt.Errorf("copy manifests: %s and %s would both become %s", other, name, to)
 		}
@@ -144,16 +147,7 @@ func (o *GenerateOptions) eachManifest(fn func(name string, content []byte) erro
 	})
 }
 
-// copied returns the name that a file of the manifests gets in the bundle.
-func (o *GenerateOptions) copied(name string) string {
-	dir, file := path.Split(name)
-	if dir == "" {
-		return path.Join(manifestsDir, file)
-	}
-	return path.Join(manifestsDir, o.Name, path.Dir(path.Clean(dir)), file)
-}
-
-// A packageManifest is the file beside the directories of bundles that says which channels lead to them.
+// A packageManifest is the file beside the directories of bundles that lists the channels and their heads.
 type packageManifest struct {
 	PackageName    string `json:"packageName"`
 	DefaultChannel string `json:"defaultChannel"`
@@ -189,7 +183,13 @@ func Infer(layout fs.FS, dir string) (Labels, error) {
 		return Labels{}, fmt.Errorf("no channel of package %q leads to %q", pkg.PackageName, name)
 	}
 	l.Channels = strings.Join(channels, ",")
-	l.DefaultChannel = pkg.defaultOf(channels)
+	name = pkg.DefaultChannel
+	if name == "" && len(pkg.Channels) == 1 {
+		name = pkg.Channels[0].Name
+	}
+	if slices.Contains(channels, name) {
+		l.DefaultChannel = name
+	}
 	return l, nil
 }
 
@@ -297,18 +297,6 @@ func (p *packageManifest) channelsOf(name string, all updates) []string {
 	}
 	slices.Sort(channels)
 	return slices.Compact(channels)
-}
-
-// defaultOf returns the default channel of the package if it is one of channels.
-func (p *packageManifest) defaultOf(channels []string) string {
-	name := p.DefaultChannel
-	if name == "" && len(p.Channels) == 1 {
-		name = p.Channels[0].Name
-	}
-	if !slices.Contains(channels, name) {
-		return ""
-	}
-	return name
 }
 
 // lead reports whether the updates that lead to the bundle called head pass through name.

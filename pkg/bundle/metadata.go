@@ -39,7 +39,7 @@ type annotations struct {
 	DefaultChannel text `json:"operators.operatorframework.io.bundle.channel.default.v1"`
 }
 
-// A declaration is a dependency or a property, as its author wrote it.
+// A declaration is a dependency or a property in the form that its author wrote.
 type declaration struct {
 	Type  text           `json:"type"`
 	Value jsontext.Value `json:"value"`
@@ -66,8 +66,8 @@ func (t *text) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
-// readMetadata reads all files of metadata/, whatever their names. Of several that hold annotations of a bundle the
-// first one counts, and so with dependencies and properties.
+// readMetadata reads all files of metadata/, whatever their names. The first file with annotations of a bundle counts,
+// and so do the first files with dependencies and with properties.
 func (p *parser) readMetadata() *metadata {
 	all := new(metadata)
 	for _, entry := range p.readDir(metadataDir) {
@@ -91,8 +91,8 @@ func (p *parser) readMetadata() *metadata {
 	return all
 }
 
-// normalize brings the values of YAML into the form that they have in opm. Those of JSON stay as they are, if they can.
-// It keeps the document.
+// normalize brings the values of YAML into the form that opm uses. Values of valid JSON stay as they are. It keeps the
+// document.
 func (d *document) normalize() {
 	d.keep()
 	if d.YAML || d.Repaired {
@@ -135,7 +135,7 @@ func (p *parser) readMetadataFile(all *metadata, doc *document) {
 	}
 }
 
-// read decodes the value at ptr of doc. What it cannot decode is ignored.
+// read decodes the value at ptr of doc. It ignores a value that it cannot decode.
 func read[T any](p *parser, doc *document, ptr jsontext.Pointer, value jsontext.Value) (found T, ok bool) {
 	if value == nil {
 		return found, false
@@ -170,9 +170,9 @@ func (d declaration) property() declcfg.Property {
 	return declcfg.Property{Type: string(d.Type), Value: writable(d.Value), Ordered: true}
 }
 
-// The media types of bundles: what manifests/ holds.
+// The media types of bundles, by the content of manifests/.
 const (
-	MediaTypeRegistry = "registry+v1" // a ClusterServiceVersion and what belongs to it
+	MediaTypeRegistry = "registry+v1" // a ClusterServiceVersion and the other manifests of its operator
 	MediaTypeHelm     = "helm"        // a chart
 	MediaTypePlain    = "plain"       // any manifests
 )
@@ -180,9 +180,9 @@ const (
 // chartFile is the name of the file with the metadata of a chart.
 const chartFile = "Chart.yaml"
 
-// detectMediaType detects the media type of the manifests in the directory dir of layout from its files. An empty one
-// is an error, and so is a file that cannot be read. dir is not made a file system of its own: links may lead out of
-// it.
+// detectMediaType detects the media type of the manifests in the directory dir of layout from its files. An empty
+// directory is an error, and so is a file that cannot be read. dir is not a file system of its own, because links may
+// lead out of it.
 func detectMediaType(layout fs.FS, dir string) (string, error) {
 	entries, err := fs.ReadDir(layout, dir)
 	if err != nil {

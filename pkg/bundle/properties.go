@@ -15,10 +15,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// annotationProperties is the annotation of a ClusterServiceVersion that holds properties, as JSON.
+// annotationProperties is the annotation of a ClusterServiceVersion with properties, as JSON.
 const annotationProperties = "olm.properties"
 
-// A candidate is a property that an author wrote, and where.
+// A candidate is a property that an author wrote, with its place.
 type candidate struct {
 	declcfg.Property
 	doc *document
@@ -43,7 +43,7 @@ func (p *parser) properties(m *manifests, meta *metadata, c *csv, all *apis) []d
 	return list
 }
 
-// declared returns the properties that authors declare, each once, and of several olm.package the last. It adds kinds
+// declared returns the properties that authors declare, each once, and the last of several olm.package. It adds kinds
 // to the kinds that the bundle provides.
 func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []declcfg.Property {
 	var list []declcfg.Property
@@ -64,8 +64,8 @@ func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []dec
 	return append(list, build(declcfg.PropertyPackage, pkg))
 }
 
-// candidates returns properties.yaml, what annotations.yaml says of the package, and the annotation of the
-// ClusterServiceVersion, in this order. Of equal ones it returns the first.
+// candidates returns the properties of properties.yaml, the olm.package property from annotations.yaml, and the
+// properties in the annotation of the ClusterServiceVersion, in this order. It returns the first of equal candidates.
 func (p *parser) candidates(m *manifests, meta *metadata, c *csv) []candidate {
 	var list []candidate
 	for i, d := range meta.properties {
@@ -90,13 +90,13 @@ func (p *parser) candidates(m *manifests, meta *metadata, c *csv) []candidate {
 
 func element(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
 
-// An annotatedProperty is one in the annotation of a ClusterServiceVersion.
+// An annotatedProperty is a property in the annotation of a ClusterServiceVersion.
 type annotatedProperty struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// annotated returns the properties in the annotation of a ClusterServiceVersion, as far as they can be read.
+// annotated returns the readable properties in the annotation of a ClusterServiceVersion.
 func (p *parser) annotated(m *manifest, annotations map[string]string) []candidate {
 	value, ok := annotations[annotationProperties]
 	if !ok {
@@ -139,8 +139,8 @@ func (p *parser) dependencies(meta *metadata, all *apis) []declcfg.Property {
 	return list
 }
 
-// checked returns the property of a candidate. It fails for a manifest that cannot be read: upstream refuses to load a
-// catalog that holds one.
+// checked returns the property of a candidate. A manifest that cannot be read is an error: upstream refuses to load a
+// catalog with such a manifest.
 func (p *parser) checked(c candidate) declcfg.Property {
 	if c.Type == declcfg.PropertyBundleObject {
 		if err := c.CheckManifest(); err != nil {
@@ -159,7 +159,7 @@ func (p *parser) unmarshal(c candidate, v any) bool {
 	return err == nil
 }
 
-// failIn notes an error about the value of a candidate.
+// failIn records an error about the value of a candidate.
 func (p *parser) failIn(c candidate, err error) {
 	ptr := c.ptr
 	if value, ok := errors.AsType[*declcfg.ValueError](err); ok && c.Value != nil {

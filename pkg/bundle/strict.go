@@ -27,8 +27,8 @@ type csvObject struct {
 	Spec              json.RawMessage `json:"spec"`
 }
 
-// A strictType is a type that upstream converts a manifest into. A bundle with a manifest that does not fit is not
-// rendered. Nearly all manifests have the shape; the others are converted.
+// A strictType is a type that upstream converts a manifest to. Upstream does not render a bundle with a manifest that
+// does not match its type. Nearly all manifests have the shape; the others are converted.
 type strictType struct {
 	shape *skim.Shape
 	build func() any
@@ -74,8 +74,8 @@ func schemaForms[Schema, JSON, OrArray, OrBool, OrStrings any]() skim.Forms {
 	}
 }
 
-// check returns why upstream cannot convert a manifest, given in compact JSON with sorted keys. If the place is known,
-// ptr leads to it.
+// check returns an error if upstream cannot convert a manifest, given in compact JSON with sorted keys. If the wrong
+// value is known, ptr leads to it.
 func (t strictType) check(printed jsontext.Value) (ptr jsontext.Pointer, err error) {
 	if cursor := skim.New(printed); cursor.SkipAs(t.shape) {
 		return "", nil
@@ -95,7 +95,7 @@ func (t strictType) check(printed jsontext.Value) (ptr jsontext.Pointer, err err
 	return "", err
 }
 
-// bundleObject returns the property that holds a manifest.
+// bundleObject returns the property that contains a manifest.
 func bundleObject(printed []byte) declcfg.Property {
 	const before, after = `{"data":"`, `"}`
 	size := len(before) + base64.StdEncoding.EncodedLen(len(printed)) + len(after)
@@ -105,8 +105,9 @@ func bundleObject(printed []byte) declcfg.Property {
 	return declcfg.Property{Type: declcfg.PropertyBundleObject, Value: value, Ordered: true}
 }
 
-// printManifest returns a manifest as opm holds it: compact, the keys sorted at every level, <, > and & escaped in
-// strings. Numbers keep their digits as in package format, but zero has no sign. It is valid until the next call.
+// printManifest returns a manifest in the form that opm uses: compact, the keys sorted at every level, <, > and &
+// escaped in strings. Numbers keep their digits as in package format, but zero has no sign. The result is valid until
+// the next call.
 func (p *parser) printManifest(manifest jsontext.Value) jsontext.Value {
 	p.sorted = format.AppendCompact(p.sorted[:0], manifest)
 	p.printed = appendHTML(p.printed[:0], unsignedZeros(p.sorted))

@@ -16,12 +16,12 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// Unpack copies all that fsys holds, such as the files of an image, into the directory out. What is there stays, but
-// for files and links of the same names.
+// Unpack copies all files of fsys, such as the files of an image, into the directory out. It replaces existing files
+// and links of the same names.
 //
-// Nothing outside of out is touched. Links in fsys that are absolute, that lead out of it or that go up after a name
-// are errors, all of which are reported, and so is a link in out in place of a directory of fsys. Files are moved to
-// their places once all of them are written; after an error, out is unchanged.
+// It changes nothing outside of out. Links in fsys that are absolute, that leave it or that go up after a name are
+// errors, all of which it reports, and so is a link in out in place of a directory of fsys. It moves the files to their
+// places after it wrote all of them; after an error, out is unchanged.
 func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
 	if err := checkLinks(fsys); err != nil {
 		return err
@@ -39,7 +39,7 @@ func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
 	})
 }
 
-// copyEntry copies one file, link or directory, which are walked in lexical order.
+// copyEntry copies one file, link or directory. The directory above it was copied before.
 func copyEntry(out *os.Root, fsys fs.FS, name string, entry fs.DirEntry) error {
 	switch entry.Type() {
 	case fs.ModeDir:
@@ -61,7 +61,7 @@ func copyEntry(out *os.Root, fsys fs.FS, name string, entry fs.DirEntry) error {
 	return &fs.PathError{Op: "unpack", Path: name, Err: errors.New("neither a file nor a directory nor a link")}
 }
 
-// checkLinks refuses links that do not stay in fsys.
+// checkLinks returns an error for each link that leaves fsys.
 func checkLinks(fsys fs.FS) error {
 	var errs []error
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -80,8 +80,8 @@ func checkLinks(fsys fs.FS) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// staysInside reports whether a link leads to somewhere inside, whatever other links it leads through. From a name on
-// that may be a link, .. may lead anywhere.
+// staysInside reports whether the target of a link is inside, even if the target leads through other links: after a
+// name, which may be a link, .. may lead anywhere.
 func staysInside(name, target string) bool {
 	if path.IsAbs(target) || strings.Contains(target, `\`) {
 		return false
@@ -98,7 +98,7 @@ func staysInside(name, target string) bool {
 	return end != ".." && !strings.HasPrefix(end, "../")
 }
 
-// writeFile writes a new file, and makes the directories above it. It is executable if mode is.
+// writeFile writes a new file, and makes the directories above it. The file is executable if mode is.
 func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
 	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return err
@@ -114,7 +114,7 @@ func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) 
 	return errors.Join(err, f.Close())
 }
 
-// differs reports whether a file of that name holds something else than content.
+// differs reports whether a file of that name exists with other content.
 func differs(root *os.Root, name string, content []byte) (bool, error) {
 	old, err := regular.ReadFile(root.FS(), name, maxFileSize)
 	if errors.Is(err, fs.ErrNotExist) {

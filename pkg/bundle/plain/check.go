@@ -17,7 +17,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// check returns why OLM refuses a bundle. It checks the features that the bundle uses first, and the options last.
+// check returns an error with the reasons for which OLM refuses a bundle. It checks the features that the bundle uses
+// first, and the options last.
 func check(b *bundle.Contents, opts Options) error {
 	c := &checker{Contents: b, errs: nil}
 	for _, checks := range [][]func(){
@@ -54,7 +55,7 @@ type checker struct {
 	errs []error
 }
 
-// refuse adds a reason, which is the value at ptr of the ClusterServiceVersion.
+// refuse adds a reason about the value at ptr of the ClusterServiceVersion.
 func (c *checker) refuse(ptr jsontext.Pointer, format string, args ...any) {
 	c.refuseObject(c.CSV, ptr, format, args...)
 }
@@ -211,7 +212,7 @@ var hooks = []string{
 	"validatingwebhookconfigurations",
 }
 
-// rules checks what admission webhooks guard.
+// rules checks the resources that admission webhooks guard.
 func (c *checker) rules() {
 	for i, w := range c.CSV.Spec.WebhookDefinitions {
 		if w.Type == v1alpha1.ConversionWebhook {

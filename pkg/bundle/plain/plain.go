@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // Options are the options of a ClusterExtension, and of OLM.
@@ -35,7 +36,7 @@ type Options struct {
 }
 
 // Objects returns the objects in the order in which they are applied. The error joins a [*declcfg.Error] for each
-// reason why OLM v1 refuses the bundle or the options, in its words.
+// reason for which OLM v1 refuses the bundle or the options, in its words.
 func Objects(c *bundle.Contents, opts Options) ([]*unstructured.Unstructured, error) {
 	if err := check(c, opts); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ type generator struct {
 	errs    []error
 }
 
-// add adds an object of Kubernetes, of which nothing is kept that only a cluster sets.
+// add adds an object of Kubernetes, without the fields that only a cluster sets.
 func (g *generator) add(object runtime.Object) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -84,7 +85,8 @@ func (g *generator) definitions() {
 		for i := range g.CSV.Spec.WebhookDefinitions {
 			w := &g.CSV.Spec.WebhookDefinitions[i]
 			if w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, crd.Name) {
-				g.convert(crd, w)
+				crd.Spec.Conversion = operator.Conversion(w, g.Namespace, operator.ServiceNameV1(w.DeploymentName))
+				g.trust(&crd.ObjectMeta, w.DeploymentName)
 			}
 		}
 		g.add(crd)

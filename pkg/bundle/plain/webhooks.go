@@ -6,7 +6,6 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
@@ -70,12 +69,6 @@ func (g *generator) selector() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: []string{g.Watch},
 	}}}
-}
-
-// convert makes a webhook convert the resources of a definition.
-func (g *generator) convert(crd *apiextensionsv1.CustomResourceDefinition, w *v1alpha1.WebhookDescription) {
-	crd.Spec.Conversion = operator.Conversion(w, g.Namespace, operator.ServiceNameV1(w.DeploymentName))
-	g.trust(&crd.ObjectMeta, w.DeploymentName)
 }
 
 // services adds the services in front of the deployments that serve webhooks.
