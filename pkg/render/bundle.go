@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/document"
-	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -30,7 +28,7 @@ func (o *opened) openBundle(ctx context.Context, fsys fs.FS, what, image string)
 	if err := o.turn.take(ctx); err != nil {
 		return err
 	}
-	defer o.turn.give()
+	defer func() { <-o.turn }()
 	b, err := bundle.Parse(fsys, o.ref, opts)
 	if err != nil {
 		return err
@@ -60,15 +58,10 @@ func (o *opened) holdBundle(b *declcfg.Bundle) error {
 // bundleMemory limits the compressed bundles in memory, more than a hundred; others go to a file.
 const bundleMemory = 4 << 20
 
-// newBundleStore returns a store for all bundles of a Catalog, with bounded memory.
-func newBundleStore(opts spool.Options) *spool.Store {
-	opts.MemoryLimit = cmp.Or(opts.MemoryLimit, bundleMemory)
-	return spool.NewStore(opts)
-}
-
-// turns limits CPU work, since more references are open than there are CPUs.
+// turns limits CPU work, because more references are open than there are CPUs.
 type turns chan struct{}
 
+// take waits for a turn. Receive from the channel to end it.
 func (t turns) take(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
@@ -77,8 +70,6 @@ func (t turns) take(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
-
-func (t turns) give() { <-t }
 
 // A BundleError is the error of opening a bundle where only catalogs are accepted.
 type BundleError struct {

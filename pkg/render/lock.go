@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Lock has the digests of image references when they were rendered, to render them again to the same bytes after tags
-// moved. A nil Lock is empty.
+// A Lock has the digests of image references at the time of rendering, to render them again to the same bytes after
+// tags have moved. A nil Lock is empty.
 type Lock struct {
 	References []Locked `json:"references"` // sorted by reference, without duplicates
 }
@@ -51,20 +51,18 @@ func ReadLock(name string) (*Lock, error) {
 	if err := json.Unmarshal(text, l, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read lock file %s: %w", name, err)
 	}
+	isInvalid := func(d string) bool { // a valid digest is verified against the content later
+		algorithm, sum, _ := strings.Cut(d, ":")
+		return algorithm == "" || sum == ""
+	}
 	for i, r := range l.References {
 		digests := slices.Concat([]string{r.Digest, cmp.Or(r.Content, r.Digest)}, r.Rendered)
-		if slices.ContainsFunc(digests, func(d string) bool { return !isDigest(d) }) {
+		if slices.ContainsFunc(digests, isInvalid) {
 			return nil, fmt.Errorf("read lock file %s: references[%d]: invalid digest: want ALGORITHM:HEX", name, i)
 		}
 	}
 	l.sort()
 	return l, nil
-}
-
-// isDigest reports whether text looks like a digest; it is verified against the content later.
-func isDigest(text string) bool {
-	algorithm, sum, ok := strings.Cut(text, ":")
-	return ok && algorithm != "" && sum != ""
 }
 
 // WriteFile replaces the lock file atomically.

@@ -24,7 +24,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// Options say how references are opened. The zero value accepts no standard input, no images and no bundles.
+// Options configure the opening of references. The zero value accepts no standard input, no images and no bundles.
 type Options struct {
 	Jobs  int       // references opened in parallel; 0 means 16, or the number of CPUs if that is higher
 	Stdin io.Reader // read for "-"; nil makes "-" an error
@@ -45,11 +45,11 @@ type Options struct {
 	// Changes are made to bundles.
 	Changes Changes
 
-	// Shard is the part of the references to open. Its last object says which part it is, so that [Catalog.Metas] of
-	// all shards together returns what it does without shards.
+	// Shard is the part of the references to open. Its last object identifies the part, so that [Catalog.Metas] of all
+	// shards together returns the same objects as without shards.
 	Shard Shard
 
-	// Lock has the digests by which images in registries are opened; nil opens what they are now.
+	// Lock has the digests by which images in registries are opened; nil opens the current images.
 	Lock *Lock
 	// Reuse are catalogs from which to take bundles whose locked image no longer exists.
 	Reuse []declcfg.Source
@@ -58,17 +58,18 @@ type Options struct {
 	// place; these are skipped. Ref is the reference, "" for objects. Nil returns their errors from Open and Metas.
 	Skipped func(ref string, err error)
 
-	// Opened is called with every reference that was opened or failed, and Read with how many more bytes of catalogs were
-	// read; calls may run at once. They may be nil.
+	// Opened is called with every reference that was opened or failed, and Read with the number of further bytes of
+	// catalogs that were read; calls may run concurrently. They may be nil.
 	Opened func(ref string)
 	Read   func(bytes int64)
 
-	// MaxObject is how many bytes an object of a catalog may have; see [declcfg.Source].
+	// MaxObject is the maximum size of an object of a catalog in bytes; see [declcfg.Source].
 	MaxObject int64
-	// Limits bound archives, and Unpacked of them also standard input and pipes. Images have those of their Opener.
+	// Limits apply to archives, and Unpacked also to standard input and pipes. For images, the limits of their Opener
+	// apply.
 	Limits image.Limits
 
-	// Spool says where to hold input that cannot be read twice: standard input, pipes and compressed archives.
+	// Spool configures the storage of input that cannot be read twice: standard input, pipes and compressed archives.
 	Spool image.SpoolOptions
 }
 
@@ -81,7 +82,7 @@ type opened struct {
 	ref string
 
 	sources  []declcfg.Source
-	ready    *declcfg.Meta // of a bundle that was just parsed: nothing can be wrong with it; nil for other sources
+	ready    *declcfg.Meta // of a bundle that was just parsed and needs no check; nil for other sources
 	warnings []*declcfg.Error
 	locked   *Locked  // nil unless in a registry
 	reused   identity // of a bundle from a catalog to reuse; zero for none
@@ -145,8 +146,8 @@ func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error
 	return nil
 }
 
-// hold reads r to its end, which must come within limit bytes. When ctx is done it returns at once, but its goroutine
-// lives until a blocked Read returns.
+// hold reads r to its end, at most limit bytes. When ctx is done it returns immediately, but its goroutine runs until a
+// blocked Read returns.
 func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*spool.Blob, error) {
 	type result struct {
 		blob *spool.Blob
@@ -156,8 +157,8 @@ func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*s
 	go func() {
 		in := bufio.NewReaderSize(&reader{ctx, r, limit, limit}, 32<<10)
 		var blob *spool.Blob
-		head, _ := in.Peek(document.BlockSize) // an error comes again
-		err := document.CheckText(head)        // at once: the input may have no end
+		head, _ := in.Peek(document.BlockSize) // spool.Read returns the error again
+		err := document.CheckText(head)        // before the end, which may not exist
 		if err == nil || tarfs.Is(head) {
 			blob, err = spool.Read(in, opts)
 		}

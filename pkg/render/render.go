@@ -22,8 +22,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// defaultJobs is how many references are opened in parallel. Most of that time is spent waiting for registries; CPU
-// work is limited by turns.
+// defaultJobs is the default number of references that are opened in parallel. Most of that time is spent waiting for
+// registries; CPU work is limited by turns.
 const defaultJobs = 16
 
 // A Catalog is the objects of one or more references, in their order. It stays open until Close, since objects are read
@@ -76,7 +76,9 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
 	}
 	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
-	with.bundles = newBundleStore(spool.Options(opts.Spool))
+	held := spool.Options(opts.Spool)
+	held.MemoryLimit = cmp.Or(held.MemoryLimit, bundleMemory)
+	with.bundles = spool.NewStore(held)
 	with.onClose(with.bundles.Close)
 	var once sync.Once
 	var byImage map[string][]*declcfg.Meta
@@ -163,8 +165,8 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 }
 
 // Unchanged returns an error for every file that changed since it was first read; it wraps [declcfg.ErrChanged]. Call
-// it when all objects that are needed have been read, before their content is relied on. What is read again later is
-// compared with its hash.
+// it after all needed objects have been read, and before their content is used. Objects that are read again later are
+// compared with their hashes.
 func (c *Catalog) Unchanged() error { return c.record.Check() }
 
 // Close releases files and memory.
@@ -179,9 +181,8 @@ func (c *Catalog) Close() error {
 
 // Metas reads every object and returns them in the order of [declcfg.Sort]. The error joins those of all objects that
 // cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in [Options].
-// Where files change meanwhile, it is that of [Catalog.Unchanged]. Rendered shards become what one run renders; the
-// error says which of them is missing.
-// As upstream, it does not validate.
+// If files change meanwhile, it is the error of [Catalog.Unchanged]. Rendered shards are merged into the result of one
+// run; the error names a missing shard. As in upstream, the objects are not validated.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	metas, errs := c.list(ctx)
 	if err := ctx.Err(); err != nil {

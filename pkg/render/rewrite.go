@@ -24,20 +24,12 @@ func ParseRewrite(text string) (Rewrite, error) {
 	return r, nil
 }
 
-// apply returns the rewritten reference. It matches whole path elements: quay.io/a does not match quay.io/ab.
-func (r Rewrite) apply(ref string) (string, bool) {
-	rest, ok := strings.CutPrefix(ref, r.Old)
-	if !ok || rest != "" && !strings.ContainsRune("/:@", rune(rest[0])) {
-		return ref, false
-	}
-	return r.New + rest, true
-}
-
-// image returns the rewritten reference.
+// image returns the rewritten reference. Whole path elements match: quay.io/a does not match quay.io/ab.
 func (c Changes) image(ref string) string {
 	for _, r := range c.Rewrites {
-		if to, ok := r.apply(ref); ok {
-			return to
+		rest, ok := strings.CutPrefix(ref, r.Old)
+		if ok && (rest == "" || strings.ContainsRune("/:@", rune(rest[0]))) {
+			return r.New + rest
 		}
 	}
 	return ref

@@ -47,8 +47,8 @@ func (s Shard) Of(refs []string) []string {
 	return refs[start(s.Index):start(s.Index+1)]
 }
 
-// A marker is the last object of a rendered shard, of the schema [declcfg.SchemaShard]. Where shards are rendered
-// together, their markers say in which order, and whether one is missing; they are not part of the result.
+// A marker is the last object of a rendered shard, with the schema [declcfg.SchemaShard]. When shards are rendered
+// together, their markers define the order and reveal missing shards; they are not part of the result.
 type marker struct {
 	Schema     string `json:"schema"`
 	Index      int    `json:"index"`
@@ -64,16 +64,16 @@ func (s Shard) marker(refs []string) declcfg.Source {
 	return Text("shard", text)
 }
 
-// A renderedShard is what was read of a shard.
+// A renderedShard is the objects of a shard and its marker.
 type renderedShard struct {
 	marker
 	pos   declcfg.Pos // of the marker
 	metas []*declcfg.Meta
 }
 
-// merge brings the metas of shards, which come from nothing else, into the order in which one run reads them, and
-// removes the markers. The error says which shard is missing, given twice or of another run. Of a catalog that is a
-// shard itself, and of one without shards, everything stays.
+// merge sorts the metas of shards into the order in which one run reads them, and removes the markers. If there are
+// shards, all objects must be in shards. The error names a shard that is missing, given twice or from another run. A
+// catalog that is a shard itself, or that has no shards, is not changed.
 func (c *Catalog) merge(metas []*declcfg.Meta) ([]*declcfg.Meta, error) {
 	isMarker := func(m *declcfg.Meta) bool { return m.Schema == declcfg.SchemaShard }
 	if c.shard != (Shard{}) || !slices.ContainsFunc(metas, isMarker) {

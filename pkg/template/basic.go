@@ -56,7 +56,7 @@ func (b *basic) render(r *rendering) {
 		if v, ok := e.value.(*declcfg.Bundle); !ok {
 			r.add(e.object())
 		} else if b := r.bundles.byImage[v.Image]; r.wants(b.meta.Package, b.Name, v.Image) {
-			r.use(v.Image)
+			r.used = append(r.used, b.meta)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,13 +94,10 @@ func write(typ Type, schema string, entries []converted, f declcfg.Format) ([]by
 
 // appendEntry appends an entry of a template as indented JSON.
 func appendEntry(text []byte, entry converted) []byte {
-	const depth = 2
-	if entry.ordered {
-		indent := strings.Repeat(" ", 4)
-		text, _ = jsontext.AppendFormat(text, entry.raw, // valid JSON, so there is no error
-			jsontext.WithIndentPrefix(strings.Repeat(indent, depth)), jsontext.WithIndent(indent))
-	} else {
-		text = format.AppendJSON(text, entry.raw, depth)
+	if !entry.ordered {
+		return format.AppendJSON(text, entry.raw, 2)
 	}
+	text, _ = jsontext.AppendFormat(text, entry.raw, // valid JSON, so there is no error
+		jsontext.WithIndentPrefix("        "), jsontext.WithIndent("    "))
 	return text
 }

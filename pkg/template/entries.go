@@ -2,6 +2,7 @@ package template
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -35,10 +36,16 @@ func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []e
 			e.value, err = object.Decode()
 		}
 		if err != nil {
-			t.failAt(e.ptr, err)
+			ptr := e.ptr
+			if at, ok := errors.AsType[*declcfg.Error](err); ok {
+				ptr, err = ptr+at.Pointer, at.Err
+			}
+			t.fail(ptr, "%w", err)
 			continue
 		}
-		for _, u := range dropUnknown(e.value) {
+		var dropped []unknownKey
+		dropUnknown(reflect.ValueOf(e.value), "", &dropped)
+		for _, u := range dropped {
 			name := u.ptr.LastToken()
 			inAnotherCase := func(key string) bool { return strings.EqualFold(key, name) }
 			if !slices.ContainsFunc(u.known, inAnotherCase) {
@@ -49,14 +56,6 @@ func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []e
 		entries = append(entries, e)
 	}
 	return entries
-}
-
-// failAt records an error about the value at ptr, or about a part of it if err has a pointer.
-func (t *Template) failAt(ptr jsontext.Pointer, err error) {
-	if e, ok := errors.AsType[*declcfg.Error](err); ok {
-		ptr, err = ptr+e.Pointer, e.Err
-	}
-	t.fail(ptr, "%w", err)
 }
 
 // object returns the value to write for the entry.

@@ -116,8 +116,3 @@ func changeOwn(b *declcfg.Bundle, c render.Changes) (*declcfg.Bundle, error) {
 	changed.Properties, changed.RelatedImages = slices.Clone(b.Properties), slices.Clone(b.RelatedImages)
 	return &changed, c.Edit(&changed)
 }
-
-// use adds the bundle of an image to the catalog.
-func (r *rendering) use(image string) {
-	r.used = append(r.used, r.bundles.byImage[image].meta)
-}

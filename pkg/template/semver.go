@@ -130,18 +130,13 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 				b.Name, version, r.file.Pos(before.ptr)[0])
 		default:
 			all = append(all, b)
-			r.useOnce(ref.image)
+			if !slices.Contains(r.used, b.meta) { // another stage may have it, too
+				r.used = append(r.used, b.meta)
+			}
 		}
 		names[b.Name], versions[version.String()] = ref, ref
 	}
 	return all
-}
-
-// useOnce adds the bundle of an image to the catalog, unless it is already in it.
-func (r *rendering) useOnce(image string) {
-	if !slices.Contains(r.used, r.bundles.byImage[image].meta) {
-		r.use(image)
-	}
 }
 
 // packageOf returns the package, with the description and icon of the last bundle in the default channel.

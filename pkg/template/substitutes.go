@@ -148,7 +148,8 @@ func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
 		return
 	}
 	base := w.bundles[i]
-	if b := w.rendering.bundles.byImage[sub.Name]; !w.wants(b.meta.Package, b.Name, sub.Name) {
+	by := w.rendering.bundles.byImage[sub.Name]
+	if !w.wants(by.meta.Package, by.Name, sub.Name) {
 		return
 	}
 	v, err := w.rendering.bundles.decode(sub.Name)
@@ -159,7 +160,7 @@ func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
 		w.fail(ptr, "%w", err)
 		return
 	}
-	w.use(sub.Name)
+	w.used = append(w.used, by.meta)
 	w.bundles = append(w.bundles, v)
 	for _, c := range w.channels {
 		if c.Package == base.Package {

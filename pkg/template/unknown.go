@@ -16,24 +16,18 @@ type unknownKey struct {
 	known []string         // keys that the format defines for its object
 }
 
-// dropUnknown removes the keys that the format does not define from a decoded object, and returns them.
-func dropUnknown(object any) (dropped []unknownKey) {
-	if object != nil {
-		drop(reflect.ValueOf(object).Elem(), "", &dropped)
-	}
-	return dropped
-}
-
-func drop(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
+// dropUnknown removes the keys that the format does not define from a decoded object or a part of it, and appends them
+// to dropped. The zero Value has no keys.
+func dropUnknown(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			drop(v.Elem(), at, dropped)
+			dropUnknown(v.Elem(), at, dropped)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
 			if elem := v.Index(i); elem.Kind() == reflect.Struct {
-				drop(elem, index(at, i), dropped)
+				dropUnknown(elem, index(at, i), dropped)
 			}
 		}
 	case reflect.Struct:
@@ -52,7 +46,7 @@ func dropMembers(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
 		}
 		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "-" {
 			known = append(known, key)
-			drop(value, at.AppendToken(key), dropped)
+			dropUnknown(value, at.AppendToken(key), dropped)
 		}
 	}
 	if unknown == nil || *unknown == nil {
