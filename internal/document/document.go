@@ -1,13 +1,13 @@
-// Package document reads the documents of JSON and YAML files as opm does, and finds the places of what is in them.
+// Package document reads the documents of JSON and YAML files as upstream does, and finds the places of their values.
 //
 //	for chunk := range document.Split(file, size, 0) {
-//		err := chunk.Read(parse, visit) // for each document: its JSON, its text, where it is
+//		err := chunk.Read(parse, visit) // for each document: its JSON, its text, its place
 //	}
 //	doc, further, err := document.First(text, nil) // of a manifest
 //	values := doc.Find("/entries/2/name")          // [{{6 3} {6 9} true}]
 //
-// Catalogs are split and read on several goroutines. Places are for problems that are shown to people: they are found
-// in the text of one document when they are needed, and reading does without them.
+// Catalogs are split and read on several goroutines. Places are needed only for messages: they are found in the text of
+// one document on request, and not while reading.
 package document
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/place"
 )
 
-// A Document is one JSON value or YAML document of a file. Calls of its methods may not run at once.
+// A Document is one JSON value or YAML document of a file. Its methods must not be called concurrently.
 type Document struct {
 	Text   []byte // as it is in the file
 	Offset int64  // of Text in the file
@@ -33,11 +33,11 @@ type Document struct {
 
 	JSON jsontext.Value
 
-	// Repaired says that the text is not I-JSON: keys are equal, of which the last wins, or bytes are not UTF-8, which
-	// were replaced.
+	// Repaired reports whether the text is not I-JSON: it has equal keys, of which JSON has the last one, or bytes that
+	// are not UTF-8, which are replaced.
 	Repaired bool
 
-	from *origin // nil until a place is asked for
+	from *origin // nil until a place is needed
 }
 
 // Load converts Text, which has been read before, to JSON; behind Text, if there is room in its memory.
@@ -57,7 +57,8 @@ func (d *Document) Load() error {
 	return nil
 }
 
-// Repair returns raw as upstream reads it: of equal keys the last is kept, and what is not UTF-8 is replaced.
+// Repair returns raw as upstream reads it: with the last of several equal keys, and with bytes that are not UTF-8
+// replaced.
 func Repair(raw []byte) jsontext.Value {
 	if !utf8.Valid(raw) {
 		raw = []byte(string([]rune(string(raw))))
@@ -65,19 +66,19 @@ func Repair(raw []byte) jsontext.Value {
 	return format.AppendCompact(nil, raw)
 }
 
-// Lenient reads what encoding/json reads, which is what upstream uses.
+// Lenient accepts the same JSON as encoding/json, which upstream uses.
 var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// An Error is why a document cannot be read.
+// An Error is the reason why a document cannot be read.
 type Error struct {
 	Place Place
 	Err   error
-	Text  []byte // what is lost; nil if nobody knows
+	Text  []byte // the unreadable text; nil if it is unknown
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the problem, without the place.
 func (e *Error) Unwrap() error { return e.Err }
 
 // In returns e as an error in the file of that name.
@@ -91,7 +92,7 @@ func YAMLError(start Place, err error) *Error {
 	return &Error{Place: start, Err: err}
 }
 
-// space is what may be between the tokens of JSON.
+// space is the characters that may be between the tokens of JSON.
 const space = " \t\r\n"
 
 func leadingSpace(text []byte) int {

@@ -7,15 +7,15 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// A Duplicate is a key that an object has more than once.
+// A Duplicate is a repeated key of an object.
 type Duplicate struct {
 	Key    string
-	First  Place // of the first key that is equal
-	Repeat Place // of this one
+	First  Place // of the first of the equal keys
+	Repeat Place // of this key
 }
 
-// Duplicates lists every key that repeats an earlier one of the same object, in the order of the text. A key is not
-// repeated by one that a YAML merge brings in, and a mapping that aliases refer to is looked at once.
+// Duplicates returns every key that repeats an earlier one of the same object, in the order of the text. Keys from a
+// YAML merge are not repetitions, and a mapping with aliases is read once.
 func (d *Document) Duplicates() []Duplicate {
 	o := d.origin()
 	var all []repetition
@@ -45,7 +45,7 @@ type repetition struct {
 // repeatedInJSON returns the keys that repeat earlier ones, up to the end or the first error.
 func (o *origin) repeatedInJSON() (found []repetition) {
 	r := newReader(o.json)
-	var open []map[string]int // where the keys of each open object are first
+	var open []map[string]int // offsets of the first keys of each open object
 	for {
 		at, more := r.next()
 		kind, length := r.StackIndex(r.StackDepth())
@@ -87,7 +87,7 @@ func (o *origin) repeatedInNode(found []repetition, n *yaml.Node) []repetition {
 	first := make(map[string]*yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		node, child := n.Content[i], n.Content[i+1]
-		if yamljson.IsMerge(node) { // what is written out behind it is the object's own
+		if yamljson.IsMerge(node) { // the keys after it are the object's own
 			for _, source := range yamljson.Merged(child) {
 				found = o.repeatedInNode(found, source)
 			}

@@ -9,14 +9,14 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// sniffFirst is how far upstream looks into a manifest for the first character that is not a space.
+// sniffFirst is the number of bytes of a manifest in which upstream looks for the first character that is not a space.
 const sniffFirst = 30
 
-// First reads the first document of a file, which is all that upstream reads of a manifest: JSON, or YAML where that
-// fails. A line of three hyphens or dots ends it, even if nothing but comments is before it. The JSON of YAML is
-// appended to buf.
+// First reads the first document of a file, the only one that upstream reads of a manifest: as JSON or, if that fails,
+// as YAML. A line of three hyphens or dots ends it, even after nothing but comments. The JSON of YAML is appended to
+// buf.
 //
-// Further is where the file goes on behind the document, with more than comments and separators; nil if it does not.
+// Further is the place of the first content after the document, other than comments and separators, or nil.
 func First(text, buf []byte) (doc *Document, further *Place, err error) {
 	doc = &Document{Start: Place{1, 1}}
 	var notJSON error
@@ -33,7 +33,7 @@ func First(text, buf []byte) (doc *Document, further *Place, err error) {
 		notJSON = err
 	}
 	if !bytes.HasSuffix(text, newline) {
-		text = append(text, '\n') // as upstream does, which shows where a block of text ends the file
+		text = append(text, '\n') // as upstream does, which matters if a block scalar ends the file
 	}
 	doc.YAML = true
 	first, _, valid := nextYAML(text)
@@ -59,8 +59,8 @@ func First(text, buf []byte) (doc *Document, further *Place, err error) {
 	return nil, nil, doc.unreadable(err, notJSON)
 }
 
-// untilDots returns where a document ends at a line of three dots, and where the file goes on. Upstream drops what
-// follows it, and package yamljson refuses that.
+// untilDots returns the end of a document at a line of three dots, and the offset after that line. Upstream drops the
+// text after it; package yamljson refuses such text.
 func untilDots(text []byte) (end, next int) {
 	for i := range occurrences(text, []byte("\n...")) {
 		next := i + 1 + lineEnd(text[i+1:])
@@ -72,7 +72,7 @@ func untilDots(text []byte) (end, next int) {
 	return len(text), len(text)
 }
 
-// content returns where the first content is from an offset on.
+// content returns the place of the first content from an offset on.
 func content(text []byte, from int) *Place {
 	for at := from; at < len(text); {
 		end := at + lineEnd(text[at:])

@@ -11,12 +11,12 @@ import (
 	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// DefaultLimit is how large a document may be, in bytes, unless a caller says otherwise. Most bundles have less than
-// 1 MB; no published one has 32 MB.
+// DefaultLimit is the default maximum size of a document in bytes. Most bundles have less than 1 MB; no published one
+// has 32 MB.
 const DefaultLimit = 256 << 20
 
 var (
-	// ErrChanged is the error about a file that is not what it was when it was opened.
+	// ErrChanged is the error about a file that has changed since it was opened.
 	ErrChanged = errors.New("the file changed while it was being read")
 
 	// ErrBinary is the error about a file that is not text.
@@ -30,11 +30,11 @@ var (
 	errNoMapping = errors.New("want an object, found text without keys")
 )
 
-// BlockSize is how many bytes of a file CheckText needs.
+// BlockSize is the number of bytes that CheckText needs from the start of a file.
 const BlockSize = sniffSize
 
-// CheckText returns an error that wraps ErrBinary if a file that begins with head is not text. A single NUL byte, and
-// UTF-16, are for the readers of text to place and to name.
+// CheckText returns an error that wraps ErrBinary if a file that begins with head is not text. It accepts a single NUL
+// byte and UTF-16, about which the readers of text report an error with a position.
 func CheckText(head []byte) error {
 	isUTF16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
 	switch {
@@ -49,9 +49,9 @@ func CheckText(head []byte) error {
 // largeTurn holds a value while a large document is in memory: there is one at a time, of all files that are read.
 var largeTurn = make(chan struct{}, 1)
 
-// yieldLarge yields the document at the start of buf, which is larger than probeSize, once it knows where it ends: what
-// is too large, or cannot be an object, is an error and never in memory as a whole. It reports whether the file goes on
-// behind the document.
+// yieldLarge yields the document at the start of buf, which is larger than probeSize, after it has found its end. A
+// document that is too large or cannot be an object is an error, and is never in memory as a whole. It reports whether
+// the file continues after the document.
 func (s *splitter) yieldLarge(yield func(*Chunk) bool, yaml bool) bool {
 	start := leadingSpace(s.buf)
 	if yaml {
@@ -78,21 +78,21 @@ func (s *splitter) yieldLarge(yield func(*Chunk) bool, yaml bool) bool {
 	c.data, c.err = readFull(s.r, make([]byte, size), s.off)
 	goesOn := more && c.err == nil
 	if !yield(c) {
-		c.Recycle() // nobody took it
+		c.Recycle() // it was not yielded
 		return false
 	}
 	s.off, s.place, s.buf, s.eof = s.off+size, after, Buffers.Get(), false
 	return goesOn
 }
 
-// failed returns a chunk that says why the rest of the file cannot be read.
+// failed returns a chunk with the error of reading the rest of the file.
 func (s *splitter) failed(err error) *Chunk { return &Chunk{data: s.buf, err: err} }
 
-// pieceSize is how much of a large document is searched at once: no more than a new buffer holds.
+// pieceSize is the number of bytes of a large document that are searched at once, at most the size of a new buffer.
 const pieceSize = 512 << 10
 
-// end returns how many bytes the document at the start of buf has, and the place behind it. It reads the file piece by
-// piece, and stops beyond the limit.
+// end returns the size of the document at the start of buf, and the place after it. It reads the file in pieces, and
+// stops beyond the limit.
 func (s *splitter) end(yaml bool) (size int64, after Place, err error) {
 	buf := Buffers.Get()
 	defer func() { Buffers.Put(buf) }()
@@ -103,9 +103,9 @@ func (s *splitter) end(yaml bool) (size int64, after Place, err error) {
 		if err != nil {
 			return 0, after, err
 		}
-		n := len(piece) // of which so many are looked at
+		n := len(piece) // number of bytes to search
 		if size+int64(n) < left {
-			n = wholeRunes(piece[:n-len(separator)]) // all of a separator is in one piece
+			n = wholeRunes(piece[:n-len(separator)]) // so that no separator is cut
 		}
 		var end int
 		if yaml {
@@ -132,7 +132,7 @@ func wholeRunes(text []byte) int {
 	return len(text)
 }
 
-// readFull fills data with what is at an offset of a file, which is known to have as much.
+// readFull fills data with the content of a file from an offset on. The file is known to have enough.
 func readFull(r io.ReaderAt, data []byte, off int64) ([]byte, error) {
 	n, err := r.ReadAt(data, off)
 	switch {
@@ -144,11 +144,11 @@ func readFull(r io.ReaderAt, data []byte, off int64) ([]byte, error) {
 	return nil, err
 }
 
-// maxKey is how long a key may be in YAML, unless a question mark is before it.
+// maxKey is the maximum length of a key in YAML without a question mark before it.
 const maxKey = 1024
 
-// mayBeMapping reports whether YAML, which starts with text, may be a mapping: the first line holds a key, or what may
-// precede one.
+// mayBeMapping reports whether YAML that starts with text may be a mapping: its first line has a key, or the start of
+// one.
 func mayBeMapping(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte([]byte("{?&!%"), text[0]) >= 0 {
 		return true
@@ -157,14 +157,14 @@ func mayBeMapping(text []byte) bool {
 	return bytes.IndexByte(line, ':') >= 0
 }
 
-// Brackets count the open brackets of a JSON value that comes in pieces.
+// Brackets count the open brackets of a JSON value that is read in pieces.
 type brackets struct {
 	depth   int
 	quoted  bool // within a string
 	escaped bool // behind a backslash
 }
 
-// end returns where the array or object ends in the next piece of it, or 0.
+// end returns the offset of the end of the array or object in its next piece, or 0.
 func (b *brackets) end(piece []byte) int {
 	for i := 0; i < len(piece); i++ {
 		if b.quoted {
@@ -189,7 +189,7 @@ func (b *brackets) end(piece []byte) int {
 	return 0
 }
 
-// stringEnd returns where the closing quote is in text, which starts within a string and is not empty, or -1.
+// stringEnd returns the offset of the closing quote in text, which starts within a string and is not empty, or -1.
 func (b *brackets) stringEnd(text []byte) int {
 	from := 0
 	if b.escaped {

@@ -23,7 +23,7 @@ func (p Place) After(text []byte) Place {
 	return p
 }
 
-// In returns the place in a file of what is at p in a text that starts at start.
+// In returns the place in a file of p, which is relative to a text that starts at start.
 func (p Place) In(start Place) Place {
 	if p.Line == 1 {
 		p.Column += start.Column - 1

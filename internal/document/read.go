@@ -17,7 +17,8 @@ import (
 // the repaired value, or as it likes. Visit is passed that error, or an *[Error] and no document if there is none. The
 // document is valid until visit returns.
 //
-// An error of Read itself means that the rest of the file is lost: an *[Error], or that of reading the file.
+// An error of Read itself means that the rest of the file cannot be read: it is an *[Error], or the error of reading
+// the file.
 func (c *Chunk) Read(parse func(r *jsontext.Decoder, text []byte) error, visit func(*Document, error)) error {
 	if c.err != nil {
 		return c.err
@@ -76,8 +77,8 @@ func (c *chunkReader) readJSON() error {
 	}
 }
 
-// checkLarge returns why the data is not JSON, if it is a single large document. Parse may take a hundred times as long
-// to find out, because it keeps and compares keys.
+// checkLarge returns a syntax error in the data if it is a single large document. Parse may take a hundred times as
+// long to find it, because it keeps and compares keys.
 func (c *Chunk) checkLarge() error {
 	if !c.isLarge {
 		return nil
@@ -91,8 +92,8 @@ func isSyntax(err error) bool {
 	return ok
 }
 
-// readLenient reads the value at the start of text, which is not I-JSON, as encoding/json would. It returns the error
-// of parse and where the value ends, or -1 and a syntax error.
+// readLenient reads the value at the start of text, which is not I-JSON, as encoding/json would. It returns the end of
+// the value and the error of parse, or -1 and a syntax error.
 func (c *chunkReader) readLenient(text []byte) (end int, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), Lenient)
 	value, err := d.ReadValue()
@@ -104,15 +105,15 @@ func (c *chunkReader) readLenient(text []byte) (end int, err error) {
 	return int(d.InputOffset()), c.parse(newDecoder(c.doc.JSON), c.doc.JSON)
 }
 
-// breaksOff returns the error about text, where the stream of JSON that c is a part of cannot be read any further.
+// breaksOff returns the error about text, the unreadable rest of a stream of JSON in c.
 func (c *Chunk) breaksOff(place Place, text []byte, err error) error {
 	if c.more && errors.Is(err, io.ErrUnexpectedEOF) {
-		// The splitter took the next brace for the start of an object, which it would be were this one whole.
+		// The splitter took the next brace for the start of an object, which would be right if this one were complete.
 		_, err = jsontext.NewDecoder(bytes.NewBuffer(append(bytes.Clone(text), '{')), Lenient).ReadValue()
 	}
 	failure := syntaxError(place, text, err)
 	if c.more {
-		failure.Text = nil // no one looks at what else is lost
+		failure.Text = nil // the unreadable text continues in later chunks
 	}
 	return failure
 }
@@ -144,7 +145,8 @@ func (c *chunkReader) readYAML() {
 		buf, empty = c.readDocument(buf[:0])
 		content := text[start:]
 		if c.notJSON != nil && c.off > 0 {
-			content = behindJSON(content)
+			// After an object in JSON, upstream skips the rest of its line.
+			content = bytes.TrimPrefix(bytes.TrimLeft(content, " \t\r"), newline)
 		}
 		isText := ends.isText(start > 0)
 		switch isRead := ends.next(start > 0, len(content) > 0); {
@@ -159,27 +161,21 @@ func (c *chunkReader) readYAML() {
 	}
 }
 
-// A documentEnds finds where documents end for upstream, to which a separator is text of the document behind it, unless
-// it ends one: of two in a row, the second is text, and so is one at the start of the file.
+// A documentEnds finds the ends of documents for upstream, which reads a separator as text of the next document unless
+// it ends a document: the second of two consecutive separators is text, and so is a separator at the start of the file.
 type documentEnds struct {
 	open bool // the text so far has a document that the next separator ends
 }
 
-// next reports whether upstream reads a document, which may hold nothing, behind a separator, if there is one, and with
-// content up to the next one.
+// next reports whether upstream reads a document, which may be empty, after an optional separator, and with content up
+// to the next separator.
 func (e *documentEnds) next(separator, content bool) bool {
 	e.open = e.isText(separator) || content
 	return e.open
 }
 
-// isText reports whether the next separator, if there is one, is text of the document behind it.
+// isText reports whether the next separator, if there is one, is text of the document after it.
 func (e *documentEnds) isText(separator bool) bool { return separator && !e.open }
-
-// behindJSON returns what upstream reads as YAML of text behind an object in JSON: it skips the rest of its line.
-func behindJSON(text []byte) []byte {
-	rest := bytes.TrimLeft(text, " \t\r")
-	return bytes.TrimPrefix(rest, newline)
-}
 
 var (
 	errSeparator = errors.New("only a comment may follow --- on its line")
@@ -187,8 +183,8 @@ var (
 	errInnerMark = errors.New("byte order mark after the leading ---, which upstream reads as part of the first key")
 )
 
-// nextYAML returns text up to the next line that separates documents, and where the document starts in it: behind the
-// separator that it begins with. It reports false if more than a comment follows that.
+// nextYAML returns text up to the next separator line, and the offset of the document in it, after its own separator.
+// It reports false if the line of that separator has more than a comment.
 func nextYAML(text []byte) (doc []byte, start int, valid bool) {
 	doc = text
 	if i := bytes.Index(text, separatorLine); i >= 0 {
@@ -207,7 +203,7 @@ var (
 	separator     = separatorLine[1:]
 )
 
-// lineEnd returns where the line behind the first one starts.
+// lineEnd returns the offset of the second line.
 func lineEnd(text []byte) int {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		return i + 1
@@ -257,7 +253,7 @@ func isList(text []byte) bool {
 	return text[0] == '[' || text[0] == '-' && (len(text) == 1 || text[1] == ' ' || text[1] == '\n')
 }
 
-// blankLines returns how much of text is lines that are empty or hold a comment only.
+// blankLines returns the length of the lines at the start of text that are blank or have only a comment.
 func blankLines(text []byte) int {
 	for i := 0; ; {
 		rest := bytes.TrimLeft(text[i:], space+"\ufeff")
@@ -272,7 +268,7 @@ func blankLines(text []byte) int {
 	}
 }
 
-// unreadable returns why a YAML document cannot be read, or what is wrong with the JSON if JSON was meant.
+// unreadable returns the error about a YAML document, or the JSON error if its author probably meant JSON.
 func (d *Document) unreadable(err, notJSON error) *Error {
 	if notJSON != nil && beginsLikeJSON(d.Text) {
 		return syntaxError(d.Start, d.Text, notJSON)
@@ -282,7 +278,7 @@ func (d *Document) unreadable(err, notJSON error) *Error {
 	return e
 }
 
-// syntaxError places and words an error of the JSON reader in text, which starts at a place.
+// syntaxError returns an error of the JSON reader with its position and our words. The text starts at start.
 func syntaxError(start Place, text []byte, err error) *Error {
 	if bytes.HasPrefix(text, separator) {
 		return &Error{start, errors.New("YAML in a file that begins with two JSON objects, which is JSON to its end"), text}
@@ -303,8 +299,8 @@ func syntaxError(start Place, text []byte, err error) *Error {
 	return &Error{at, fmt.Errorf("not valid JSON: %w", s.Err), text}
 }
 
-// beginsLikeJSON reports whether the author of text, which starts with a brace, has likely meant JSON: keys of YAML
-// need no quotes.
+// beginsLikeJSON reports whether the author of text, which starts with a brace, probably meant JSON: keys of YAML need
+// no quotes.
 func beginsLikeJSON(text []byte) bool {
 	inside, ok := bytes.CutPrefix(bytes.TrimLeft(text, space), []byte("{"))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(inside, space), []byte(`"`))

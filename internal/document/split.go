@@ -15,45 +15,46 @@ import (
 	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// Variables, so that tests can bring about with little text what takes much.
+// Variables, so that tests can reach the limits with short texts.
 var (
-	// ChunkSize is how many bytes of a file are handed to a goroutine at once, unless one document is larger.
+	// ChunkSize is the number of bytes of a file that a goroutine gets at once, unless one document is larger.
 	ChunkSize = 512 << 10
 
-	// probeSize is how long an object of a JSON file may get before the splitter makes sure that it is one: a missing
-	// bracket must not pull the rest of a large file into memory.
+	// probeSize is the size of an object in a JSON file above which the splitter checks it before reading on: a missing
+	// bracket must not read the rest of a large file into memory.
 	probeSize = 16 << 20
 )
 
-// Buffers holds memory for chunks of text. Large documents have room in it, too; what others do not need
-// of it is never touched, so it takes no memory of the system.
+// Buffers holds memory for chunks of text. Its buffers are large enough for large documents, too; unused parts are
+// never touched, so they take no memory of the system.
 var Buffers = pool.Bytes(8, 4*ChunkSize, 4*ChunkSize)
 
-// sniffSize is how far upstream looks for the first character that is not a space, to distinguish JSON from YAML.
+// sniffSize is the number of bytes in which upstream looks for the first character that is not a space, to distinguish
+// JSON from YAML.
 const sniffSize = 4096
 
 // A Chunk is a run of whole documents of one file.
 type Chunk struct {
-	Expanded int      // bytes that YAML aliases became, set by Read
-	Refused  []*Error // what upstream refuses but is read here, by place, set by Read
+	Expanded int      // size of expanded YAML aliases in bytes, set by Read
+	Refused  []*Error // accepted input that upstream refuses, by place, set by Read
 
 	data  []byte // from Buffers, see Recycle
-	off   int64  // where data starts in the file
+	off   int64  // offset of data in the file
 	place Place
 	yaml  bool
-	more  bool  // the file goes on behind data, at what looks like the start of a document
+	more  bool  // the file continues after data, probably with a new document
 	err   error // the rest of the file cannot be read; data has no documents
 
-	isLarge bool // data is a single document, which has its turn
+	isLarge bool // data is a single document, and c holds largeTurn
 
-	// notJSON is why a file that begins with a brace is read as YAML from here on; nil for all others.
+	// notJSON is the reason to read a file that begins with a brace as YAML from here on; nil for other files.
 	notJSON error
 }
 
-// Size returns how many bytes of the file c has in memory.
+// Size returns the number of bytes of the file that c has in memory.
 func (c *Chunk) Size() int64 { return int64(len(c.data)) }
 
-// Recycle gives the memory of c back. What points into it, as documents do, must not be used any more.
+// Recycle releases the memory of c. Its documents must no longer be used.
 func (c *Chunk) Recycle() {
 	Buffers.Put(c.data)
 	c.data = nil
@@ -64,9 +65,9 @@ func (c *Chunk) Recycle() {
 	}
 }
 
-// Split yields the documents of a file of that size in order, some at a time. A chunk begins where the one before it
-// ends. How much text it is makes no difference: a chunk is large only if a document is. One of more than limit bytes,
-// 0 meaning DefaultLimit, is an error, and so is a binary file; a limit below ChunkSize counts as ChunkSize.
+// Split yields the documents of a file in order, several in each chunk. A chunk begins at the end of the previous one.
+// It is larger than ChunkSize only if a document is. A document of more than limit bytes is an error, and so is a
+// binary file; limit 0 means DefaultLimit, and a limit below ChunkSize means ChunkSize.
 func Split(r io.ReaderAt, size, limit int64) iter.Seq[*Chunk] {
 	limit = max(cmp.Or(limit, DefaultLimit), int64(ChunkSize))
 	return func(yield func(*Chunk) bool) {
@@ -75,13 +76,13 @@ func Split(r io.ReaderAt, size, limit int64) iter.Seq[*Chunk] {
 	}
 }
 
-// A splitter cuts one file into chunks. It finds where documents end by what cannot be inside of one, and leaves all
-// checking to those who read the chunks.
+// A splitter cuts one file into chunks. It finds the ends of documents by characters that cannot be inside of one; the
+// readers of the chunks check the documents.
 type splitter struct {
 	r     io.ReaderAt
 	size  int64
 	limit int64  // of a document
-	buf   []byte // what was read and not yielded
+	buf   []byte // read and not yet yielded
 	off   int64  // of buf in the file
 	place Place  // of buf
 	eof   bool
@@ -110,7 +111,7 @@ func (s *splitter) run(yield func(*Chunk) bool) {
 	}
 }
 
-// fill reads on until buf holds n bytes, or a chunk if that is more, or the file ends.
+// fill reads until buf has n bytes, or a chunk if that is more, or until the file ends.
 func (s *splitter) fill(n int) {
 	have, left := len(s.buf), s.size-s.off
 	n = int(min(int64(max(n, ChunkSize)), left))
@@ -144,8 +145,8 @@ func looksLikeJSON(head []byte) bool {
 	return len(head) > 0 && head[0] == '{'
 }
 
-// stream yields the rest of the file, cut at the last place in each chunkful that boundary finds: the index in data at
-// which a document starts, or 0.
+// stream yields the rest of the file, cut at the last boundary in each chunk. Boundary returns the index in data of the
+// start of a document, or 0.
 func (s *splitter) stream(yield func(*Chunk) bool, yaml bool, boundary func(data []byte) int) {
 	for want := ChunkSize; ; {
 		s.fill(want)
@@ -176,8 +177,8 @@ func (s *splitter) stream(yield func(*Chunk) bool, yaml bool, boundary func(data
 // probeSize is the variable of that name, or the limit.
 func (s *splitter) probeSize() int { return int(min(int64(probeSize), s.limit)) }
 
-// isBrokenJSON reports whether reading on is in vain: buf is JSON with an error in it. What could be YAML, after an
-// object that is not JSON, is taken for JSON if it begins as JSON does.
+// isBrokenJSON reports whether reading more is useless because buf is JSON with an error. Text that could be YAML,
+// after an object that is not JSON, is considered JSON if it begins like JSON.
 func (s *splitter) isBrokenJSON(yaml bool) bool {
 	if yaml {
 		return s.notJSON != nil && beginsLikeJSON(s.buf)
@@ -185,13 +186,13 @@ func (s *splitter) isBrokenJSON(yaml bool) bool {
 	return !validPrefix(s.buf)
 }
 
-// cut yields the first n bytes of buf, and there are more.
+// cut yields the first n bytes of buf, which has more.
 func (s *splitter) cut(yield func(*Chunk) bool, n int, yaml bool) bool {
 	c := s.chunk(n, yaml)
 	c.more = true
 	if rest := s.buf[n:]; len(rest) <= ChunkSize {
 		s.buf = append(Buffers.Get(), rest...)
-	} else { // too much to copy: they share the memory, each its part
+	} else { // too much to copy: each uses a part of the memory
 		c.data, s.buf = s.buf[:n:n], rest
 	}
 	s.off += int64(n)
@@ -199,8 +200,8 @@ func (s *splitter) cut(yield func(*Chunk) bool, n int, yaml bool) bool {
 	return yield(c)
 }
 
-// yieldAll yields the rest of buf. Where the file cannot be read to its end that is only an error, since the last
-// document is not whole, and its beginning is unknown.
+// yieldAll yields the rest of buf. If the file cannot be read to its end, it yields only the error, because the last
+// document is incomplete, and its start is unknown.
 func (s *splitter) yieldAll(yield func(*Chunk) bool, yaml bool) {
 	if s.err != nil {
 		yield(&Chunk{err: s.err})
@@ -221,9 +222,9 @@ func (s *splitter) chunk(n int, yaml bool) *Chunk {
 	return c
 }
 
-// firstObjects reports whether a file that begins with a brace is JSON. As upstream does, it reads up to two objects as
-// JSON; where one of them is none, the file is YAML from there on, and what came before is yielded. more is false when
-// the consumer wants no more.
+// firstObjects reports whether a file that begins with a brace is JSON. Like upstream, it reads up to two objects as
+// JSON; if one of them is not JSON, it yields the text before, and the rest of the file is YAML. More is false if the
+// consumer stopped.
 func (s *splitter) firstObjects(yield func(*Chunk) bool) (isJSON, more bool) {
 	end := 0
 	for range 2 {
@@ -240,8 +241,8 @@ func (s *splitter) firstObjects(yield func(*Chunk) bool) (isJSON, more bool) {
 	return true, true
 }
 
-// object returns where the JSON value that follows buf[from:] ends, reading on as far as it takes, or io.EOF where
-// nothing but space follows, or an object that is too large to be held to see whether it is one.
+// object returns the offset of the end of the JSON value that starts in buf[from:], and reads more as needed. The error
+// is io.EOF if only space follows, or an object that is too large to be checked in memory.
 func (s *splitter) object(from int) (end int, err error) {
 	for {
 		d := jsontext.NewDecoder(bytes.NewBuffer(s.buf[from:]), Lenient)
@@ -269,8 +270,8 @@ func validPrefix(data []byte) bool {
 	}
 }
 
-// yamlBoundary returns where the last line starts that begins with three hyphens, which YAML allows between documents
-// only. If it can, it keeps such lines together where one follows the other; see [documentEnds].
+// yamlBoundary returns the offset of the last line that begins with three hyphens, which YAML allows only between
+// documents. If possible, it does not cut between two consecutive lines of this kind; see [documentEnds].
 func yamlBoundary(data []byte) int {
 	last, lone := 0, 0
 	for i := range occurrences(data, separatorLine) {
@@ -282,10 +283,10 @@ func yamlBoundary(data []byte) int {
 	return cmp.Or(lone, last)
 }
 
-// jsonBoundary returns where the last object in a stream of objects starts. Between a closing and an opening brace JSON
-// wants a comma, and a string holds no line break, so a line break between the two ends an object. A stream without
-// line breaks is read brace by brace, and so is one that has none there for long, before its first object counts as
-// large.
+// jsonBoundary returns the offset of the last object in a stream of objects. Between a closing and an opening brace
+// JSON requires a comma, and strings have no line breaks, so a line break between the two ends an object. A stream
+// without line breaks is read brace by brace, and so is a stream with a long distance to the first one, before its
+// first object is considered large.
 func (s *splitter) jsonBoundary(data []byte) int {
 	for start := len(data); start > 0; {
 		end := min(start+1, len(data)) // the brace may follow
@@ -300,10 +301,10 @@ func (s *splitter) jsonBoundary(data []byte) int {
 	return 0
 }
 
-// boundaryWindow is how much of a chunk is searched at once, the end first: most objects are smaller.
+// boundaryWindow is the number of bytes of a chunk that are searched at once, from its end: most objects are smaller.
 const boundaryWindow = 32 << 10
 
-// lastBoundary returns where the last object starts whose line break is in data[from:], or 0.
+// lastBoundary returns the offset of the last object whose line break is in data[from:], or 0.
 func lastBoundary(data []byte, from int) (last int) {
 	for i := range occurrences(data[from:], []byte("\n{")) {
 		before := bytes.TrimRight(data[:from+i], space)
@@ -314,7 +315,7 @@ func lastBoundary(data []byte, from int) (last int) {
 	return last
 }
 
-// occurrences yields where sep is in data. It goes forward, since that is many times faster than going back.
+// occurrences yields the offsets of sep in data, in order: a backward search is many times slower.
 func occurrences(data, sep []byte) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for from := 0; ; {
@@ -327,8 +328,8 @@ func occurrences(data, sep []byte) iter.Seq[int] {
 	}
 }
 
-// lastObject returns where the last object at the top level that is known to follow another value starts, by counting
-// brackets outside of strings.
+// lastObject returns the offset of the last object at the top level that follows another value, by counting brackets
+// outside of strings.
 func lastObject(data []byte) int {
 	depth, last := 0, 0
 	for i := 0; i < len(data); i++ {

@@ -12,17 +12,18 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// A Value is where a value is in a document.
+// A Value is the position of a value in a document.
 type Value struct {
-	Key   Place // where its key starts; in lists, and of the whole document, where the value does
-	Place Place // where it starts
-	Found bool  // false where there is no such value: the places are then those of the nearest one around it
+	Key   Place // start of its key; start of the value in lists and for the whole document
+	Place Place // start of the value
+	Found bool  // false if there is no such value; the places are of the nearest value around it
 }
 
-// Find returns where the values at ptrs are in the file, in the order of ptrs. Of equal keys the last counts. Keys of
-// YAML are named as they are in JSON, where y is "true" and 0x10 is "16". The case of keys does not matter.
+// Find returns the positions of the values at ptrs in the file, in the order of ptrs. The last of several equal keys
+// counts. Keys of YAML have their names in JSON, where y is "true" and 0x10 is "16". The case of keys does not matter.
 //
-// A YAML alias is where it is used, what is in it where its anchor is. A missing null is where it would be.
+// The position of a YAML alias is the place of its use; values inside it have their places at its anchor. The position
+// of an omitted null is the place of the missing value.
 func (d *Document) Find(ptrs ...jsontext.Pointer) []Value {
 	f := newFinder(ptrs)
 	o := d.origin()
@@ -35,9 +36,9 @@ func (d *Document) Find(ptrs ...jsontext.Pointer) []Value {
 	return f.values(o.text, d.Start)
 }
 
-// An origin is what the JSON of a document was made of.
+// An origin is the text that the JSON of a document was converted from.
 type origin struct {
-	text   []byte           // of which offsets are
+	text   []byte           // that offsets refer to
 	json   []byte           // nil if there are nodes
 	source *yamljson.Source // of json; nil if that is the text
 
@@ -81,7 +82,7 @@ func (o *origin) at(offset int) int {
 	return o.source.Offset(offset)
 }
 
-// offset returns where a node starts.
+// offset returns the offset of the start of a node.
 func (o *origin) offset(n *yaml.Node) int { return o.nodes.Offset(n) }
 
 func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
@@ -89,7 +90,7 @@ func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark)
 // A finder looks for several values in one pass.
 type finder struct {
 	root  wanted
-	found []location // of the values, in the order in which they were asked for
+	found []location // of the values, in the order of the pointers
 }
 
 // A location is a Value with offsets.
@@ -98,13 +99,13 @@ type location struct {
 	ok         bool
 }
 
-// wanted is a value that is looked for itself, or something in it is.
+// wanted is a value that is searched for, or that contains such a value.
 type wanted struct {
 	found    []int // the indices of its locations
 	children map[string]*wanted
 }
 
-// child returns what is wanted of a key, whose case does not matter, or an index.
+// child returns the wanted value at a key, in any case, or at an index.
 func (w *wanted) child(name string) *wanted {
 	if child := w.children[name]; child != nil || isIndex(name) {
 		return child
@@ -139,7 +140,7 @@ func newFinder(ptrs []jsontext.Pointer) *finder {
 	return f
 }
 
-// at notes where w is. Until something in it is found, that is the nearest value around it.
+// at records the position of w, also as the nearest position of the values in it, until they are found.
 func (f *finder) at(w *wanted, key, value int) {
 	for _, child := range w.children {
 		f.around(child, value)
@@ -158,7 +159,7 @@ func (f *finder) around(w *wanted, at int) {
 	}
 }
 
-// values returns the places of what was found in a text that starts at a place.
+// values returns the found values in a text that starts at a place.
 func (f *finder) values(text []byte, start Place) []Value {
 	offsets := make([]int, 0, 2*len(f.found))
 	for _, l := range f.found {
@@ -179,7 +180,7 @@ func (f *finder) inJSON(o *origin) {
 	}
 }
 
-// inValue reads the next value, w. It reports false where the text cannot be read any further.
+// inValue reads the next value, w. It reports false if the rest of the text cannot be read.
 func (f *finder) inValue(r reader, w *wanted, o *origin, key, value int) bool {
 	f.at(w, o.at(key), o.at(value))
 	kind := r.PeekKind()
@@ -207,7 +208,7 @@ func (f *finder) inValue(r reader, w *wanted, o *origin, key, value int) bool {
 	return err == nil
 }
 
-// A reader is a decoder that knows where the next value starts.
+// A reader is a decoder with the offset of the next value.
 type reader struct {
 	*jsontext.Decoder
 	text []byte
@@ -217,7 +218,7 @@ func newReader(text []byte) reader {
 	return reader{jsontext.NewDecoder(bytes.NewBuffer(text), Lenient), text}
 }
 
-// next returns where the next key or value starts. It reports false at the end of a container and before an error.
+// next returns the offset of the next key or value. It reports false at the end of a container and before an error.
 func (r reader) next() (int, bool) {
 	switch r.PeekKind() {
 	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
@@ -245,7 +246,7 @@ func (r reader) child(kind jsontext.Kind, i int) (key, value int, name string, o
 	return key, value, name, ok
 }
 
-// inNode looks through a node, w.
+// inNode searches a node, w.
 func (f *finder) inNode(o *origin, w *wanted, n *yaml.Node, key, value int) {
 	f.at(w, key, value)
 	if len(w.children) == 0 {
@@ -264,7 +265,7 @@ func (f *finder) inNode(o *origin, w *wanted, n *yaml.Node, key, value int) {
 	}
 }
 
-// inMapping looks through the members of a mapping in the order in which upstream sets them, for later ones count.
+// inMapping searches the members of a mapping in the order in which upstream sets them, because later ones count.
 func (f *finder) inMapping(o *origin, w *wanted, n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if yamljson.IsMerge(n.Content[i]) {

@@ -1,6 +1,5 @@
-// Package reference answers what a reference is to: "catalog", "bundle.tar.gz", "oci:layout:v1",
-// "quay.io/org/image:v1", "-". Commands, pkg/render and pkg/image ask here, so that one spelling means the same
-// everywhere.
+// Package reference classifies references, such as "catalog", "bundle.tar.gz", "oci:layout:v1", "quay.io/org/image:v1"
+// and "-". All commands, pkg/render and pkg/image use it, so that a reference has the same meaning everywhere.
 //
 //	if r := reference.Of("catalog"); r.Kind == reference.Directory { … }
 package reference
@@ -24,26 +23,26 @@ const Stdin = "-"
 // LayoutPrefix begins the references to images in OCI layouts.
 const LayoutPrefix = "oci:"
 
-// A Kind is what a reference is to.
+// A Kind is the kind of object that a reference refers to.
 type Kind int
 
 // The kinds.
 const (
-	Missing         Kind = iota // nothing that is there
+	Missing         Kind = iota // does not exist
 	StandardInput               // -
 	Directory                   // of a catalog or a bundle
-	LayoutDirectory             // that holds an OCI layout, but lacks the prefix
+	LayoutDirectory             // a directory with an OCI layout, without the prefix
 	File                        // a catalog file or an archive, depending on its content
-	Pipe                        // what is a file by name only, and can be read once
+	Pipe                        // a named pipe, a device or similar, which can be read once
 	Layout                      // an image in an OCI layout: oci:DIRECTORY, with :TAG or @DIGEST
 	Archive                     // one of the images in an archive: FILE:TAG or FILE@DIGEST
 	Registry                    // an image in a registry, by its form; it may be malformed
 )
 
-// IsImage reports whether the reference is one to an image, whatever else a File may turn out to be.
+// IsImage reports whether the reference is certainly to an image. A File may also contain one.
 func (k Kind) IsImage() bool { return k >= Layout }
 
-// A Reference is what is known of a reference without opening it.
+// A Reference is a classified reference. The content of files is unknown.
 type Reference struct {
 	Kind Kind
 	Path string // of the directory or the file
@@ -51,7 +50,7 @@ type Reference struct {
 	Err  error  // why a path cannot be opened, of Missing or of Layout
 }
 
-// Of returns what text is a reference to. A path that exists is never a Registry.
+// Of classifies text. An existing path is never a Registry.
 func Of(text string) Reference {
 	if text == Stdin {
 		return Reference{Kind: StandardInput}
@@ -77,7 +76,7 @@ func Of(text string) Reference {
 func kindOf(path string, mode fs.FileMode) Kind {
 	switch {
 	case mode.IsDir():
-		if _, err := os.Stat(filepath.Join(path, "oci-layout")); err == nil { // which every layout has
+		if _, err := os.Stat(filepath.Join(path, "oci-layout")); err == nil { // every layout has this file
 			return LayoutDirectory
 		}
 		return Directory
@@ -87,12 +86,12 @@ func kindOf(path string, mode fs.FileMode) Kind {
 	return Pipe
 }
 
-// isNoPath reports whether what the error is about may be the reference to an image instead.
+// isNoPath reports whether the error means that there is no such path, so that the text may refer to an image.
 func isNoPath(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
-// layout reads what follows "oci:". A directory that is missing is one to be written, with the tag after the last
+// layout parses the text after "oci:". A missing directory is a layout to be written, with the tag after the last
 // colon.
 func layout(text string) Reference {
 	r := Reference{Kind: Layout}
@@ -112,7 +111,7 @@ func layout(text string) Reference {
 	return r
 }
 
-// split splits PATH, PATH:NAME or PATH@NAME, of which the first must be a path where is says so of its mode.
+// split splits PATH, PATH:NAME or PATH@NAME. PATH must exist, with a mode that is accepts.
 func split(text string, is func(fs.FileMode) bool) (path, name string, ok bool) {
 	exists := func(path string) bool {
 		info, err := os.Stat(path)
@@ -124,7 +123,7 @@ func split(text string, is func(fs.FileMode) bool) (path, name string, ok bool) 
 	if path, digest, ok := strings.Cut(text, "@"); ok && exists(path) {
 		return path, digest, true
 	}
-	// A tag may be a whole reference, as it is in layouts that docker writes.
+	// A tag may be a whole reference, as in layouts that docker writes.
 	for i := range len(text) {
 		if text[i] == ':' && exists(text[:i]) {
 			return text[:i], text[i+1:], true
@@ -133,7 +132,7 @@ func split(text string, is func(fs.FileMode) bool) (path, name string, ok bool) 
 	return "", "", false
 }
 
-// A missingError says that there is no such path, and how to write what may have been meant for an image.
+// A missingError reports that a path does not exist, with a hint for a probable image reference.
 type missingError struct{ text string }
 
 func (e missingError) Error() string {
@@ -144,7 +143,7 @@ func (e missingError) Error() string {
 	return what + nearest.Hint(e.text, siblings(e.text))
 }
 
-// siblings returns the paths of what is in the directory where path would be.
+// siblings returns the paths of the files in the parent directory of path.
 func siblings(path string) []string {
 	dir, _ := filepath.Split(path)
 	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // no hint without the directory

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// MaxInput is how many bytes are read of a file that is named to opm, other than a catalog or an image.
+// MaxInput is the maximum size in bytes of input files other than catalogs and images.
 const MaxInput = 64 << 20
 
-// waitForPipe is how long a named pipe may lack its other end. Tests set it.
+// waitForPipe is the timeout for the other end of a named pipe to be opened. Tests set it.
 var waitForPipe = 5 * time.Second
 
-// ReadPath returns what the file at a path of the system contains, which must be a regular one of at most [MaxInput]
-// bytes: a file that another file names, or that opm looks for itself. The errors are those of [ReadFile].
+// ReadPath returns the content of a file that another file names, or that opm looks for itself. It must be a regular
+// file of at most [MaxInput] bytes. The errors are the same as from [ReadFile].
 func ReadPath(path string) ([]byte, error) {
 	text, err := ReadFile(os.DirFS(filepath.Dir(path)), filepath.Base(path), MaxInput)
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -27,8 +27,8 @@ func ReadPath(path string) ([]byte, error) {
 	return text, err
 }
 
-// ReadNamed returns what a file contains that the user named. It may be a pipe, as of <(command), and at most
-// [MaxInput] bytes are read.
+// ReadNamed returns the content of a file that the user named. It may be a pipe, such as <(command), and must have at
+// most [MaxInput] bytes.
 func ReadNamed(path string) ([]byte, error) {
 	f, err := OpenNamed(path)
 	if err != nil {
@@ -51,14 +51,14 @@ func ReadLimited(r io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// OpenNamed opens a file that the user named, for reading. For a named pipe that nobody opens for writing, the error
-// says so after a time.
+// OpenNamed opens a file that the user named, for reading. It returns an error if no process opens a named pipe for
+// writing within a few seconds.
 func OpenNamed(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY, 0, "writes to")
 }
 
-// CreateNamed opens a file that the user named, for writing with the flags of [os.OpenFile]. For a named pipe that
-// nobody opens for reading, the error says so after a time.
+// CreateNamed opens a file that the user named, for writing, with the flags of [os.OpenFile]. It returns an error if no
+// process opens a named pipe for reading within a few seconds.
 func CreateNamed(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	return open(path, flags, perm, "reads from")
 }

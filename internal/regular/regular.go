@@ -1,5 +1,5 @@
-// Package regular opens what must be a regular file: the files inside a catalog, a bundle or an image. A named pipe
-// there would be waited for until someone writes to it, and a device may have no end.
+// Package regular opens files that must be regular, such as the files inside a catalog, a bundle or an image. Opening a
+// named pipe waits until another process writes to it, and a device may have no end.
 //
 //	text, err := regular.ReadFile(fsys, ".indexignore", 1<<20)
 //	if errors.Is(err, regular.ErrNotRegular) {
@@ -17,7 +17,7 @@ import (
 	"syscall"
 )
 
-// ErrNotRegular is in the chain of errors about a file that is not regular. Their text says what was found instead.
+// ErrNotRegular is in the chain of errors about a file that is not regular. Their text names the type of the file.
 var ErrNotRegular = errors.New("not a regular file")
 
 // ErrTooLarge is in the chain of errors about a file that is larger than the limit.
@@ -26,7 +26,7 @@ var ErrTooLarge = errors.New("the file is too large")
 // Open opens a file of fsys, following links, if it is a regular one. It does not wait for a named pipe, and does not
 // open a device. The caller closes the file.
 //
-// The mode is looked up by Stat of fsys, and once more after opening. In a file system without Stat, such as that of
+// The mode is checked by Stat of fsys, and again after opening. In a file system without Stat, such as the result of
 // [fs.Sub], a link that leads out of it is ErrNotRegular.
 func Open(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	info, err := stat(fsys, name)
@@ -49,7 +49,7 @@ func Open(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// ReadFile returns what a regular file holds, at most limit bytes. The error is that of [Open], or ErrTooLarge.
+// ReadFile returns the content of a regular file of at most limit bytes. The error is from [Open], or ErrTooLarge.
 func ReadFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return ReadFileIn(nil, fsys, name, limit)
 }
@@ -71,7 +71,7 @@ func ReadFileIn(buf []byte, fsys fs.FS, name string, limit int64) ([]byte, error
 	return text, err
 }
 
-// readAll is io.ReadAll for a file that has about that size, into an empty buffer.
+// readAll is io.ReadAll into an empty buffer, for a file of about the given size.
 func readAll(text []byte, r io.Reader, size int64) ([]byte, error) {
 	if int64(cap(text)) <= size {
 		text = make([]byte, 0, size+1) // one more to see the end
@@ -99,7 +99,7 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// Check returns an ErrNotRegular that says what a file of that mode is, nil for a regular one.
+// Check returns nil for the mode of a regular file, otherwise an ErrNotRegular that names the type of the file.
 func Check(mode fs.FileMode) error {
 	if mode.IsRegular() {
 		return nil
@@ -131,10 +131,11 @@ func (e kindError) kind() string {
 
 var errOut = fmt.Errorf("%w: the link leads out of the directory", ErrNotRegular)
 
-// maxLinks is how many links are followed, as on Linux.
+// maxLinks is the maximum number of links that are followed, as on Linux.
 const maxLinks = 40
 
-// stat is [fs.Stat], which opens the file where fsys has no Stat of its own. There, links are followed by their text.
+// stat is [fs.Stat]. If fsys has links but no Stat method, it follows the links by their targets instead of opening the
+// file.
 func stat(fsys fs.FS, name string) (fs.FileInfo, error) {
 	_, hasStat := fsys.(fs.StatFS)
 	links, hasLinks := fsys.(fs.ReadLinkFS)
