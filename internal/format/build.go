@@ -6,10 +6,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// These build a value, which is then printed in place of the parsed one: an object or list and what is in it, one after
-// the other. In an object, keys and values alternate.
+// These methods build a value that is printed instead of the parsed one: an object or list, and then its content in
+// order. In an object, keys and values alternate.
 
-// OpenObject begins an object. In JSON it is printed with its keys in the order in which they are added.
+// OpenObject begins an object. JSON output has its keys in the order in which they are added.
 func (d *Document) OpenObject() { d.begin(objectKind) }
 
 // OpenList begins a list.
@@ -40,8 +40,8 @@ func (d *Document) String(s string) {
 // Null adds null.
 func (d *Document) Null() { d.add(nil) }
 
-// Value adds v, which is scanned unless [Document.Raw] returned it. An empty one is null. If ordered is set, JSON
-// output keeps the order of its keys.
+// Value adds v, which is scanned unless [Document.Raw] returned it. An empty v is null. If ordered is set, JSON output
+// keeps the order of its keys.
 func (d *Document) Value(v jsontext.Value, ordered bool) {
 	first := len(d.nodes)
 	switch i := d.find(v); {
@@ -78,7 +78,7 @@ func (d *Document) add(v []byte) {
 	d.scan(start)
 }
 
-// find returns the value that v is the text of, or -1. Nearly all values come in the order in which Raw returned them.
+// find returns the value whose text is v, or -1. Nearly all values are added in the order in which Raw returned them.
 func (d *Document) find(v []byte) int {
 	isText := func(i int) bool {
 		n := d.nodes[i]
@@ -105,14 +105,14 @@ func (d *Document) copy(i int) {
 	}
 }
 
-// AppendJSON appends what was built, or else what was parsed, as [AppendJSON] prints it.
+// AppendJSON appends the built value or, without one, the parsed value, as [AppendJSON] prints it.
 func (d *Document) AppendJSON(dst []byte) []byte {
 	w := jsonWriter{doc: d, dst: dst}
 	w.value(d.root, 0)
 	return w.dst
 }
 
-// AppendYAML appends what was built, or else what was parsed, as [AppendYAML] prints it.
+// AppendYAML appends the built value or, without one, the parsed value, as [AppendYAML] prints it.
 func (d *Document) AppendYAML(dst []byte) []byte {
 	w := yamlWriter{doc: d, dst: dst, line: len(dst)}
 	w.document()

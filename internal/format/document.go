@@ -9,33 +9,32 @@ import (
 	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// A Document is a JSON text and a flat index of its values, so that it is scanned once: to visit the members of an
-// object in any order without looking again at what is inside them, and to print it, as it is or as a part of a value
-// that is built from it.
+// A Document is a JSON text with a flat index of its values. The text is scanned once, to visit the members of an
+// object in any order without scanning their values again, and to print the text, alone or as a part of a built value.
 //
-// Values are numbers, of which 0 is the whole text.
+// Values are identified by numbers; 0 is the whole text.
 type Document struct {
 	text    []byte // that was parsed
-	src     []byte // text and, behind it, what was added
+	src     []byte // text, and then the added values
 	nodes   []node
-	members []member // of the objects being written, those of an inner one after those of the outer ones
+	members []member // of the objects being written, of the outermost object first
 	keys    []byte   // the text of keys that have escapes
 	scratch []byte   // the text of the one string being written
 
-	root  int   // of what is printed
+	root  int   // of the printed value
 	open  []int // the objects and lists that are being built
 	given []int // the values that Raw returned
-	found int   // where the search for the next of them starts: behind the one that was added last
+	found int   // start of the search for the next of them: after the one that was added last
 }
 
-// A node is one value, or the key of a member. What is inside an array or object follows it directly; in an object,
+// A node is one value, or the key of a member. The nodes inside an array or object follow it directly; in an object,
 // keys and values alternate.
 type node struct {
 	start, end int    // in src, quotes and brackets included; meaningless for an array or object that was built
 	next       uint32 // of an array or object, the node after it; there are never as many as it can count
 	kind       kind
 	escaped    bool // a string with a backslash
-	irregular  bool // a string that JSON output cannot take over as it is
+	irregular  bool // a string that JSON output cannot copy unchanged
 	ordered    bool // JSON output keeps the order of keys, and the spelling of strings and numbers
 }
 
@@ -50,16 +49,16 @@ const (
 	objectKind
 )
 
-// maxPooledNodes bounds the index that is kept for the next document, 1.5 MB.
+// maxPooledNodes limits the index that is kept for the next document, 1.5 MB.
 const maxPooledNodes = 1 << 16
 
-// maxPooledText bounds the text that is kept for the next document.
+// maxPooledText limits the text that is kept for the next document.
 const maxPooledText = 4 << 20
 
 var documents = pool.New(4, func() *Document { return new(Document) }, (*Document).recycle)
 
-// Parse indexes v, which the document uses until Release. What is added to the document is put behind v, in its memory
-// if there is room.
+// Parse indexes v, which the document uses until Release. Values that are added to the document are appended to v, in
+// its memory if there is room.
 func Parse(v jsontext.Value) *Document {
 	d := documents.Get()
 	d.text, d.src = v, v
@@ -73,10 +72,10 @@ func Parse(v jsontext.Value) *Document {
 // New returns a document without text, to build a value.
 func New() *Document { return documents.Get() }
 
-// Release ends the use of d, and gives its memory to the next document.
+// Release ends the use of d, and keeps its memory for the next document.
 func (d *Document) Release() { documents.Put(d) }
 
-// Reset makes d a document without text. What Raw returned is then scanned again where it is added.
+// Reset makes d a document without text. Values that Raw returned are scanned again when they are added.
 func (d *Document) Reset() {
 	d.text, d.src, d.root, d.found = nil, nil, 0, 0
 	d.nodes, d.keys, d.open, d.given = d.nodes[:0], d.keys[:0], d.open[:0], d.given[:0]
@@ -87,7 +86,7 @@ func (d *Document) recycle() (*Document, bool) {
 	return d, cap(d.nodes) <= maxPooledNodes && cap(d.scratch) <= maxPooledText && cap(d.keys) <= maxPooledText
 }
 
-// next returns the node after node i and all that is inside it.
+// next returns the node after node i and its content.
 func (d *Document) next(i int) int {
 	if d.nodes[i].kind >= arrayKind {
 		return int(d.nodes[i].next)
@@ -95,7 +94,7 @@ func (d *Document) next(i int) int {
 	return i + 1
 }
 
-// empty reports whether node i is an array or object with nothing in it.
+// empty reports whether node i is an empty array or object.
 func (d *Document) empty(i int) bool { return d.nodes[i].next == uint32(i+1) }
 
 // raw returns the text of node i, which was not built.
@@ -124,7 +123,7 @@ func (d *Document) IsList(i int) bool { return d.nodes[i].kind == arrayKind }
 // Kind returns the first byte of value i of the text.
 func (d *Document) Kind(i int) byte { return d.src[d.nodes[i].start] }
 
-// IsEmpty reports whether value i is a string, an object or a list with nothing in it.
+// IsEmpty reports whether value i is an empty string, object or list.
 func (d *Document) IsEmpty(i int) bool {
 	return d.nodes[i].kind == stringKind && len(d.body(i)) == 0 || d.empty(i)
 }
@@ -136,7 +135,7 @@ func (d *Document) AppendCompact(dst []byte, i int) []byte {
 	return w.dst
 }
 
-// inside yields the elements of node i, or the keys of its members, if it is of that kind.
+// inside yields the elements of node i, or the keys of its members, if the node is of that kind.
 func (d *Document) inside(i int, of kind) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if d.nodes[i].kind != of {
@@ -162,7 +161,7 @@ func (d *Document) Text(i int) (string, bool) {
 	return string(d.string(i)), true
 }
 
-// Raw returns value i as it is in the text, whose memory it shares. The caller must not change it.
+// Raw returns value i as a part of the text. The caller must not change it.
 func (d *Document) Raw(i int) jsontext.Value {
 	d.given = append(d.given, i)
 	n := d.nodes[i]

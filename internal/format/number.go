@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// maxPlainDigits is how many digits an integer of 64 bits may have at least. Whether floating point holds them or they
-// are kept for the reason that it does not, they are printed as they are.
+// maxPlainDigits is a number of digits that every integer of 64 bits may have. Such an integer is printed unchanged,
+// whether floating point can represent it or not.
 const maxPlainDigits = 18
 
 // appendNumber appends the number lit: as encoding/json prints its 64-bit floating point value, or as it is if
@@ -22,8 +22,8 @@ func appendNumber(dst, lit []byte) []byte {
 	return append(dst, lit...)
 }
 
-// appendYAMLNumber appends the number lit as sigs.k8s.io/yaml does, which reads what encoding/json has printed and
-// tells integers of 64 bits from the rest; or as it is if appendNumber leaves it.
+// appendYAMLNumber appends the number lit as sigs.k8s.io/yaml does, which reads the output of encoding/json and
+// distinguishes integers of 64 bits from other numbers. If appendNumber does not change lit, neither does it.
 func appendYAMLNumber(dst, lit []byte) []byte {
 	if isPlainInteger(lit) {
 		return append(dst, lit...)
@@ -82,7 +82,7 @@ func appendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// A decimal is 0.digits × 10^exp, where digits neither start nor end with a zero; zero has no digits.
+// A decimal is 0.digits × 10^exp. Its digits neither start nor end with a zero; zero has no digits.
 type decimal struct {
 	negative bool
 	digits   []byte
@@ -116,10 +116,10 @@ func parseDecimal(buf, lit []byte) decimal {
 	return d
 }
 
-// maxExponent is more than the length of any literal can make up for.
+// maxExponent is larger than any exponent that the number of digits can compensate.
 const maxExponent = 1 << 50
 
-// parseExponent reads an exponent, however long it is.
+// parseExponent parses an exponent of any length.
 func parseExponent(text []byte) int {
 	sign := 1
 	switch text[0] {

@@ -14,9 +14,9 @@ type member struct {
 	node int // of the key; the value is the node after it
 }
 
-// pushMembers puts the members of object i on d.members and returns where they start: equal keys once, with the last
-// value, in the order of their bytes, or in natural order; or in their own order where JSON keeps it. popMembers takes
-// them off again.
+// pushMembers appends the members of object i to d.members and returns the index of the first one. Equal keys occur
+// once, with their last value. Keys are in byte order, in natural order, or in the order of the object if JSON keeps
+// it. popMembers removes the members.
 func (d *Document) pushMembers(i int, natural bool) int {
 	base := len(d.members)
 	for k, end := i+1, int(d.nodes[i].next); k < end; k = d.next(k + 1) {
@@ -29,15 +29,15 @@ func (d *Document) pushMembers(i int, natural bool) int {
 		slices.SortStableFunc(d.members[base:], compareBytes)
 		d.members = d.members[:base+dropShadowed(d.members[base:])]
 	}
-	// Natural order is not transitive for every set of keys (a10, a1b, a2), so that what comes out depends on what
-	// goes in: it is always the order of bytes.
+	// Natural order is not transitive for every set of keys (a10, a1b, a2), so the result of sorting depends on the input,
+	// which is always in byte order.
 	if natural && !slices.IsSortedFunc(d.members[base:], compareNatural) {
 		slices.SortStableFunc(d.members[base:], compareNatural)
 	}
 	return base
 }
 
-// popMembers forgets the members from base on, and the memory that they refer to.
+// popMembers removes the members from base on, and the memory that they refer to.
 func (d *Document) popMembers(base int) {
 	clear(d.members[base:])
 	d.members = d.members[:base]
@@ -62,7 +62,7 @@ func (d *Document) string(i int) []byte {
 	return d.scratch
 }
 
-// body returns what is between the quotes of the string at node i.
+// body returns the text between the quotes of the string at node i.
 func (d *Document) body(i int) []byte { return d.src[d.nodes[i].start+1 : d.nodes[i].end-1] }
 
 // ascending reports whether every key is greater than the one before it.
@@ -75,7 +75,7 @@ func ascending(ms []member) bool {
 	return true
 }
 
-// dropShadowed moves the last member of every run of equal keys to the front and returns how many there are.
+// dropShadowed moves the last member of every run of equal keys to the front and returns the number of these members.
 func dropShadowed(ms []member) int {
 	kept := 0
 	for i, m := range ms {
@@ -111,7 +111,7 @@ func naturalCompare(a, b []byte) int {
 	case bLetter:
 		return -1
 	}
-	// A zero inside a number counts for its length: 101 comes after 11. One in front counts for nothing.
+	// A zero inside a number counts for its length: 101 comes after 11. A leading zero does not count.
 	var start int64
 	if (ar == '0' || br == '0') && endsInNumber(a[:i]) {
 		start = 1

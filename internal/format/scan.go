@@ -38,11 +38,11 @@ func (d *Document) index(c *skim.Cursor) {
 	}
 }
 
-// kinds are those of the values that are no numbers, by their first byte.
+// kinds maps the first bytes of values other than numbers to their kinds.
 var kinds = [256]kind{'n': literalKind, 't': literalKind, 'f': literalKind, '[': arrayKind, '{': objectKind}
 
-// stringEnd returns where the string ends whose text starts at offset i, and what is in it. To look for both at once
-// is faster than to search for the end, and then for escapes.
+// stringEnd returns the end of the string whose text starts at offset i, and its properties. One search for both is
+// faster than a search for the end and then one for escapes.
 func stringEnd(src []byte, i int) (end int, escaped, irregular bool) {
 	for {
 		i += stringStop(src[i:])
@@ -72,8 +72,8 @@ const (
 	everyHigh = 0x8080808080808080
 )
 
-// stringStop returns the offset of the first quote, backslash or separatorLead in b, or len(b). It looks at eight
-// bytes at a time: most of a catalog is text in which none of them means long.
+// stringStop returns the offset of the first quote, backslash or separatorLead in b, or len(b). It checks eight bytes
+// at a time: most of a catalog is long text without these bytes.
 func stringStop(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
@@ -91,5 +91,5 @@ func stringStop(b []byte) int {
 	return i
 }
 
-// zeroBytes has the high bit of every byte of word that is zero; bits above the lowest of them mean nothing.
+// zeroBytes has the high bit of every byte of word that is zero; bits above the lowest of them have no meaning.
 func zeroBytes(word uint64) uint64 { return (word - everyByte) &^ word & everyHigh }

@@ -9,7 +9,7 @@ import (
 const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string, escaped as encoding/json does it with SetEscapeHTML(false): quotes,
-// backslashes, control characters and U+2028 and U+2029. What is not UTF-8 becomes \ufffd.
+// backslashes, control characters and U+2028 and U+2029. Bytes that are not UTF-8 become \ufffd.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0
@@ -84,7 +84,7 @@ func appendRegular(dst, body []byte) []byte {
 	}
 }
 
-// appendUnescaped appends the text that body, the inside of a valid JSON string, means.
+// appendUnescaped appends the text of body, the inside of a valid JSON string.
 func appendUnescaped(dst, body []byte) []byte {
 	for {
 		i := bytes.IndexByte(body, '\\')
@@ -120,7 +120,7 @@ func unescape(b []byte) (r rune, size int) {
 	return utf8.RuneError, 6
 }
 
-// hexRune returns the number that four hexadecimal digits mean.
+// hexRune returns the number with these four hexadecimal digits.
 func hexRune(digits []byte) rune {
 	var r rune
 	for _, c := range digits {

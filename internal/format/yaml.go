@@ -8,17 +8,17 @@ import (
 // yamlIndent is one level of indentation.
 const yamlIndent = 2
 
-// maxSimpleKey is how many bytes a key may have before its colon on one line.
+// maxSimpleKey is the maximum size in bytes of a key before its colon on one line.
 const maxSimpleKey = 128
 
-// A yamlWriter appends the values of doc to dst, in block style but for empty lists and mappings.
+// A yamlWriter appends the values of doc to dst, in block style except for empty lists and mappings.
 type yamlWriter struct {
 	doc  *Document
 	dst  []byte
-	line int // where the last line of dst starts
+	line int // offset of the last line of dst
 }
 
-// A place is what precedes a value on its line.
+// A place is the position of a value on its line.
 type place uint8
 
 const (
@@ -91,7 +91,7 @@ func (w *yamlWriter) flow(i int) {
 	}
 }
 
-// separate appends what is between two entries in brackets.
+// separate appends the separator between two entries in brackets.
 func (w *yamlWriter) separate(first bool) {
 	if !first {
 		w.dst = append(w.dst, ", "...)
@@ -109,7 +109,7 @@ func (w *yamlWriter) mapping(i, indent int, at place) {
 	w.doc.popMembers(base)
 }
 
-// mergeKey has another meaning than a key unless it is quoted. Upstream does not quote it, and so loses what is below.
+// mergeKey has to be quoted if it is an ordinary key. Upstream does not quote it, and so loses its value.
 const mergeKey = "<<"
 
 // key appends a key and its colon, and returns the place of the value. A key that is long or has several lines is
@@ -158,11 +158,10 @@ func (w *yamlWriter) newLine(indent int) {
 	w.dst = appendSpaces(w.dst, indent)
 }
 
-// column returns how many characters the last line has.
+// column returns the number of characters in the last line.
 func (w *yamlWriter) column() int { return utf8.RuneCount(w.dst[w.line:]) }
 
-// scalar appends node i, an empty list or mapping or a value that is neither; text on further lines is indented by
-// indent.
+// scalar appends node i, which is not a list or mapping with content; text on further lines is indented by indent.
 func (w *yamlWriter) scalar(i, indent int) {
 	switch w.doc.nodes[i].kind {
 	case objectKind:
@@ -178,7 +177,7 @@ func (w *yamlWriter) scalar(i, indent int) {
 	}
 }
 
-// text appends the string v in the style that suits it. It is broken into several lines only if fold is set.
+// text appends the string v in the style of [styleOf]. It is broken into several lines only if fold is set.
 func (w *yamlWriter) text(v []byte, indent int, fold bool) {
 	switch styleOf(v) {
 	case plainStyle:

@@ -40,7 +40,7 @@ func isSexagesimal(v []byte) bool {
 	return len(v) == 0
 }
 
-// timeLayouts are the forms of a time that upstream knows, a part of those of YAML 1.1.
+// timeLayouts are the forms of a time that upstream supports, a part of the forms in YAML 1.1.
 var timeLayouts = []string{
 	"2006-1-2T15:4:5.999999999Z07:00",
 	"2006-1-2t15:4:5.999999999Z07:00",

@@ -2,7 +2,7 @@ package format
 
 import "bytes"
 
-// A style is one way of writing a string in YAML.
+// A style is a style of YAML strings.
 type style uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	literalStyle              // |, and lines of text
 )
 
-// A class is what a byte means for the choice of a style.
+// A class is the meaning of a byte for the choice of a style.
 type class uint8
 
 const (
@@ -38,9 +38,9 @@ func classTable() (t [256]class) {
 	return t
 }
 
-// styleOf chooses the style of the string v by the rules of libyaml: several lines are a block, what would be read as
-// another type is in double quotes, anything else is plain; and what cannot be written so is quoted, in single quotes
-// if they can hold it.
+// styleOf chooses the style of the string v by the rules of libyaml: text of several lines is a block, text that would
+// be read as another type is in double quotes, other text is plain. Text that its style cannot represent is quoted, in
+// single quotes if possible.
 func styleOf(v []byte) style {
 	if len(v) == 0 {
 		return doubleStyle
@@ -66,7 +66,7 @@ func styleOf(v []byte) style {
 // IsPlain reports whether [AppendYAML] writes the string v without quotes.
 func IsPlain(v []byte) bool { return styleOf(v) == plainStyle }
 
-// features is what the styles of a string depend on.
+// features are the properties of a string that determine its possible styles.
 type features struct {
 	unprintable bool // the others may be wrong then
 	newline     bool // a "\n"
@@ -119,7 +119,7 @@ func classOf(b []byte) class {
 	return ordinary
 }
 
-// startsLikeSyntax reports whether v begins with what YAML would take for something other than text.
+// startsLikeSyntax reports whether v begins with characters that are syntax in YAML.
 func startsLikeSyntax(v []byte) bool {
 	switch v[0] {
 	case '#', ',', '[', ']', '{', '}', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`':

@@ -36,7 +36,7 @@ func (w *yamlWriter) plain(v []byte, indent int, fold bool) {
 	}
 }
 
-// fits reports whether v can be appended without a thought on the width of the line.
+// fits reports whether v fits on the current line.
 func (w *yamlWriter) fits(v []byte) bool { return len(w.dst)-w.line+len(v) <= maxColumn }
 
 func countSpaces(v []byte) int {
@@ -89,11 +89,11 @@ func (w *yamlWriter) single(v []byte, indent int, fold bool) {
 	w.dst = append(w.dst, '\'')
 }
 
-// byteOrderMark at the start of a string has every character of it escaped, for no reason but that libyaml does it.
+// byteOrderMark at the start of a string makes libyaml escape every character of the string. We do the same.
 var byteOrderMark = []byte("\uFEFF")
 
-// double appends v in double quotes. It may be broken at the first of any number of spaces; a backslash keeps the
-// others from being taken for indentation.
+// double appends v in double quotes. It may be broken at the first of any number of spaces; a backslash marks the other
+// spaces as text, not indentation.
 func (w *yamlWriter) double(v []byte, indent int, fold bool) {
 	column := w.column() + 1
 	w.dst = append(w.dst, '"')
@@ -136,7 +136,7 @@ func (w *yamlWriter) double(v []byte, indent int, fold bool) {
 	w.dst = append(w.dst, '"')
 }
 
-// countOrdinary returns how many characters of ASCII at the start of v need no escape and are not spaces.
+// countOrdinary returns the number of ASCII characters at the start of v that need no escape and are not spaces.
 func countOrdinary(v []byte) int {
 	n := 0
 	for n < len(v) && v[n] > ' ' && v[n] < 0x7F && v[n] != '"' && v[n] != '\\' {
@@ -222,7 +222,7 @@ func (w *yamlWriter) blockLine(v []byte, indent int) {
 	}
 }
 
-// ordinaryLength returns how many bytes of v, a line, are before its first line break.
+// ordinaryLength returns the length of v up to its first line break.
 func ordinaryLength(v []byte) int {
 	n := len(v)
 	if v[n-1] == '\n' {

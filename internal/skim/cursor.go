@@ -1,5 +1,5 @@
-// Package skim reads JSON that is known to be valid. It does not check again what was checked before, so it takes half
-// the time of a decoder.
+// Package skim reads JSON that is known to be valid. It does not validate it again, so it takes half the time of a
+// decoder.
 //
 //	c := skim.New(object)
 //	for c.Enter(); c.More(); {
@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Cursor moves over a value from its start to its end. In text that is not valid JSON it finds values where there are
-// none, but comes to the end.
+// A Cursor moves over a value from its start to its end. In text that is not valid JSON its results are undefined, but
+// it reaches the end.
 type Cursor struct {
 	text []byte
 	at   int
@@ -29,7 +29,7 @@ func New(value []byte) Cursor {
 	return c
 }
 
-// At returns a cursor at an offset of a text, where a value is next.
+// At returns a cursor at an offset of a text, before a value.
 func At(text []byte, offset int) Cursor { return Cursor{text, offset} }
 
 // Seek moves to an offset.
@@ -38,7 +38,7 @@ func (c *Cursor) Seek(offset int) { c.at = offset }
 // Since returns the text between an offset and the cursor.
 func (c *Cursor) Since(offset int) []byte { return c.text[offset:c.at:c.at] }
 
-// Offset returns where the cursor is in the text.
+// Offset returns the offset of the cursor in the text.
 func (c *Cursor) Offset() int { return c.at }
 
 // Kind moves to the next value, name or end of a container, and returns its first byte; 0 at the end of the text.
@@ -60,7 +60,7 @@ func isBetween(b byte) bool { return b <= ' ' || b == ',' || b == ':' }
 // Enter enters the object or list that is next.
 func (c *Cursor) Enter() { c.at++ }
 
-// More reports whether something is left in the object or list. At its end it leaves it.
+// More reports whether the object or list has another member or element. At its end it leaves it.
 func (c *Cursor) More() bool {
 	switch c.Kind() {
 	case '}', ']':
@@ -99,7 +99,7 @@ func (c *Cursor) Skip() {
 	}
 }
 
-// StringEnd returns how many bytes of text it takes to end a string whose opening quote is before it, or -1. The text
+// StringEnd returns the offset after the closing quote of a string whose opening quote is before text, or -1. The text
 // need not be valid.
 func StringEnd(text []byte) int {
 	for i := 0; ; i++ {
@@ -113,7 +113,7 @@ func StringEnd(text []byte) int {
 	}
 }
 
-// Escapes reports whether text ends with a backslash that escapes what follows it: one that is not escaped itself.
+// Escapes reports whether text ends with a backslash that is not escaped itself.
 func Escapes(text []byte) bool {
 	escapes := false
 	for i := len(text) - 1; i >= 0 && text[i] == '\\'; i-- {

@@ -11,7 +11,7 @@ const byteOrderMark = "\uFEFF"
 
 // breaks are the line breaks of a text other than LF.
 type breaks struct {
-	separators int  // how many U+2028 and U+2029
+	separators int  // number of U+2028 and U+2029
 	returns    bool // CR LF
 	others     bool // CR alone, U+0085, or a byte order mark, which YAML skips at line starts
 }
@@ -43,7 +43,7 @@ func checkCharacters(text []byte) (found breaks, err error) {
 	return found, nil
 }
 
-// ordinary returns how many bytes at the start of text are surely line feeds or printable ASCII.
+// ordinary returns the number of bytes at the start of text that are certainly line feeds or printable ASCII.
 func ordinary(text []byte) int {
 	n := 0
 	for ; len(text)-n >= 8; n += 8 {

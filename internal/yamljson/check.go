@@ -7,28 +7,28 @@ import (
 	upstream "sigs.k8s.io/yaml"
 )
 
-// MaxExpansion is how many bytes the aliases of a catalog may become.
+// MaxExpansion is the maximum size in bytes of the expanded aliases of a catalog.
 const MaxExpansion = 64 << 20
 
 var maxExpansion = MaxExpansion // a variable for tests
 
-// A checker looks through the nodes of a document for what upstream refuses, to give it a place, and for what upstream
-// does not notice.
+// A checker checks the nodes of a document for errors of upstream, to add their places, and for problems that upstream
+// does not detect.
 type checker struct {
 	text     []byte
 	anchors  map[*yaml.Node]*extent // nil while the node is being looked at
-	expanded int                    // bytes that aliases became, also those of documents before
+	expanded int                    // size of expanded aliases in bytes, including earlier documents
 	repeated bool                   // a mapping has a key twice
 	final    bool                   // the error holds even if upstream reads the document
 }
 
-// An extent is how large a node is when its aliases are expanded.
+// An extent is the size and depth of a node with its aliases expanded.
 type extent struct {
-	size  int // in bytes, not more than what its text takes if it has no aliases
+	size  int // in bytes, at most the size of its text if it has no aliases
 	depth int // of collections in it
 }
 
-// document looks at the whole text.
+// document checks the whole text.
 func (c *checker) document() error {
 	root, final, err := parse(c.text)
 	if err != nil {
@@ -42,15 +42,14 @@ func (c *checker) document() error {
 	return err
 }
 
-// written returns what the size of the document is at most if it has no aliases: escapes are up to half as long as what
-// they become.
+// written returns the maximum size of the document without aliases: an escape becomes at most twice as long.
 func (c *checker) written() int { return 2 * len(c.text) }
 
 func (c *checker) fail(n *yaml.Node, format string, args ...any) error {
 	return errorAt(c.text, offsetOf(c.text, n.Line, n.Column), fmt.Sprintf(format, args...))
 }
 
-// node looks at n, which is in so many collections.
+// node checks n, which is inside depth collections.
 func (c *checker) node(n *yaml.Node, depth int) (extent, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -104,7 +103,7 @@ func (c *checker) alias(n *yaml.Node, depth int) (extent, error) {
 	return *e, nil
 }
 
-// keys looks at the keys of a mapping.
+// keys checks the keys of a mapping.
 func (c *checker) keys(n *yaml.Node) error {
 	seen := make(map[string]kind, len(n.Content)/2)
 	for i := 0; i < len(n.Content); i += 2 {
@@ -133,7 +132,7 @@ func (c *checker) keys(n *yaml.Node) error {
 	return nil
 }
 
-// merge looks at the value of a merge key.
+// merge checks the value of a merge key.
 func (c *checker) merge(value *yaml.Node) error {
 	for _, source := range Merged(value) {
 		if Target(source).Kind != yaml.MappingNode {
@@ -169,7 +168,7 @@ func IsMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "!!merge" || key.Tag == "!")
 }
 
-// Merged returns the nodes that the value of a merge key names. The first that has a key decides.
+// Merged returns the nodes in the value of a merge key. For each key, the first node that has it counts.
 func Merged(value *yaml.Node) []*yaml.Node {
 	if value.Kind == yaml.SequenceNode {
 		return value.Content
@@ -177,7 +176,7 @@ func Merged(value *yaml.Node) []*yaml.Node {
 	return []*yaml.Node{value}
 }
 
-// Target returns what an alias refers to, and other nodes as they are.
+// Target returns the target of an alias. Other nodes are returned unchanged.
 func Target(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -185,7 +184,7 @@ func Target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// Key returns what a key is called in JSON. It reports false for what cannot be a key, such as a list.
+// Key returns the name of a key in JSON. It reports false for a node that cannot be a key, such as a list.
 func Key(n *yaml.Node) (string, bool) {
 	n = Target(n)
 	if n.Kind != yaml.ScalarNode {

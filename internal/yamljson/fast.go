@@ -5,9 +5,9 @@ import "bytes"
 // A fast reader converts block mappings and lists of plain, quoted, literal and folded scalars, with comments, in one
 // pass: all that package format writes, and more.
 //
-// Between values pos is at the first character of a line, and column is that character's. Methods report false for
-// syntax that the reader does not know and for errors alike. What it accepts must mean the same to upstream, so it is
-// always the stricter of the two.
+// Between values pos is at the first character of a line, and column is the column of that character. Methods report
+// false for unsupported syntax and for errors. Accepted text must have the same meaning for upstream, so the reader is
+// always stricter than upstream.
 type fast struct {
 	text []byte
 	pos  int
@@ -16,17 +16,17 @@ type fast struct {
 
 	separators int // U+2028 and U+2029 that no scalar has taken in; elsewhere they are line breaks
 
-	source *Source // learns where values come from, unless nil
-	base   int     // where the document starts in out
+	source *Source // records the offsets of values, unless nil
+	base   int     // offset of the document in out
 
 	depth     int
 	column    int  // of the line at pos; -1 at the end of the document
-	blanks    int  // how many blank lines precede it
+	blanks    int  // number of blank lines before it
 	commented bool // whether a comment line precedes it
 }
 
-// appendFast appends text, which has the line breaks found but no CR LF, to dst as JSON if it can. Source, unless it is
-// nil, learns where keys and values come from.
+// appendFast appends text, which has the line breaks found but no CR LF, to dst as JSON if it can. If source is not
+// nil, it records the offsets of keys and values.
 func appendFast(dst, text []byte, found breaks, source *Source) ([]byte, bool) {
 	if found.others {
 		return dst, false
@@ -102,7 +102,7 @@ func (f *fast) skip(n int) {
 	f.pos = min(f.pos+n+1, len(f.text))
 }
 
-// endLine goes to the next content, if nothing but a comment is left on the line.
+// endLine goes to the next content, if the rest of the line has at most a comment.
 func (f *fast) endLine() bool {
 	rest := f.line()
 	spaces := leadingSpaces(rest)
@@ -121,8 +121,8 @@ func leadingSpaces(s []byte) int {
 	return n
 }
 
-// endsHere reports whether nothing but a comment is left on the line. The character before pos is a blank, a colon or
-// a dash; the latter two are followed by a blank or by nothing.
+// endsHere reports whether the rest of the line has at most a comment. The character before pos is a blank, a colon or
+// a dash; a colon or dash is followed by a blank or the end of the line.
 func (f *fast) endsHere() bool {
 	return f.pos == len(f.text) || f.text[f.pos] == '\n' || f.text[f.pos] == '#'
 }
@@ -256,7 +256,7 @@ func (f *fast) list(column int) bool {
 	return true
 }
 
-// entry reads the dash at pos and what it begins.
+// entry reads the dash at pos and its value.
 func (f *fast) entry(column int) bool {
 	dash := f.pos
 	f.pos++
@@ -269,7 +269,7 @@ func (f *fast) entry(column int) bool {
 	return f.block(column)
 }
 
-// mark notes that what is written next comes from an offset of the text.
+// mark records that the next output comes from an offset of the text.
 func (f *fast) mark(at int) {
 	if f.source != nil {
 		f.source.marks = append(f.source.marks, mark{len(f.out) - f.base, at})

@@ -2,7 +2,7 @@ package yamljson
 
 import "bytes"
 
-// maxKey is how many bytes a key may have here. Upstream stops at 1,024 characters.
+// maxKey is the maximum size of a key in bytes. The limit of upstream is 1,024 characters.
 const maxKey = 1000
 
 // indicators are the characters that a plain scalar does not begin with. A dash, a question mark and a colon may begin
@@ -53,7 +53,7 @@ func (f *fast) colonAfterQuote() int {
 	return f.pos + end + 1
 }
 
-// quoteEnd returns where the quote is that ends the scalar at the start of s, or -1.
+// quoteEnd returns the offset of the quote that ends the scalar at the start of s, or -1.
 func quoteEnd(s []byte) int {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -158,7 +158,7 @@ func (f *fast) plainLine() (s []byte, ended, ok bool) {
 	return bytes.TrimRight(s, " "), ended, true
 }
 
-// comment returns where in s a comment begins, or -1.
+// comment returns the offset of a comment in s, or -1.
 func comment(s []byte) int {
 	for i := 0; i < len(s); i++ {
 		n := bytes.IndexByte(s[i:], '#')
@@ -201,7 +201,7 @@ func (f *fast) plainValue(s []byte) bool {
 	return true
 }
 
-// appendFold appends what a line break and the blank lines after it are in a scalar of several lines.
+// appendFold appends the text of a line break and the blank lines after it in a scalar of several lines.
 func appendFold(buf []byte, blanks int) []byte {
 	if blanks == 0 {
 		return append(buf, ' ')
@@ -238,8 +238,8 @@ func (f *fast) literal(parent int, folded bool) bool {
 	return f.next()
 }
 
-// indicatorsOf reads the indicators behind the first one of a text block, in any order: how its last line breaks are
-// treated, 0 by default, and how much deeper than its parent it is indented, 0 if as the first line is.
+// indicatorsOf reads the indicators after the first one of a text block, in any order: the chomping of its last line
+// breaks, 0 by default, and its indentation relative to its parent, 0 for the indentation of its first line.
 func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 	for _, c := range s {
 		switch {
@@ -254,9 +254,9 @@ func indicatorsOf(s []byte) (chomp byte, indent int, ok bool) {
 	return chomp, indent, true
 }
 
-// literalLines writes the lines of a text block, which are indented by indent, or if that is 0 as the first of them is.
-// It leaves the line breaks that follow the last line that is not blank in buf, in JSON. Folded joins lines, except
-// those that begin with a blank behind the indent.
+// literalLines writes the lines of a text block, which are indented by indent or, if that is 0, like the first line. It
+// leaves the line breaks after the last line that is not blank in buf, in JSON. Folded joins lines, except lines that
+// begin with a blank after the indent.
 func (f *fast) literalLines(parent, indent int, folded bool) bool {
 	f.buf = f.buf[:0]
 	joins := false // the last line
@@ -315,7 +315,7 @@ func (f *fast) endLiteralLine(n, lineBreak int) {
 	f.pos += lineBreak
 }
 
-// firstBreakJSON returns the length of the line break at the start of s, which has nothing but line breaks in JSON.
+// firstBreakJSON returns the length of the line break at the start of s, which has only line breaks, in JSON.
 func firstBreakJSON(s []byte) int {
 	switch {
 	case len(s) == 0:
@@ -333,7 +333,7 @@ func startsWithSeparator(s []byte) bool {
 	return len(s) >= len(separator) && s[0] == separator[0] && s[1] == separator[1] && s[2]|1 == 0xA9
 }
 
-// firstBreak returns where in s the first line separator is, or the length of s.
+// firstBreak returns the offset of the first line separator in s, or the length of s.
 func firstBreak(s []byte) int {
 	for i := range s {
 		if startsWithSeparator(s[i:]) {

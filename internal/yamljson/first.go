@@ -6,9 +6,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// First returns the first document of text as JSON, as upstream reads manifests: what follows it is not looked at.
-// Where something does follow, the JSON is upstream's own, with sorted keys and 64-bit numbers. The error is that of
-// [Append].
+// First returns the first document of text as JSON, as upstream reads manifests: it ignores the text after it. If there
+// is such text, the JSON is from upstream's library, with sorted keys and 64-bit numbers. The errors are the same as
+// from [Append].
 func First(text []byte) ([]byte, error) {
 	out, err := Append(nil, text)
 	if err == nil || errors.Is(err, ErrEmpty) {

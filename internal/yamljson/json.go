@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// appendString appends s as a JSON string. Only what JSON demands is escaped.
+// appendString appends s as a JSON string, with only the escapes that JSON requires.
 func appendString(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	dst = appendEscaped(dst, s)
@@ -23,7 +23,7 @@ func appendEscaped(dst, s []byte) []byte {
 	return append(dst, s[start:]...)
 }
 
-// unescaped returns how many bytes at the start of s need no escape.
+// unescaped returns the number of bytes at the start of s that need no escape.
 func unescaped(s []byte) int {
 	n := 0
 	for ; len(s)-n >= 8; n += 8 {

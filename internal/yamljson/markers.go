@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// holdsNothing reports whether text is made of blanks, comments and the markers `---` and `...` only.
+// holdsNothing reports whether text has only blanks, comments and the markers `---` and `...`.
 func holdsNothing(text []byte) bool {
 	for len(text) > 0 {
 		line := firstLine(text)
@@ -21,8 +21,8 @@ func holdsNothing(text []byte) bool {
 	return true
 }
 
-// untilEnd returns text up to the line `...`, and errors for what may not be around a document: directives, content
-// beside or a second time `---`, anything after `...`. The line `---` stays, so that places are kept.
+// untilEnd returns text up to the line `...`, and errors for invalid content around a document: directives, content on
+// the line `---`, a second `---`, anything after `...`. The line `---` is kept, so that places do not change.
 func untilEnd(text []byte) ([]byte, error) {
 	begun := false
 	for offset := 0; offset < len(text); {
@@ -85,7 +85,7 @@ func isBlank(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// offsetOf finds the byte where a line and column of the YAML parser are.
+// offsetOf returns the offset of a line and column of the YAML parser.
 func offsetOf(text []byte, line, column int) int {
 	offset := 0
 	for ; line > 1 && offset < len(text); line-- {
@@ -94,7 +94,7 @@ func offsetOf(text []byte, line, column int) int {
 	return offset + characters(text[offset:], column-1)
 }
 
-// lines returns where the lines of text start, as the YAML parser counts them.
+// lines returns the offsets of the lines of text, as the YAML parser counts them.
 func lines(text []byte) []int {
 	starts := []int{0}
 	for at := 0; at < len(text); {
@@ -104,7 +104,7 @@ func lines(text []byte) []int {
 	return starts
 }
 
-// characters returns how many bytes the first n characters of text have.
+// characters returns the size in bytes of the first n characters of text.
 func characters(text []byte, n int) int {
 	size := 0
 	for ; n > 0 && size < len(text); n-- {

@@ -2,22 +2,22 @@ package yamljson
 
 import "go.yaml.in/yaml/v4"
 
-// Nodes finds where the nodes of a parsed text start. Its methods must not be called at once.
+// Nodes finds the offsets of the nodes of a parsed text. Its methods must not be called concurrently.
 type Nodes struct {
 	text  []byte
-	lines []int         // where the lines start that the parser counts
+	lines []int         // offsets of the lines that the parser counts
 	marks map[int][]int // by line: the starts of characters, stride apart, as far as that was needed
 }
 
-// stride is how many characters of a line may be counted again for each node: all of a document may be on one line.
+// stride is the maximum number of characters that are counted again for each node: a document may have only one line.
 const stride = 1024
 
-// NewNodes returns where nodes of the text start, which must be as [Parse] returns it.
+// NewNodes returns the Nodes of a text that was returned by [Parse].
 func NewNodes(text []byte) *Nodes {
 	return &Nodes{text: text, lines: lines(text), marks: map[int][]int{}}
 }
 
-// Offset returns where a node starts in the text. The parser counts characters.
+// Offset returns the offset of a node in the text. The parser counts characters.
 func (p *Nodes) Offset(n *yaml.Node) int {
 	line, count := min(max(n.Line, 1), len(p.lines))-1, n.Column-1
 	at := p.lines[line]

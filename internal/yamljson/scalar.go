@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A kind is what the text of a plain scalar means.
+// A kind is the type of a plain scalar.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	kindInfinite // infinity or not a number, which JSON does not have
 )
 
-// What the first byte of a plain scalar allows it to be.
+// The types that the first byte of a plain scalar allows.
 const (
 	anyText   = iota // text, whatever follows
 	maybeWord        // one of the words below
@@ -34,8 +34,8 @@ var starts = [256]uint8{
 	'+': maybeNumber, '-': maybeNumber, '.': maybeNumber,
 }
 
-// resolve returns what a plain scalar means, by the rules of YAML 1.1 as go.yaml.in/yaml/v2 applies them, and for
-// an integer or a float its JSON form. Times and numbers of base 60 are text.
+// resolve returns the type of a plain scalar, by the rules of YAML 1.1 as go.yaml.in/yaml/v2 applies them, and the JSON
+// form of an integer or a float. Times and numbers of base 60 are text.
 func resolve(s string) (k kind, number string) {
 	if s == "" {
 		return kindNull, ""
@@ -49,7 +49,7 @@ func resolve(s string) (k kind, number string) {
 	return kindText, ""
 }
 
-// IsText reports whether a plain scalar is text, and not a number or a word for a truth value or null.
+// IsText reports whether a plain scalar is text, and not a number, a boolean or null.
 func IsText(s []byte) bool {
 	if len(s) == 0 {
 		return false
@@ -109,8 +109,8 @@ func numeric(s string) bool {
 	return true
 }
 
-// withoutUnderscores drops the underscores of a number. One that begins with a point upstream leaves to strconv as it
-// is, which wants them between digits.
+// withoutUnderscores drops the underscores of a number. Upstream passes a number that begins with a point to strconv
+// unchanged, which accepts underscores only between digits.
 func withoutUnderscores(s string) string {
 	if s[0] == '.' && !separated(s) {
 		return s
@@ -152,8 +152,8 @@ func parseInteger(s string) (string, bool) {
 	return "", false
 }
 
-// parseDecimal reads a decimal number of any size and returns it as JSON, with all its digits.
-// Zeros in front are dropped, as JSON has none there: upstream, 08 and 010.5 are decimal.
+// parseDecimal reads a decimal number of any size and returns it as JSON, with all its digits. Leading zeros are
+// dropped, because JSON does not allow them: 08 and 010.5 are decimal for upstream.
 func parseDecimal(s string) (string, bool) {
 	rest := strings.TrimLeft(s, "+-")
 	if len(s)-len(rest) > 1 {
@@ -207,7 +207,7 @@ func exponent(s string) bool {
 	return digits != "" && rest == ""
 }
 
-// appendKind appends the JSON value of the scalar s, which means k and is not infinite.
+// appendKind appends the JSON value of the scalar s, which has kind k and is not infinite.
 func appendKind(dst []byte, k kind, s []byte, number string) []byte {
 	switch k {
 	case kindNull:
@@ -222,8 +222,8 @@ func appendKind(dst []byte, k kind, s []byte, number string) []byte {
 	return appendString(dst, s)
 }
 
-// keyText is what the scalar s, which means k, becomes as a key: true for y, 3 for 0x3, 1.5 for 1.50.
-// Upstream has no key for null nor for integers beyond 63 bits.
+// keyText returns the key for the scalar s, which has kind k: true for y, 3 for 0x3, 1.5 for 1.50. Upstream has no keys
+// for null and for integers beyond 63 bits.
 func keyText(k kind, s, number string) (string, bool) {
 	switch k {
 	case kindNull:

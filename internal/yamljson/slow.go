@@ -11,14 +11,14 @@ import (
 	upstream "sigs.k8s.io/yaml"
 )
 
-// maxDepth is how deep collections may nest. encoding/json, through which upstream reads, has the same limit.
+// maxDepth is the maximum nesting depth of collections. encoding/json, which upstream uses, has the same limit.
 const maxDepth = 10_000
 
 var errDepth = errors.New("nested deeper than 10,000 levels")
 
-// appendSlow appends any document, whose characters have been checked. What it appends is what sigs.k8s.io/yaml makes
-// of the text. The nodes of yaml/v4 give errors a place, and show what sigs.k8s.io/yaml does not notice: content that
-// it drops, aliases that expand without end, and repeated keys.
+// appendSlow appends any document, whose characters have been checked, as the JSON from sigs.k8s.io/yaml. The nodes of
+// yaml/v4 are for the places of errors, and for problems that sigs.k8s.io/yaml does not detect: dropped content,
+// aliases that expand without end, and repeated keys.
 func appendSlow(dst, text []byte, expanded *int) (out []byte, repeated bool, err error) {
 	if holdsNothing(text) {
 		return nil, false, ErrEmpty
@@ -37,11 +37,11 @@ func appendSlow(dst, text []byte, expanded *int) (out []byte, repeated bool, err
 	err = c.document()
 	*expanded = c.expanded
 	if c.final || err != nil && mayHaveAliases(body) {
-		return nil, false, err // upstream does not limit the size of what aliases expand to
+		return nil, false, err // upstream does not limit the size of expanded aliases
 	}
 	converted, upstreamErr := upstream.YAMLToJSON(body)
 	switch {
-	case upstreamErr == nil: // where only yaml/v4 refuses a document, upstream has the last word
+	case upstreamErr == nil: // only yaml/v4 refuses the document, and upstream decides
 		return append(dst, converted...), c.repeated, nil
 	case err != nil:
 		return nil, false, err // of the two it has the better place
@@ -49,8 +49,8 @@ func appendSlow(dst, text []byte, expanded *int) (out []byte, repeated bool, err
 	return nil, false, upstreamError(body, upstreamErr.Error())
 }
 
-// maxValues is how many values a document may have here, where each takes 250 bytes of memory and three microseconds.
-// It is a variable for tests.
+// maxValues is the maximum number of values in a document for the slow reader, which needs 250 bytes of memory and
+// three microseconds for each. It is a variable for tests.
 var maxValues = 1_000_000
 
 // checkLength refuses a document with too many values, or with as many lines, commas and so on in a text.
@@ -77,7 +77,7 @@ func mayHaveAliases(body []byte) bool {
 	return bytes.IndexByte(body, '&') >= 0 && bytes.IndexByte(body, '*') >= 0
 }
 
-// Parse returns the root node of a document that [Append] accepts, and the text that its lines and columns are about.
+// Parse returns the root node of a document that [Append] accepts, and the text that its lines and columns refer to.
 func Parse(doc []byte) (root *yaml.Node, text []byte, err error) {
 	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
 	body, err := untilEnd(ended(text))
@@ -88,8 +88,8 @@ func Parse(doc []byte) (root *yaml.Node, text []byte, err error) {
 	return root, text, err
 }
 
-// parse returns the root node of body, which holds something. Content after a root in brackets, in quotes or further
-// right is dropped by upstream, as after a line `...`, and as there it is a final error.
+// parse returns the root node of body, which has content. Upstream drops content after a root in brackets, in quotes or
+// further right, as after a line `...`; in both cases it is a final error.
 func parse(body []byte) (root *yaml.Node, final bool, err error) {
 	loader, err := yaml.NewLoader(bytes.NewReader(body), yaml.WithPlugin(loaderlimits.New(
 		loaderlimits.AliasNone(), // the checker has its own limit
@@ -121,8 +121,8 @@ func checkDepth(depth int, _ *yaml.DepthContext) error {
 	return nil
 }
 
-// syntaxError is an error of the YAML parser with its place in text. An error at the end of the text is moved to the
-// beginning of what has no end, which is where to look.
+// syntaxError returns an error of the YAML parser with its place in text. An error at the end of the text is moved to
+// the start of the unterminated value.
 func syntaxError(text []byte, err error) *Error {
 	var syntax *yaml.LoadError
 	if !errors.As(err, &syntax) {
@@ -143,8 +143,8 @@ func syntaxError(text []byte, err error) *Error {
 
 var upstreamMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// upstreamError gives an error of upstream a place: the first tab of its line, for it is mostly about one, or else the
-// first character.
+// upstreamError returns an error of upstream with a place: the first tab of its line, the most common reason, or else
+// the first character.
 func upstreamError(body []byte, msg string) error {
 	offset := 0
 	if m := upstreamMessage.FindStringSubmatch(msg); m != nil {

@@ -1,18 +1,18 @@
-// Package yamljson converts YAML documents to JSON exactly as opm reads them, which is as sigs.k8s.io/yaml does:
+// Package yamljson converts YAML documents to JSON exactly as upstream does with sigs.k8s.io/yaml:
 // plain scalars follow YAML 1.1 (yes and on are booleans, a leading zero is octal, times stay text), anchors, aliases
 // and merge keys are resolved, keys of other types become text.
 //
 //	out, err := yamljson.Append(nil, []byte("schema: olm.package\nname: n\n"))
 //	// out is {"schema":"olm.package","name":false}
 //
-// Two readers share the work. The fast one knows the block style that catalogs are written in and converts it in a
-// single pass, without a tree; it keeps the order of keys and the digits of numbers. What it does not know, and every
-// error, it leaves to the slow one, which is some thirty times slower: that is sigs.k8s.io/yaml, with
-// go.yaml.in/yaml/v4 for the places of errors.
+// There are two readers. The fast reader converts the block style that catalogs are written in, in a single pass and
+// without a tree; it keeps the order of keys and the digits of numbers. All other syntax, and every error, is left to
+// the slow reader, which is about thirty times slower: sigs.k8s.io/yaml, with go.yaml.in/yaml/v4 for the places of
+// errors.
 //
-// What upstream drops without a word is an error: content after a line `...`, and content after a document in brackets
-// or quotes. Aliases may become 64 MB of JSON, and what the slow reader reads may have a million values. And every
-// error has a place.
+// Content that upstream drops without a message is an error: content after a line `...`, and after a document in
+// brackets or quotes. Aliases may expand to 64 MB of JSON, and documents for the slow reader may have a million values.
+// Every error has a place.
 package yamljson
 
 import (
@@ -23,10 +23,10 @@ import (
 	"sort"
 )
 
-// ErrEmpty is returned for a document that holds nothing but blanks, comments, `---` and `...`.
+// ErrEmpty is returned for a document that has only blanks, comments, `---` and `...`.
 var ErrEmpty = errors.New("empty document")
 
-// An Error is what is wrong with a document, and where.
+// An Error is a problem in a document, with its place.
 // Line and Column count from 1 in the document as it was given to [Append]; columns count characters, and a byte order
 // mark at the start is none.
 type Error struct {
@@ -34,28 +34,28 @@ type Error struct {
 	Msg          string
 }
 
-// Error returns the message with its place in front, as in "3:7: unknown anchor".
+// Error returns the place and the message, such as "3:7: unknown anchor".
 func (e *Error) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Msg)
 }
 
-// Append appends doc, one YAML document, to dst as compact JSON and returns the longer slice.
+// Append appends doc, one YAML document, to dst as compact JSON and returns the extended slice.
 //
 // The document is the text between two `---` lines. It may begin with one such line, which may carry a comment, and
 // with a byte order mark before it, and its lines may end in CR LF. After a line `...` only blanks and comments may
 // follow.
 //
-// Equal keys are all kept in block style, where the last of them counts; [Convert] reports others.
+// In block style, all of several equal keys are kept, and the last one counts; [Convert] reports others.
 //
-// The error is [ErrEmpty] or an [*Error], and dst is then returned as it was. Calls may run at once.
+// The error is [ErrEmpty] or an [*Error]; dst is then returned unchanged. Calls may run concurrently.
 func Append(dst, doc []byte) ([]byte, error) {
 	out, _, err := Convert(dst, doc, nil, nil)
 	return out, err
 }
 
-// Convert is [Append] that also reports whether a mapping repeats a key that the JSON has once. Source, unless it is
-// nil, becomes that of the JSON. Expanded, unless it is nil, is how many bytes the aliases of other documents became,
-// which count towards [MaxExpansion]; those of this one are added.
+// Convert is [Append] that also reports whether a mapping repeats a key that the JSON has once. If source is not nil,
+// it is set to the source of the JSON. If expanded is not nil, it is the size of the expanded aliases of other
+// documents, which counts towards [MaxExpansion]; the size for this document is added.
 func Convert(dst, doc []byte, source *Source, expanded *int) (out []byte, repeated bool, err error) {
 	source.reset()
 	text, found, err := normalize(doc)
@@ -75,7 +75,7 @@ func Convert(dst, doc []byte, source *Source, expanded *int) (out []byte, repeat
 	return dst, false, err
 }
 
-// normalize returns doc without a byte order mark and, where it can, with LF at the end of lines. Upstream reads files
+// normalize returns doc without a byte order mark and, if possible, with LF at the end of lines. Upstream reads files
 // line by line, so that a block scalar at the end of a file ends in a line break even if the file does not.
 func normalize(doc []byte) (text []byte, found breaks, err error) {
 	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
@@ -86,7 +86,7 @@ func normalize(doc []byte) (text []byte, found breaks, err error) {
 	return ended(text), found, err
 }
 
-// ended ends the last line of text if it may be that of a block scalar.
+// ended adds the line break of the last line of text if that may belong to a block scalar.
 func ended(text []byte) []byte {
 	if last := bytes.LastIndexByte(text, '\n'); last >= 0 && last < len(text)-1 && bytes.ContainsAny(text[:last], "|>") {
 		return append(slices.Clip(text), '\n')
@@ -94,13 +94,13 @@ func ended(text []byte) []byte {
 	return text
 }
 
-// A Source knows where the keys and values of converted JSON come from. Its memory is used again when it is used again.
+// A Source maps the keys and values of converted JSON to the YAML. A Source that is used again uses its memory again.
 type Source struct {
-	Text  []byte // the document, of which offsets are; nil if it is not in block style
+	Text  []byte // the document, which offsets refer to; nil if it is not in block style
 	marks []mark // by offset in the JSON
 }
 
-// A mark is where a key or value starts, in the JSON and in the text.
+// A mark is the offsets of the start of a key or value, in the JSON and in the text.
 type mark struct{ json, text int }
 
 // maxKeptMarks limits the memory that is kept for the next document, 1 MB.
@@ -139,7 +139,7 @@ func (s *Source) Trace(doc []byte) []byte {
 	return out
 }
 
-// Offset returns where in the text the key or value comes from that starts at an offset of the JSON.
+// Offset returns the offset in the text of the key or value that starts at an offset of the JSON.
 func (s *Source) Offset(at int) int {
 	i := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].json >= at })
 	return s.marks[i].text
