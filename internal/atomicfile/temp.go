@@ -103,7 +103,7 @@ func removeIfStale(root *os.Root, e fs.DirEntry) {
 	_ = root.RemoveAll(e.Name())
 }
 
-// IsTemp reports whether a name is that of a file or directory being written, or left over.
+// IsTemp reports whether a name is the name of a file or directory that is being written, or was left over.
 func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }

@@ -116,7 +116,11 @@ func (s *splitter) fill(n int) {
 	have, left := len(s.buf), s.size-s.off
 	n = int(min(int64(max(n, ChunkSize)), left))
 	if have < n && !s.eof {
-		s.grow(n)
+		if n > cap(s.buf) {
+			small := s.buf
+			s.buf = append(slices.Grow(Buffers.Get(), n), small...)
+			Buffers.Put(small)
+		}
 		m, err := s.r.ReadAt(s.buf[have:n], s.off+int64(have))
 		s.buf = s.buf[:have+m]
 		s.eof = err != nil
@@ -128,15 +132,6 @@ func (s *splitter) fill(n int) {
 		}
 	}
 	s.eof = s.eof || int64(len(s.buf)) == left
-}
-
-// grow makes room for n bytes in buf.
-func (s *splitter) grow(n int) {
-	if n > cap(s.buf) {
-		small := s.buf
-		s.buf = append(slices.Grow(Buffers.Get(), n), small...)
-		Buffers.Put(small)
-	}
 }
 
 // looksLikeJSON is the rule of upstream: the first character that is not a space is a brace.

@@ -10,10 +10,8 @@ import (
 // number, a time. Decimal numbers of any size count: upstream takes those beyond floating point for strings,
 // but our reader does not. Numbers in base 60 and times are strings to upstream's reader, but its writer quotes them.
 func resolves(v []byte) bool {
-	return !yamljson.IsText(v) || isDigitOrSign(v[0]) && (isSexagesimal(v) || isTime(v))
+	return !yamljson.IsText(v) || (isDigit(v[0]) || v[0] == '+' || v[0] == '-') && (isSexagesimal(v) || isTime(v))
 }
-
-func isDigitOrSign(c byte) bool { return isDigit(c) || c == '+' || c == '-' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 

@@ -58,15 +58,16 @@ func Within(edits int, name string, names []string) string {
 	return best
 }
 
-// maxCompared is how many names a Finder compares: hints about ten thousand problems are not worth a second.
+// maxCompared is the maximum number of names that a Finder compares: hints for ten thousand problems are not worth a
+// second.
 const maxCompared = 100_000
 
-// A Finder gives hints until it has compared so many names that more would take too long, and then none. It is for one
-// goroutine; the zero value is ready.
+// A Finder gives hints until it has compared too many names, and then none, to limit the time. It must not be used
+// concurrently; the zero value is ready to use.
 type Finder struct{ compared int }
 
-// Hint returns what [Hint] returns, or "" when the finder had enough. A name longer than 64 bytes counts as the more
-// names the longer it is.
+// Hint returns the result of [Hint], or "" after the limit. A name longer than 64 bytes counts as several names, by its
+// length.
 func (f *Finder) Hint(name string, names []string) string {
 	times := max(1, len(name)/64)
 	if f.compared += len(names) * times * times; f.compared > maxCompared {
@@ -75,8 +76,8 @@ func (f *Finder) Hint(name string, names []string) string {
 	return Hint(name, names)
 }
 
-// distance returns how many letters must be inserted, removed, replaced or swapped with their neighbour to make b out
-// of a (optimal string alignment).
+// distance returns the minimum number of letters to insert, remove, replace or swap with their neighbour to change a to
+// b (optimal string alignment).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -8,7 +8,7 @@ import (
 	"weak"
 )
 
-// keepTime is how long a value that nobody uses is kept at least; at most it is twice that.
+// keepTime is the minimum time for which an unused value is kept; the maximum is twice as long.
 const keepTime = 2 * time.Second
 
 // A Pool keeps up to a fixed number of values that are not in use, and hands out first the one that was used last.
@@ -54,7 +54,7 @@ func (p *Pool[T]) Get() T {
 	return v
 }
 
-// Put gives back a value, which the caller must not use any more.
+// Put returns a value to the pool. The caller must no longer use it.
 func (p *Pool[T]) Put(v T) {
 	v, ok := p.recycle(v)
 	if !ok {
@@ -67,7 +67,7 @@ func (p *Pool[T]) Put(v T) {
 	}
 	p.free = append(p.free, v)
 	if p.timer == nil {
-		unowned := weak.Make(p) // the timer must not keep a pool that nobody has any more
+		unowned := weak.Make(p) // so that the timer does not keep an unused pool
 		p.timer = time.AfterFunc(keepTime, func() {
 			if p := unowned.Value(); p != nil {
 				p.drop()
@@ -76,7 +76,7 @@ func (p *Pool[T]) Put(v T) {
 	}
 }
 
-// drop drops the values that nobody has used since the timer started.
+// drop drops the values that were not used since the timer started.
 func (p *Pool[T]) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Compile compiles a JSON Schema, or what is at a fragment of it such as #/$defs/Bundle.
+// Compile compiles a JSON Schema, or the schema at a fragment of it such as #/$defs/Bundle.
 func Compile(t testing.TB, text []byte, fragment string) *jsonschema.Schema {
 	t.Helper()
 	const url = "test:schema"
@@ -31,7 +31,7 @@ func Compile(t testing.TB, text []byte, fragment string) *jsonschema.Schema {
 	return schema
 }
 
-// Validate returns what a schema has against JSON.
+// Validate returns the errors of validating JSON by a schema.
 func Validate(schema *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -40,7 +40,7 @@ func Validate(schema *jsonschema.Schema, text []byte) error {
 	return schema.Validate(value)
 }
 
-// SameKeys fails the test where a schema and a Go type do not have the same keys, whatever the case of letters.
+// SameKeys fails the test if a schema and a Go type do not have the same keys, ignoring case.
 func SameKeys(t testing.TB, schema *jsonschema.Schema, typ reflect.Type) {
 	t.Helper()
 	sameKeys(t, "", parts(schema), typ)
@@ -74,7 +74,7 @@ func sameKeys(t testing.TB, path string, of []*jsonschema.Schema, typ reflect.Ty
 	}
 }
 
-// parts returns a schema and those that apply beside it.
+// parts returns a schema and the schemas that also apply.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	all := []*jsonschema.Schema{s}
 	for _, more := range slices.Concat([]*jsonschema.Schema{s.Ref}, s.AllOf, s.AnyOf) {

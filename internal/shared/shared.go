@@ -34,7 +34,7 @@ func Glob(t testing.TB, pattern string) []string {
 	return paths
 }
 
-// Missing skips a test that needs what is not there, or fails it if OPM_REQUIRE_DATA is set.
+// Missing skips a test whose data are missing, or fails it if OPM_REQUIRE_DATA is set.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("OPM_REQUIRE_DATA") != "" {

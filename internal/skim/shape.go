@@ -11,8 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Shape describes JSON that can certainly be decoded into a Go type, as encoding/json decodes it, and how that is
-// written. Nil describes any JSON.
+// A Shape describes JSON that encoding/json can certainly decode into a Go type. Nil describes any JSON.
 type Shape struct {
 	Kind   byte    // the first byte of a value, t for a boolean, '0' for a number; 0 means that only decoding can tell
 	Elem   *Shape  // of the elements of a list, and of the values of an object that is a map
@@ -49,7 +48,8 @@ func ShapeOf(t reflect.Type) *Shape {
 	return s.(*Shape)
 }
 
-// Fits reports whether valid JSON can certainly be decoded into a type. If it returns false, only decoding can tell.
+// Fits reports whether valid JSON can certainly be decoded into a type. If it returns false, decoding may still
+// succeed.
 func Fits(value []byte, t reflect.Type) bool {
 	c := New(value)
 	return c.SkipAs(ShapeOf(t))
@@ -60,7 +60,7 @@ func Fits(value []byte, t reflect.Type) bool {
 type Forms map[reflect.Type]func(of func(reflect.Type) *Shape) *Shape
 
 // ObjectShape returns the shape of an object of Kubernetes, whose type may contain itself, embed others and decode
-// itself. As Kubernetes reads it, null is of the shape of everything, and stands for the zero value.
+// itself. As in Kubernetes, null has every shape, and means the zero value.
 func ObjectShape(t reflect.Type, forms Forms) *Shape {
 	return (&builder{object: true, forms: forms, shapes: map[reflect.Type]*Shape{}}).shape(t)
 }
@@ -139,8 +139,8 @@ func (s *Shape) add(f Field) {
 	s.Fields = append(s.Fields, f)
 }
 
-// setDigits makes s the shape of a number, if t is one. It has fewer digits than t can hold, which leaves the others to
-// decoding.
+// setDigits makes s the shape of a number if t is a number type. The shape has fewer digits than t can represent;
+// longer numbers must be decoded.
 func setDigits(s *Shape, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Int32:
@@ -152,8 +152,8 @@ func setDigits(s *Shape, t reflect.Type) {
 	}
 }
 
-// Allows reports whether a value that begins with a byte may be of the shape. Unless it is the shape of an object, null
-// may not: what it means depends on what is around it.
+// Allows reports whether a value that begins with a byte may have the shape. Null may not, except for the shape of an
+// object, because its meaning depends on the surrounding value.
 func (s *Shape) Allows(kind byte) bool {
 	return s == nil || kind == s.Kind || kind == 'f' && s.Kind == 't' || kind == 'n' && s.null ||
 		s.Kind == number && isNumber(kind)
@@ -170,8 +170,8 @@ func (s *Shape) allowsNumber(text []byte) bool {
 	return len(text) <= s.digits && !bytes.ContainsAny(text, ".eE")
 }
 
-// Find returns the index of the field of that name, or -1. It is not ok if the name is that of a field in another case:
-// then another member may be the one that counts.
+// Find returns the index of the field of that name, or -1. It is not ok if the name matches a field only in another
+// case: then another member may be decoded into the field.
 func (s *Shape) Find(name []byte) (field int, ok bool) {
 	if i, ok := s.index[string(name)]; ok {
 		return i, true
@@ -184,8 +184,8 @@ func (s *Shape) Find(name []byte) (field int, ok bool) {
 	return -1, true
 }
 
-// Member returns the shape of the member of that name, which is in quotes, of an object of the shape. The name is not
-// known if the object is a struct without such a field. It is not ok if only decoding can tell which member counts.
+// Member returns the shape of a member of an object of the shape, by its quoted name. The name is not known if the
+// object is a struct without such a field. It is not ok if only decoding can show which member counts.
 func (s *Shape) Member(name []byte) (_ *Shape, known, ok bool) {
 	if s == nil || s.Fields == nil {
 		return s.Element(), true, true
@@ -235,7 +235,7 @@ func (s *Shape) Element() *Shape {
 	return s.Elem
 }
 
-// of returns the shape that a value of a kind is held against.
+// of returns the shape for a value of a kind.
 func (s *Shape) of(kind byte) *Shape {
 	if s == nil {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -42,10 +41,6 @@ type slot struct {
 	holds  int // number of the frame in plain, from 1; 0 means none
 	plain  []byte
 	packed []byte
-}
-
-func newBlob(f *frames, size int64) *Blob {
-	return &Blob{frames: f, size: size, slots: make([]slot, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0)))}
 }
 
 // Size returns the uncompressed size in bytes.

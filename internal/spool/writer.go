@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 
 	"github.com/klauspost/compress/s2"
@@ -44,15 +45,13 @@ func (b *buffers) add(p []byte) {
 	b.plain = append(b.plain, p...)
 }
 
-// emptied resets buffers for the next frame.
-func emptied(b *buffers) (*buffers, bool) {
-	b.plain = b.plain[:0]
-	return b, true
-}
-
 // NewWriter returns a Writer. It creates no file before the memory limit is reached.
 func NewWriter(opts Options) *Writer {
-	return &Writer{opts: opts, free: pool.New(1, func() *buffers { return new(buffers) }, emptied)}
+	empty := func(b *buffers) (*buffers, bool) {
+		b.plain = b.plain[:0]
+		return b, true
+	}
+	return &Writer{opts: opts, free: pool.New(1, func() *buffers { return new(buffers) }, empty)}
 }
 
 // Write buffers p. A failure to store earlier data may only be reported by a later Write, or by Finish.
@@ -118,7 +117,8 @@ func (w *Writer) Finish() (*Blob, error) {
 	if err := w.worker.Wait(); err != nil {
 		return nil, errors.Join(err, w.frames.close())
 	}
-	return newBlob(w.frames, w.size), nil
+	slots := make([]slot, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0)))
+	return &Blob{frames: w.frames, size: w.size, slots: slots}, nil
 }
 
 // Close drops the data written. After Finish it does nothing, so it can be deferred.

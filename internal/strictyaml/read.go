@@ -38,7 +38,7 @@ func (r *reader) failKey(ptr jsontext.Pointer, format string, args ...any) {
 	r.wrong = append(r.wrong, mismatch{ptr, true, fmt.Errorf(format, args...)})
 }
 
-// errors returns the mismatches with places, which are found in one pass: those of values, and those of keys.
+// errors returns the mismatches of values and of keys with their positions, which are found in one pass.
 func (r *reader) errors() (wrong, keys []*place.Error) {
 	ptrs := make([]jsontext.Pointer, len(r.wrong))
 	for i, w := range r.wrong {
@@ -76,7 +76,7 @@ func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer
 	}
 }
 
-// readsItself reports whether a type has its own way to read JSON.
+// readsItself reports whether a type has its own JSON decoder.
 func readsItself(t reflect.Type) bool {
 	t = reflect.PointerTo(t)
 	return t.Implements(reflect.TypeFor[json.UnmarshalerFrom]()) || t.Implements(reflect.TypeFor[json.Unmarshaler]())
@@ -158,7 +158,7 @@ func fieldsOf(t reflect.Type) map[string][]int {
 	return fields
 }
 
-// match returns the name of the field that a key is read into: the equal one, or else one that differs in case.
+// match returns the name of the field for a key: an equal name, or else a name that differs only in case.
 func match(fields map[string][]int, key string) (string, bool) {
 	if _, ok := fields[key]; ok {
 		return key, true

@@ -1,5 +1,5 @@
-// Package strictyaml reads files that people write for opm, such as a configuration. Every unknown key, every value of
-// a wrong type and every repeated key is an error at its place, and all of them are reported.
+// Package strictyaml reads files that users write for opm, such as a configuration. Every unknown key, every value of a
+// wrong type and every repeated key is an error with a position, and all of them are reported.
 //
 //	var config struct {
 //		Name string `json:"name"`
@@ -26,21 +26,21 @@ import (
 	"github.com/opm-toolchain/opm/pkg/place"
 )
 
-// A File is what was read, for the places in it.
+// A File is a file that was read, with the positions of its values.
 type File struct {
 	name    string
 	doc     *document.Document
-	further *document.Place // where the file goes on behind the document; nil if it does not
+	further *document.Place // the place of content after the document, or nil
 }
 
-// options are as upstream reads: the case of keys does not matter.
+// options decode as upstream does: the case of keys does not matter.
 var options = json.JoinOptions(
 	document.Lenient, json.MatchCaseInsensitiveNames(true), jsonv1.MatchCaseSensitiveDelimiter(true),
 )
 
-// Options say what else is accepted. The zero value accepts nothing.
+// Options accept further input. The zero value is the strictest.
 type Options struct {
-	// Warn is called for documents behind the first one, which are ignored; nil makes them an error.
+	// Warn is called for documents after the first one, which are ignored; nil makes them an error.
 	Warn func(*place.Error)
 
 	// Tolerant also warns of unknown keys, which are ignored, and of repeated keys, of which the last counts.
@@ -48,8 +48,8 @@ type Options struct {
 }
 
 // Unmarshal reads the only document of a YAML or JSON file into v, a pointer to a struct with json tags. The error
-// joins a [*place.Error] for each thing that is wrong, by place; v has all the rest. The File is nil if the text
-// cannot be read at all.
+// joins a [*place.Error] for each problem, sorted by position; v has all valid values. The File is nil if the text
+// cannot be parsed.
 func Unmarshal(name string, text []byte, v any) (*File, error) {
 	f, err := Read(name, text)
 	if err != nil {
@@ -68,9 +68,9 @@ func Read(name string, text []byte) (*File, error) {
 	return &File{name, doc, further}, nil
 }
 
-// withoutPrologue returns a text of the same size without what may be before the first document of a YAML file: blanks
-// and comments before ---, directives, and the tag !!map of the document. Upstream reads templates as a whole, with a
-// library that knows these, and catalogs document by document.
+// withoutPrologue returns a text of the same size without the prologue of the first document of a YAML file: blanks and
+// comments before ---, directives, and the tag !!map of the document. Upstream reads templates as a whole, with a
+// library that supports these, and catalogs document by document.
 func withoutPrologue(text []byte) []byte {
 	blank := bytes.Clone(text)
 	for at := 0; at < len(text); {
@@ -141,7 +141,7 @@ func join(all []*place.Error) error {
 	return errors.Join(errs...)
 }
 
-// repeated returns an error for each key that its object has more than once.
+// repeated returns an error for each repeated key.
 func (f *File) repeated() (errs []*place.Error) {
 	for _, d := range f.doc.Duplicates() {
 		err := fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(f.name))
@@ -150,7 +150,8 @@ func (f *File) repeated() (errs []*place.Error) {
 	return errs
 }
 
-// Pos returns where the values at ptrs start, or the nearest values around them.
+// Pos returns the positions of the values at ptrs. For a missing value, it is the position of the nearest value around
+// it.
 func (f *File) Pos(ptrs ...jsontext.Pointer) []place.Pos {
 	places := make([]place.Pos, len(ptrs))
 	for i, v := range f.doc.Find(ptrs...) {
@@ -159,7 +160,7 @@ func (f *File) Pos(ptrs ...jsontext.Pointer) []place.Pos {
 	return places
 }
 
-// Errorf returns an error about the value at ptr, at its place or that of the nearest value around it.
+// Errorf returns an error about the value at ptr, at its position by [File.Pos].
 func (f *File) Errorf(ptr jsontext.Pointer, format string, args ...any) *place.Error {
 	return &place.Error{Pos: f.Pos(ptr)[0], Pointer: ptr, Err: fmt.Errorf(format, args...)}
 }

@@ -1,4 +1,4 @@
-// Package tartest writes tar archives for tests, and reads what file systems hold.
+// Package tartest writes tar archives for tests, and reads the content of file systems.
 //
 //	data := tartest.Gzip(t, tartest.Tar(t, "configs/catalog.yaml=schema: olm.package", "latest->configs"))
 package tartest
@@ -86,7 +86,7 @@ func Zstd(t testing.TB, data []byte) []byte {
 	return w.EncodeAll(data, nil)
 }
 
-// Contents returns the regular files of a file system, and what they hold. Links to them count.
+// Contents returns the regular files of a file system with their content. Links to regular files are included.
 func Contents(t testing.TB, fsys fs.FS) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -108,7 +108,7 @@ func Contents(t testing.TB, fsys fs.FS) map[string]string {
 	return files
 }
 
-// WantFiles compares Contents to what is wanted.
+// WantFiles compares Contents to the expected files.
 func WantFiles(t testing.TB, fsys fs.FS, want map[string]string) {
 	t.Helper()
 	if got := Contents(t, fsys); !maps.Equal(got, want) {
@@ -116,7 +116,7 @@ func WantFiles(t testing.TB, fsys fs.FS, want map[string]string) {
 	}
 }
 
-// Files returns what is wanted as entries such as "dir/file=content".
+// Files returns the expected files from entries such as "dir/file=content".
 func Files(entries ...string) map[string]string {
 	files := map[string]string{}
 	for _, e := range entries {
