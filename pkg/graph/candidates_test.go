@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestCandidatesAgreeWithPlans checks that OLM v1 resolves to the first candidate, and that WhyNot has a reason for
+// TestCandidatesMatchPlans checks that OLM v1 resolves to the first candidate, and that WhyNot has a reason for
 // every bundle that is not a candidate.
-func TestCandidatesAgreeWithPlans(t *testing.T) {
+func TestCandidatesMatchPlans(t *testing.T) {
 	old, err := ParseConstraint("<4")
 	if err != nil {
 		t.Fatal(err)

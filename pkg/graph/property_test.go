@@ -243,8 +243,8 @@ func TestSkipsKeepUpdates(t *testing.T) {
 	}
 }
 
-// TestExplanationsAgreeWithPlans checks that explanations agree with the plan and have reasons.
-func TestExplanationsAgreeWithPlans(t *testing.T) {
+// TestExplanationsMatchPlans checks that explanations agree with the plan and have reasons.
+func TestExplanationsMatchPlans(t *testing.T) {
 	n := 1000
 	if testing.Short() {
 		n = 100

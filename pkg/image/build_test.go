@@ -376,8 +376,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackLeavesNothing checks that Pack leaves no named temporary file.
-func TestPackLeavesNothing(t *testing.T) {
+// TestPackLeavesNoFile checks that Pack leaves no named temporary file.
+func TestPackLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	l, err := Pack(t.Context(), Content{Source: mapOf(time.Time{}, 0o644, "a=1")}, time.Time{})

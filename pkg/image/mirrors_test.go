@@ -204,7 +204,7 @@ func TestInsecureCandidates(t *testing.T) {
 	}
 }
 
-func TestBlockedTellsWhy(t *testing.T) {
+func TestBlockedErrorHasPolicyPosition(t *testing.T) {
 	m, err := loadMirrors(t, "", digestSet("  - source: q.io\n    mirrorSourcePolicy: NeverContactSource\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -157,8 +157,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestNothingLeft checks that no goroutine is left after closing.
-func TestNothingLeft(t *testing.T) {
+// TestNoGoroutineLeaks checks that no goroutine is left after closing.
+func TestNoGoroutineLeaks(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	registry := newRegistry(t)
 	defer registry.Server.Close()

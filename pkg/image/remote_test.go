@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/static"
 )
 
-// TestOnce checks that nothing is fetched twice, however many images share it.
-func TestOnce(t *testing.T) {
+// TestSharedDownloads checks that nothing is fetched twice, however many images share it.
+func TestSharedDownloads(t *testing.T) {
 	registry := newRegistry(t)
 	shared := tarOf(t, "shared=1")
 	var refs []string

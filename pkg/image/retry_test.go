@@ -139,7 +139,7 @@ func TestRetryKeepsDeadline(t *testing.T) {
 	}
 }
 
-func TestRetryIsTold(t *testing.T) {
+func TestRetryIsLogged(t *testing.T) {
 	var log strings.Builder
 	r := newRetryTest(t, breakOff, status(429, "7"))
 	r.log = slog.New(slog.NewTextHandler(&log, nil))

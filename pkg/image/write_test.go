@@ -142,8 +142,8 @@ func listFiles(t testing.TB, dir string) map[string]string {
 	return contents(t, os.DirFS(dir))
 }
 
-// TestWriteLayoutTogether creates one layout from several goroutines.
-func TestWriteLayoutTogether(t *testing.T) {
+// TestWriteLayoutConcurrently creates one layout from several goroutines.
+func TestWriteLayoutConcurrently(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "layout")
 	var group sync.WaitGroup
 	const images = 12

@@ -64,11 +64,11 @@ func TestDraw(t *testing.T) {
 			"channel c\n v4 replaces v3 skips v2 range <4.0.0\n v1\n v2\n v3",
 			"v4 head\nv3\nv2 skipped\nv1 head\nv3 replaces v4\nv2 skips v4\nv1 skipRange v4",
 		}, {
-			"a range with what other links have", // the range is not drawn
+			"a range with the bundles of other links", // the range is not drawn
 			"channel c\n v2 replaces v1 range <2.0.0\n v1",
 			"v2 head\nv1\nv1 replaces v2",
 		}, {
-			"a range that holds nothing of the channel",
+			"a range without bundles of the channel",
 			"channel c\n v2 range <1.0.0\n bundle v0 0.1.0",
 			"v2 head\n0 in <1.0.0 skipRange v2",
 		}, {

@@ -203,7 +203,7 @@ func TestRows(t *testing.T) {
 			"channel c\np.v3.0.0 replaces p.v2.0.0 skips p.a\np.v2.0.0 replaces p.v1.0.0 skips p.a\np.v1.0.0 replaces p.b",
 			"3.0.0 2.0.0 a 1.0.0 b",
 		}, {
-			"never above what updates it, even with a higher version",
+			"never above the bundle that updates it, even with a higher version",
 			"channel c\np.v2.0.0 replaces p.v1.0.0 skips p.v9.0.0\np.v1.0.0\nchannel d\np.v9.0.0",
 			"2.0.0 9.0.0 1.0.0",
 		}, {
