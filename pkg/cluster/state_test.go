@@ -26,7 +26,7 @@ func filesOf(text string) declcfg.Source {
 	return declcfg.Source{Name: "state", FS: files}
 }
 
-// listing returns a line for each object, sorted: where it is, what it is.
+// listing returns a line for each object with its position, kind and name, sorted.
 func listing(s *cluster.State) string {
 	var lines []string
 	for o := range s.All() {
@@ -365,7 +365,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// The decoder of update strategies panics at those that have no registryPoll.
+// The decoder of update strategies panics if there is no registryPoll.
 func TestUpdateStrategy(t *testing.T) {
 	for strategy, want := range map[string]string{
 		"{}": "", "null": "", "{registryPoll: null}": "", "{registryPoll: {interval: 1m}}": "1m0s", "{other: 1}": "",

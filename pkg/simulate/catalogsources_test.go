@@ -16,7 +16,7 @@ func TestCatalogSources(t *testing.T) {
 	runTable(t, "testdata/catalogsources.txtar", outcome, catalogSources)
 }
 
-// Kubernetes knows all fields of what a CatalogSource becomes.
+// Kubernetes knows all fields of the objects for a CatalogSource.
 func TestCatalogObjects(t *testing.T) {
 	r := newRun(loaded(t, `apiVersion: v1
 kind: Namespace

@@ -214,24 +214,18 @@ func setDefaults(csv *v1alpha1.ClusterServiceVersion) {
 	strategy := csv.Spec.InstallStrategy.StrategySpec.DeepCopy()
 	for i := range strategy.DeploymentSpecs {
 		pod := &strategy.DeploymentSpecs[i].Spec.Template.Spec
-		for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
-			for j := range containers {
-				setContainerDefaults(&containers[j])
+		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) { // copies share the ports and probes
+			for j := range c.Ports {
+				c.Ports[j].Protocol = cmp.Or(c.Ports[j].Protocol, corev1.ProtocolTCP)
+			}
+			for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+				if probe != nil && probe.GRPC != nil && probe.GRPC.Service == nil {
+					probe.GRPC.Service = new("")
+				}
 			}
 		}
 	}
 	csv.Spec.InstallStrategy.StrategySpec = *strategy
-}
-
-func setContainerDefaults(c *corev1.Container) {
-	for i := range c.Ports {
-		c.Ports[i].Protocol = cmp.Or(c.Ports[i].Protocol, corev1.ProtocolTCP)
-	}
-	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-		if probe != nil && probe.GRPC != nil && probe.GRPC.Service == nil {
-			probe.GRPC.Service = new("")
-		}
-	}
 }
 
 // replacedBy returns the name that the ClusterServiceVersion of a step replaces: it is in the manifest of the step, or

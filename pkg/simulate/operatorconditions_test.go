@@ -24,7 +24,7 @@ func TestReportedConditions(t *testing.T) {
 	runTable(t, "testdata/reported.txtar", outcome, reportedConditions, operators)
 }
 
-// A condition has the time at which it changed only if an object says so.
+// A condition has the time of its last change only if an object has that time.
 func TestConditionsWithoutTime(t *testing.T) {
 	first, _ := withCondition(nil, metav1.Condition{Type: "A", Status: "True"})
 	if !first[0].LastTransitionTime.IsZero() {

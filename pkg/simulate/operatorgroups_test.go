@@ -57,8 +57,8 @@ func TestOperatorGroups(t *testing.T) {
 	}
 }
 
-// grouped returns what the controller of OperatorGroups does with a state: the timeline, what is waited for and assumed,
-// and which fields change. A second simulation from there on changes nothing.
+// grouped runs the controller of OperatorGroups on a state, and returns the timeline, the waits, the assumptions and
+// the changed fields. It checks that a second simulation of the result changes nothing.
 func grouped(t *testing.T, text string) string {
 	t.Helper()
 	state := loaded(t, text)

@@ -15,8 +15,7 @@ import (
 
 var updateTables = flag.Bool("update", false, "rewrite what the tables expect")
 
-// Each file in a table is a state. Its first line may have options; what show says of what the controllers do is in the
-// file after it.
+// Each file in a table is a state. Its first line may have options. The file after it has the expected output of show.
 func runTable(t *testing.T, table string, show func(*Result) string, all ...controller) {
 	archive, err := txtar.ParseFile(table)
 	if err != nil {
@@ -57,7 +56,7 @@ func optionsIn(t *testing.T, line string) (opts Options) {
 	return opts
 }
 
-// outcome returns what happened, what waits, and what was assumed.
+// outcome returns the events, the waits and the assumptions.
 func outcome(r *Result) string {
 	var b strings.Builder
 	for _, e := range r.Events {
@@ -97,7 +96,7 @@ func simulated(t *testing.T, state *cluster.State, opts Options, all []controlle
 	return result
 }
 
-// checkAgain simulates what a simulation ends with: nothing changes.
+// checkAgain checks that a simulation of the last state of a simulation changes nothing.
 func checkAgain(t *testing.T, r *Result, opts Options, all []controller) {
 	t.Helper()
 	again := simulated(t, r.State, opts, all)
@@ -112,7 +111,7 @@ func TestOperators(t *testing.T) { runTable(t, "testdata/operators.txtar", outco
 // Copies of operators, and permissions that go with them.
 func TestCopies(t *testing.T) { runTable(t, "testdata/copies.txtar", outcome, copies, groupRoles) }
 
-// A copy has neither what is about the original alone, nor the rest of its metadata.
+// A copy does not have the labels and annotations about the original alone, nor the rest of its metadata.
 func TestCopyOf(t *testing.T) {
 	state := loaded(t, `apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
@@ -167,7 +166,7 @@ status:
 	}
 }
 
-// The rows about requirements are those that OLM writes.
+// The requirement status is the same as OLM's.
 func TestRequirementRows(t *testing.T) {
 	state, err := os.ReadFile("testdata/requirements.yaml")
 	if err != nil {

@@ -172,7 +172,7 @@ func objectsOf(t *testing.T, s *cluster.State) []map[string]any {
 	return all
 }
 
-// A playDifference is a field of an object, or a whole object, that is not what it is in the cluster.
+// A playDifference is a field of an object, or a whole object, that differs from the cluster.
 type playDifference struct {
 	title      string
 	real, ours any

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// These are the rules of tools/olm-plays/compare.py beside the data: what is random or a matter of time in a cluster is
-// not compared.
+// These are the rules of tools/olm-plays/compare.py beside the data: values that are random or depend on time in a
+// cluster are not compared.
 
 // droppedFields are identities, times and versions.
 var droppedFields = strings.Fields(`uid resourceVersion creationTimestamp managedFields selfLink lastUpdateTime
@@ -53,7 +53,7 @@ const (
 	ofContainers = ofPods + `(c|initC)ontainers\[\d+\]\.`
 )
 
-// passingReasons are those of phases that an operator passes by chance.
+// passingReasons are the reasons of phases that an operator has only by chance.
 var passingReasons = strings.Fields("InstallWaiting RequirementsNotMet NeedsReinstall InstallSucceeded " +
 	"AllRequirementsMet RequirementsUnknown")
 
@@ -140,7 +140,7 @@ func renamed(o map[string]any, names []string) map[string]any {
 	return changed
 }
 
-// normalize returns an object without what is not compared.
+// normalize returns an object without the values that are not compared.
 func normalize(o map[string]any) map[string]any {
 	kind := text(o, "kind")
 	n, _ := (&normalizer{kind}).value(o, "").(map[string]any)
@@ -228,7 +228,7 @@ func normalizePlan(status map[string]any) {
 // A normalizer normalizes the fields of an object of a kind.
 type normalizer struct{ kind string }
 
-// value returns a value at a path, such as .spec.name; elements of lists have that of the list.
+// value returns a value at a path, such as .spec.name; elements of lists have the path of the list.
 func (n *normalizer) value(v any, path string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -287,7 +287,7 @@ func (n *normalizer) list(list []any, path string) []any {
 	return result
 }
 
-// isNothing reports whether a value says as much as a field that is missing.
+// isNothing reports whether a value is equivalent to a missing field.
 func isNothing(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

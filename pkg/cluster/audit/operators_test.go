@@ -74,7 +74,7 @@ func golden(t *testing.T, file, text string) {
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// What is said of operators of a catalog, and of installed ones.
+// The goldens have the permissions of operators of a catalog, and of installed operators.
 func TestWho(t *testing.T) {
 	text, err := os.ReadFile("../rbac/testdata/accounts.yaml")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestWhoOfBundle(t *testing.T) {
 	}
 }
 
-// A published catalog either has the permissions of an operator, or it is said that it has not.
+// The permissions of an operator of a published catalog are either known or not evaluable.
 func TestWhoOfPublishedCatalogs(t *testing.T) {
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		c := readCatalog(t, os.DirFS(dir))

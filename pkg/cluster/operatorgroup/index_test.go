@@ -121,7 +121,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Each row is an operator of group n/g: what it provides, the group, another one.
+// Each row is an operator of group n/g: its APIs, the group, and another group.
 func TestDecide(t *testing.T) {
 	const conflict = "InterOperatorGroupOwnerConflict: intersecting operatorgroups provide the same apis"
 	const static = "CannotModifyStaticOperatorGroupProvidedAPIs: static provided api operatorgroup cannot be modified by these apis"

@@ -69,7 +69,7 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
-// A service account without a namespace is in that of the binding.
+// A service account without a namespace is in the namespace of the binding.
 func TestAuthorizerNamespace(t *testing.T) {
 	a := NewAuthorizer()
 	addRoles(t, a)

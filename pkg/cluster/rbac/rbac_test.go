@@ -48,7 +48,7 @@ func objects(t testing.TB, csv *v1alpha1.ClusterServiceVersion) []*Account {
 	return accounts
 }
 
-// The names are those that OLM gave in clusters on which this version of the Grafana operator was installed.
+// The names are the same as in clusters in which OLM installed this version of the Grafana operator.
 func TestNamesOfPermissions(t *testing.T) {
 	csv := read(t, "testdata/grafana.yaml")
 	accounts := objects(t, csv)
@@ -86,7 +86,7 @@ func TestNamesOfGroups(t *testing.T) {
 	}
 }
 
-// The hashes are those of a recorded cluster (the play og_sa_perm).
+// The hashes are the same as in a recorded cluster (the play og_sa_perm).
 func TestLabelContent(t *testing.T) {
 	c := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Name: "kiln.v1.0.0", Namespace: "work"}}
 	c.Spec.ServiceAccounts = []string{"kiln"}
@@ -227,8 +227,8 @@ func randomOperator(r *rand.Rand) *v1alpha1.ClusterServiceVersion {
 	return csv
 }
 
-// checkGrants compares what the objects for an operator let its service accounts do with what it asks for: in its
-// namespace, in another that it watches, in one that it does not, and if it watches all.
+// checkGrants compares the permissions from the objects for an operator with the permissions in its
+// ClusterServiceVersion: in its namespace, in another that it watches, in one that it does not, and if it watches all.
 func checkGrants(csv *v1alpha1.ClusterServiceVersion) error {
 	accounts, err := ForOperator(csv)
 	if err != nil {
