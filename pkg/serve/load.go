@@ -128,8 +128,7 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 
 // make builds the store of a snapshot.
 func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
-	opts := store.BuildOptions{HTTP: l.HTTP}
-	s.Store, err = l.build(ctx, s.Key, opts, in.sources(), l.places())
+	s.Store, err = l.build(ctx, content{s.Key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, l.places())
 	invalid, ok := errors.AsType[*ProblemsError](err)
 	if !ok || !l.KeepGoing || l.CacheOnly || invalid.System { // the system may have recovered at the next attempt
 		return err
@@ -140,7 +139,7 @@ func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
 	for _, held := range s.withheld {
 		l.Log.Warn("package is withheld", "package", held.Package, "catalog", held.Catalog, "reason", held.Reason)
 	}
-	s.Store, err = l.build(ctx, s.Key, opts, in.sources(), temporaryPlaces())
+	s.Store, err = l.build(ctx, content{s.Key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, temporaryPlaces())
 	return err
 }
 
@@ -244,17 +243,15 @@ func ofSystem(err error) bool {
 }
 
 // build checks the catalogs, and makes the store in the first of the places that takes it.
-func (l *loader) build(
-	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source, places []place,
-) (*store.Store, error) {
+func (l *loader) build(ctx context.Context, c content, places []place) (*store.Store, error) {
 	var failed []error
 	for _, p := range places {
-		check, err := newCheck(sources)
+		check, err := newCheck(c.sources)
 		if err != nil {
 			return nil, err
 		}
-		opts.Check = check
-		s, err := p.build(ctx, key, opts, sources)
+		c.opts.Check = check
+		s, err := p.build(ctx, c)
 		err = problems(err)
 		switch _, invalid := errors.AsType[*ProblemsError](err); {
 		case err == nil && p.warning != "":
@@ -275,16 +272,20 @@ func (l *loader) build(
 	return nil, errors.Join(failed...)
 }
 
-// A place is where a store can be made.
+// A place is a directory, or the memory, in which a store can be made.
 type place struct {
 	name    string
-	build   buildFunc
-	mustLog bool   // the user asked for this place
-	warning string // about its use
+	build   func(context.Context, content) (*store.Store, error) // makes the store and opens it
+	mustLog bool                                                 // the user asked for this place
+	warning string                                               // about its use
 }
 
-// A buildFunc makes a store and opens it.
-type buildFunc func(context.Context, store.Key, store.BuildOptions, []declcfg.Source) (*store.Store, error)
+// A content is the content of a store to build.
+type content struct {
+	key     store.Key
+	opts    store.BuildOptions
+	sources []declcfg.Source
+}
 
 // places returns all candidate places, the best first.
 func (l *loader) places() []place {
@@ -298,20 +299,17 @@ func (l *loader) places() []place {
 	return append(all, temporaryPlaces()...)
 }
 
-// temporaryPlaces returns the places where a store does not outlive the process.
+// temporaryPlaces returns the places in which a store does not outlive the process.
 func temporaryPlaces() []place {
 	var all []place
 	dirs := []string{os.TempDir(), "/var/tmp", "/dev/shm"}
 	for i, dir := range dirs {
-		if slices.Contains(dirs[:i], dir) {
-			continue
+		build := func(ctx context.Context, c content) (*store.Store, error) {
+			return store.Temp(ctx, dir, c.key, c.opts, c.sources...)
 		}
-		build := func(
-			ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
-		) (*store.Store, error) {
-			return store.Temp(ctx, dir, key, opts, sources...)
+		if !slices.Contains(dirs[:i], dir) {
+			all = append(all, place{name: dir, build: build})
 		}
-		all = append(all, place{name: dir, build: build})
 	}
 	return append(all, place{
 		name:    "memory",
@@ -322,10 +320,8 @@ func temporaryPlaces() []place {
 
 // inCache makes the store in the cache directory, for the next start. It does not touch a file that opm did not make.
 // Its mode lets the user that an image runs as read it, whoever built it.
-func (l *loader) inCache(
-	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
-) (*store.Store, error) {
-	if old, err := store.Open(l.path(), key); errors.Is(err, store.ErrForeign) {
+func (l *loader) inCache(ctx context.Context, c content) (*store.Store, error) {
+	if old, err := store.Open(l.path(), c.key); errors.Is(err, store.ErrForeign) {
 		return nil, err
 	} else if err == nil {
 		old.Close()
@@ -334,12 +330,12 @@ func (l *loader) inCache(
 		return nil, err
 	}
 	err := atomicfile.Write(l.path(), atomicfile.Options{Replace: true, Mode: 0o644}, func(w io.Writer) error {
-		return store.Write(ctx, w, key, opts, sources...)
+		return store.Write(ctx, w, c.key, c.opts, c.sources...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(l.path(), key)
+	return store.Open(l.path(), c.key)
 }
 
 // A check validates each catalog while a store is made of all, and refuses packages that are in several catalogs:

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -68,15 +67,13 @@ func readLimit(fsys fs.FS, name string) int64 {
 }
 
 // inMemory makes the store in a file that is in no directory.
-func inMemory(
-	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
-) (*store.Store, error) {
+func inMemory(ctx context.Context, c content) (*store.Store, error) {
 	fd, err := unix.MemfdCreate("opm-serve", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
 	f := os.NewFile(uintptr(fd), "opm-serve")
-	if err := store.Write(ctx, f, key, opts, sources...); err != nil {
+	if err := store.Write(ctx, f, c.key, c.opts, c.sources...); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -85,5 +82,5 @@ func inMemory(
 		f.Close()
 		return nil, err
 	}
-	return store.New(f, info.Size(), key)
+	return store.New(f, info.Size(), c.key)
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -15,12 +14,10 @@ import (
 func systemMemoryLimit() int64 { return math.MaxInt64 }
 
 // inMemory makes the store in the memory of the program.
-func inMemory(
-	ctx context.Context, key store.Key, opts store.BuildOptions, sources []declcfg.Source,
-) (*store.Store, error) {
+func inMemory(ctx context.Context, c content) (*store.Store, error) {
 	var b bytes.Buffer
-	if err := store.Write(ctx, &b, key, opts, sources...); err != nil {
+	if err := store.Write(ctx, &b, c.key, c.opts, c.sources...); err != nil {
 		return nil, err
 	}
-	return store.New(bytes.NewReader(b.Bytes()), int64(b.Len()), key)
+	return store.New(bytes.NewReader(b.Bytes()), int64(b.Len()), c.key)
 }

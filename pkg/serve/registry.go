@@ -25,10 +25,10 @@ var registryService = grpc.ServiceDesc{
 	Metadata:    api.Registry_ServiceDesc.Metadata,
 	Methods: []grpc.MethodDesc{
 		unary(api.Registry_GetPackage_FullMethodName, getPackage),
-		unary(api.Registry_GetBundle_FullMethodName, getBundle),
-		unary(api.Registry_GetBundleForChannel_FullMethodName, getBundleForChannel),
-		unary(api.Registry_GetBundleThatReplaces_FullMethodName, getBundleThatReplaces),
-		unary(api.Registry_GetDefaultBundleThatProvides_FullMethodName, getDefaultBundleThatProvides),
+		unaryBundle(api.Registry_GetBundle_FullMethodName, getBundle),
+		unaryBundle(api.Registry_GetBundleForChannel_FullMethodName, getBundleForChannel),
+		unaryBundle(api.Registry_GetBundleThatReplaces_FullMethodName, getBundleThatReplaces),
+		unaryBundle(api.Registry_GetDefaultBundleThatProvides_FullMethodName, getDefaultBundleThatProvides),
 	},
 	Streams: []grpc.StreamDesc{
 		stream(api.Registry_ListPackages_FullMethodName, listPackages),
@@ -59,54 +59,26 @@ func getPackage(
 	return [][]byte{message}, memory.Take(ctx, int64(len(message)))
 }
 
-func getBundle(
-	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetBundleRequest,
-) ([][]byte, error) {
-	return bundle(ctx, memory, s, req.GetPkgName(), req.GetChannelName(), req.GetCsvName())
+func getBundle(_ *store.Store, req *api.GetBundleRequest) (pkg, channel, name string, err error) {
+	return req.GetPkgName(), req.GetChannelName(), req.GetCsvName(), nil
 }
 
-func getBundleForChannel(
-	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetBundleInChannelRequest,
-) ([][]byte, error) {
-	head, err := s.ChannelHead(req.GetPkgName(), req.GetChannelName())
-	if err != nil {
-		return nil, err
-	}
-	return bundle(ctx, memory, s, req.GetPkgName(), req.GetChannelName(), head)
+func getBundleForChannel(s *store.Store, req *api.GetBundleInChannelRequest) (pkg, channel, name string, err error) {
+	pkg, channel = req.GetPkgName(), req.GetChannelName()
+	name, err = s.ChannelHead(pkg, channel)
+	return pkg, channel, name, err
 }
 
-func getBundleThatReplaces(
-	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetReplacementRequest,
-) ([][]byte, error) {
-	name, err := s.Replacement(req.GetCsvName(), req.GetPkgName(), req.GetChannelName())
-	if err != nil {
-		return nil, err
-	}
-	return bundle(ctx, memory, s, req.GetPkgName(), req.GetChannelName(), name)
+func getBundleThatReplaces(s *store.Store, req *api.GetReplacementRequest) (pkg, channel, name string, err error) {
+	pkg, channel = req.GetPkgName(), req.GetChannelName()
+	name, err = s.Replacement(req.GetCsvName(), pkg, channel)
+	return pkg, channel, name, err
 }
 
 func getDefaultBundleThatProvides(
-	ctx context.Context, memory *guard.Lease, s *store.Store, req *api.GetDefaultProviderRequest,
-) ([][]byte, error) {
-	pkg, channel, name, err := s.DefaultProvider(req.GetGroup(), req.GetVersion(), req.GetKind())
-	if err != nil {
-		return nil, err
-	}
-	return bundle(ctx, memory, s, pkg, channel, name)
-}
-
-func bundle(
-	ctx context.Context, memory *guard.Lease, s *store.Store, pkg, channel, name string,
-) ([][]byte, error) {
-	b, err := s.Bundle(pkg, channel, name)
-	if err != nil {
-		return nil, err
-	}
-	buf, err := memory.Buffer(ctx, b.Size())
-	if err != nil {
-		return nil, err
-	}
-	return b.Message(buf)
+	s *store.Store, req *api.GetDefaultProviderRequest,
+) (pkg, channel, name string, err error) {
+	return s.DefaultProvider(req.GetGroup(), req.GetVersion(), req.GetKind())
 }
 
 func listPackages(_ context.Context, s *store.Store, _ *api.ListPackageRequest) (iter.Seq2[[]byte, error], error) {
@@ -199,6 +171,27 @@ func unary[Q any](
 		return by(ctx, req, &grpc.UnaryServerInfo{Server: srv, FullMethod: full}, call)
 	}
 	return grpc.MethodDesc{MethodName: path.Base(full), Handler: handle}
+}
+
+// unaryBundle describes a method that has a bundle as its answer. Find returns its package, channel and name.
+func unaryBundle[Q any](
+	full string, find func(*store.Store, *Q) (pkg, channel, name string, err error),
+) grpc.MethodDesc {
+	return unary(full, func(ctx context.Context, memory *guard.Lease, s *store.Store, req *Q) ([][]byte, error) {
+		pkg, channel, name, err := find(s, req)
+		if err != nil {
+			return nil, err
+		}
+		b, err := s.Bundle(pkg, channel, name)
+		if err != nil {
+			return nil, err
+		}
+		buf, err := memory.Buffer(ctx, b.Size())
+		if err != nil {
+			return nil, err
+		}
+		return b.Message(buf)
+	})
 }
 
 // stream describes a method that has any number of answers.

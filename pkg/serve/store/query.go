@@ -155,36 +155,21 @@ func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool)
 				continue
 			}
 			found = true
-			for to := range s.provided(c, e, latestOnly) {
-				if !yield(s.channelEntry(e, to)) {
+			if !yield(s.channelEntry(e, e.Replaces)) {
+				return
+			}
+			for _, skip := range e.Skips.of(s.index.Skips) {
+				_, inChannel := s.entry(c, skip.Name)
+				if skip.Name == e.Replaces || latestOnly && !inChannel {
+					continue
+				}
+				if !yield(s.channelEntry(e, skip.Name)) {
 					return
 				}
 			}
 		}
 		if !found {
 			yield(nil, notFound("no channel entries found that provide group:%q version:%q kind:%q", group, version, kind))
-		}
-	}
-}
-
-// provided yields the replaces of each channel entry of a provider.
-func (s *Store) provided(c channelRow, e entryRow, inChannel bool) iter.Seq[stringID] {
-	return func(yield func(stringID) bool) {
-		if !yield(e.Replaces) {
-			return
-		}
-		for _, skip := range e.Skips.of(s.index.Skips) {
-			if skip.Name == e.Replaces {
-				continue
-			}
-			if inChannel {
-				if _, ok := s.entry(c, skip.Name); !ok {
-					continue
-				}
-			}
-			if !yield(skip.Name) {
-				return
-			}
 		}
 	}
 }

@@ -34,9 +34,6 @@ const (
 	maxSearchIndex = 64 << 20 // bytes
 )
 
-// A searchIndex is the index of a catalog, nil if that is too large.
-type searchIndex struct{ *list.Index }
-
 // search answers with the packages in which a text is found.
 func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	params, ok := query(w, r, "catalog", "text", "package")
@@ -49,26 +46,26 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.with(w, params.Get("catalog"), func(c *Catalog) {
-		index, err := h.indexes.of(r.Context(), c, func() (searchIndex, error) { return inTurn(h, r, c.searchIndex) })
-		if err == nil && index.Index == nil {
+		index, err := h.indexes.of(r.Context(), c, func() (*list.Index, error) { return inTurn(h, r, c.searchIndex) })
+		if err == nil && index == nil {
 			http.Error(w, list.ErrTooLarge.Error()+"; run: opm search", http.StatusNotImplemented)
 			return
 		}
 		var v *searchView
 		if err == nil {
-			v, err = inTurn(h, r, func() (*searchView, error) { return index.find(r.Context(), text, pkg) })
+			v, err = inTurn(h, r, func() (*searchView, error) { return find(r.Context(), index, text, pkg) })
 		}
 		h.show(w, r, v, true, err)
 	})
 }
 
-// searchIndex makes the index of a catalog.
-func (c *Catalog) searchIndex() (searchIndex, error) {
+// searchIndex makes the index of a catalog, nil if it is too large.
+func (c *Catalog) searchIndex() (*list.Index, error) {
 	index, err := list.NewIndex(c.searched(), maxSearchIndex)
 	if errors.Is(err, list.ErrTooLarge) {
-		return searchIndex{}, nil
+		return nil, nil
 	}
-	return searchIndex{index}, err
+	return index, err
 }
 
 // searched yields the objects of a catalog that are searched, each valid until the next. An error is the last.
@@ -88,12 +85,12 @@ func (c *Catalog) searched() iter.Seq2[*declcfg.Object, error] {
 	}
 }
 
-func (x searchIndex) find(ctx context.Context, text, pkg string) (*searchView, error) {
+func find(ctx context.Context, index *list.Index, text, pkg string) (*searchView, error) {
 	limit := shownMatches
 	if pkg != "" {
 		limit = 0
 	}
-	found, err := x.Search(ctx, text, pkg, limit)
+	found, err := index.Search(ctx, text, pkg, limit)
 	if err != nil {
 		return nil, err
 	}

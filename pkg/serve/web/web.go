@@ -10,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/list"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -76,7 +77,7 @@ type handler struct {
 	Options
 	encoders *encoders
 	lists    perCatalog[*packageList]
-	indexes  perCatalog[searchIndex]
+	indexes  perCatalog[*list.Index]
 	views    chan struct{} // one in it for each view that is being made
 }
 
