@@ -115,13 +115,19 @@ func (c *composer) run(ctx context.Context) (*Result, error) {
 	if c.old, err = readRecord(c.pathOf(recordOf(c.config.Name)), c.config.Name); err != nil {
 		return nil, err
 	}
-	if err := c.newFragments(); err != nil {
-		return nil, err
-	}
-	for _, step := range []func(context.Context) error{c.render, c.resolveConflicts} {
-		if err := step(ctx); err != nil {
+	for i, r := range c.config.References {
+		name := path.Join(c.config.Name, r.Name, fileName(c.opts.Format))
+		f := &fragment{composer: c, Reference: r, index: i, path: name, old: c.old.find(name)}
+		if f.onDisk, err = fileDigest(c.root, name); err != nil {
 			return nil, err
 		}
+		c.fragments = append(c.fragments, f)
+	}
+	if err := c.each(ctx, c.fragments, (*fragment).render); err != nil {
+		return nil, err
+	}
+	if err := c.resolveConflicts(ctx); err != nil {
+		return nil, err
 	}
 	p, err := c.plan(docker)
 	if err != nil {
@@ -215,24 +221,6 @@ func (c *composer) dockerfile() (string, error) {
 func (c *composer) settings() string {
 	changes := c.opts.Render.Changes
 	return fmt.Sprintf("migrate=%s platform=%s", cmp.Or(changes.Migration, render.MigrateNone), c.opts.Platform)
-}
-
-func (c *composer) newFragments() error {
-	for i, r := range c.config.References {
-		f := &fragment{composer: c, Reference: r, index: i, path: fragmentOf(c.config.Name, r.Name, c.opts.Format)}
-		f.old = c.old.find(f.path)
-		var err error
-		if f.onDisk, err = fileDigest(c.root, f.path); err != nil {
-			return err
-		}
-		c.fragments = append(c.fragments, f)
-	}
-	return nil
-}
-
-// render renders the changed references. The error has the problems of all of them.
-func (c *composer) render(ctx context.Context) error {
-	return c.each(ctx, c.fragments, (*fragment).render)
 }
 
 // each calls do for the fragments in parallel. The error has all problems.

@@ -67,7 +67,13 @@ func ParseConfig(path string, text []byte) (*Config, error) {
 		return nil, err
 	}
 	c.file = file
-	c.findReferences()
+	var ptrs []jsontext.Pointer
+	for i := range c.References {
+		ptrs = append(ptrs, pointer(i, "name"), pointer(i, "image"))
+	}
+	for pair := range slices.Chunk(c.file.Pos(ptrs...), 2) { // finds all in one pass
+		c.names, c.images = append(c.names, pair[0]), append(c.images, pair[1])
+	}
 	if errs := merge(err, c.check()); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -132,17 +138,6 @@ func (c *Config) check() (errs []*declcfg.Error) {
 		fail("/references", "a composite catalog needs references")
 	}
 	return append(errs, c.checkReferences()...)
-}
-
-// findReferences records the positions of all references in one pass.
-func (c *Config) findReferences() {
-	var ptrs []jsontext.Pointer
-	for i := range c.References {
-		ptrs = append(ptrs, pointer(i, "name"), pointer(i, "image"))
-	}
-	for pair := range slices.Chunk(c.file.Pos(ptrs...), 2) {
-		c.names, c.images = append(c.names, pair[0]), append(c.images, pair[1])
-	}
 }
 
 func (c *Config) checkReferences() (errs []*declcfg.Error) {

@@ -49,19 +49,13 @@ func (f *fragment) render(ctx context.Context) ([]*problem.Problem, error) {
 	if f.source, err = f.sourceDigest(ctx, ref); err != nil {
 		return nil, err
 	}
-	if f.isUpToDate() {
-		f.packages, f.dropped = f.old.Packages, f.old.Dropped
+	// A reference that is not in a registry is always rendered: that takes no longer than comparing it.
+	if o := f.old; o != nil && o.Image == f.Image && o.Source != "" && o.Source == f.source &&
+		o.Settings == f.settings() && f.onDisk == o.Digest {
+		f.packages, f.dropped = o.Packages, o.Dropped
 		return nil, nil
 	}
 	return f.renderFrom(ctx, ref)
-}
-
-// isUpToDate reports whether rendering would produce the existing file. It returns false for a reference that is not in
-// a registry, because rendering it takes no longer than comparing it.
-func (f *fragment) isUpToDate() bool {
-	o := f.old
-	return o != nil && o.Image == f.Image && o.Source != "" && o.Source == f.source && o.Settings == f.settings() &&
-		f.onDisk == o.Digest
 }
 
 // sourceDigest returns the digest of an image in a registry, or "" for other references.
@@ -117,8 +111,11 @@ func (f *fragment) renderFrom(ctx context.Context, ref string) ([]*problem.Probl
 		f.source = locked.Digest // a tag may have moved
 	}
 	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, catalog.Sources...)
-	if err != nil || len(report.Problems) > 0 {
-		return reportOf(report), err
+	if err != nil {
+		return nil, err
+	}
+	if len(report.Problems) > 0 {
+		return report.Problems, nil
 	}
 	metas, err := catalog.Metas(ctx)
 	if err != nil {
@@ -127,24 +124,13 @@ func (f *fragment) renderFrom(ctx context.Context, ref string) ([]*problem.Probl
 	if len(metas) == 0 {
 		return nil, fmt.Errorf("open catalog %q: no objects: it is not a catalog", ref)
 	}
-	f.packages = ownersOf(metas)
-	return nil, f.stage(ctx, metas, catalog.Edit)
-}
-
-func reportOf(r *validate.Report) []*problem.Problem {
-	if r == nil {
-		return nil
-	}
-	return r.Problems
-}
-
-func ownersOf(metas []*declcfg.Meta) []string {
 	owners := map[string]bool{}
 	for _, m := range metas {
 		owners[m.Owner()] = true
 	}
 	delete(owners, "")
-	return slices.Sorted(maps.Keys(owners))
+	f.packages = slices.Sorted(maps.Keys(owners))
+	return nil, f.stage(ctx, metas, catalog.Edit)
 }
 
 // stage writes metas to the staging directory.
@@ -170,7 +156,8 @@ func (f *fragment) drop(ctx context.Context, packages []string) error {
 	}
 	source := declcfg.Source{Name: f.path, FS: f.staged.FS(), File: f.inCatalog(), Ordered: true}
 	var kept []*declcfg.Meta
-	for m, err := range declcfg.Map(ctx, metaOf, source) {
+	meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
+	for m, err := range declcfg.Map(ctx, meta, source) {
 		if err != nil {
 			return err
 		}
@@ -180,13 +167,3 @@ func (f *fragment) drop(ctx context.Context, packages []string) error {
 	}
 	return f.stage(ctx, kept, nil)
 }
-
-// recorded returns the entry of the fragment for the record.
-func (f *fragment) recorded(digest string) written {
-	return written{
-		Path: f.path, Digest: digest, Image: f.Image, Source: f.source, Settings: f.settings(),
-		Packages: f.packages, Dropped: f.dropped,
-	}
-}
-
-func metaOf(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }

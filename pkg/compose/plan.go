@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
@@ -46,11 +48,11 @@ func (c *composer) plan(dockerfile string) (*plan, error) {
 
 // fragment plans to write a fragment if it differs from its file.
 func (p *plan) fragment(f *fragment) {
-	digest := f.digest
-	if digest == "" {
-		digest = f.onDisk
-	}
-	p.after.Files = append(p.after.Files, f.recorded(digest))
+	digest := cmp.Or(f.digest, f.onDisk)
+	p.after.Files = append(p.after.Files, written{
+		Path: f.path, Digest: digest, Image: f.Image, Source: f.source, Settings: f.settings(),
+		Packages: f.packages, Dropped: f.dropped,
+	})
 	if digest == f.onDisk {
 		return
 	}
@@ -141,7 +143,7 @@ func (c *composer) commit(p *plan) error {
 		}
 	}
 	if p.docker == Rendered {
-		if err := writeText(c.root, dockerfileOf(c.config.Name), p.dockerfile); err != nil {
+		if err := writeFile(c.root, dockerfileOf(c.config.Name), []byte(p.dockerfile)); err != nil {
 			return err
 		}
 	}
@@ -150,15 +152,16 @@ func (c *composer) commit(p *plan) error {
 			return err
 		}
 	}
-	if len(p.before) == 0 && len(p.remove) == 0 && slices.EqualFunc(p.after.Files, c.old.Files, written.equal) {
+	if len(p.before) == 0 && len(p.remove) == 0 && reflect.DeepEqual(p.after.Files, c.old.Files) {
 		return nil
 	}
 	return p.after.write(c.root, name)
 }
 
-func writeText(root *os.Root, name, text string) error {
+// writeFile writes the named file in root, atomically.
+func writeFile(root *os.Root, name string, text []byte) error {
 	return atomicfile.Write(name, atomicfile.Options{Replace: true, Root: root}, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
+		_, err := w.Write(text)
 		return err
 	})
 }

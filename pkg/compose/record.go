@@ -8,15 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -45,8 +42,6 @@ type written struct {
 
 // is reports whether a file with the digest was written by compose, before or after a pending change.
 func (w *written) is(digest string) bool { return digest == w.Digest || digest == w.Next }
-
-func (w written) equal(v written) bool { return reflect.DeepEqual(w, v) }
 
 // readRecord reads the record of a catalog. It returns an empty record if the file does not exist, and an error if a
 // path is not a file of the catalog.
@@ -86,10 +81,6 @@ func isOwn(catalog, name string) bool {
 // Paths of the files, relative to the directory that contains the catalog.
 func recordOf(catalog string) string     { return catalog + ".compose.json" }
 func dockerfileOf(catalog string) string { return catalog + ".Dockerfile" }
-
-func fragmentOf(catalog, reference string, format declcfg.Format) string {
-	return path.Join(catalog, reference, fileName(format))
-}
 
 // fileName returns the file name of a fragment, as in the example of the specification.
 func fileName(format declcfg.Format) string { return "index." + string(format) }
@@ -132,10 +123,7 @@ func (r *record) write(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(name, atomicfile.Options{Replace: true, Root: root}, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return writeFile(root, name, text)
 }
 
 // fileDigest returns the digest of a file, or "" if the file does not exist.
