@@ -121,24 +121,16 @@ func (l *lister) packages() ([]Package, error) {
 		}
 	}
 	p.HeadVersion = fullVersion(l.bundle(p.Head).Version)
-	var err error
-	p.DisplayName, p.manifestName, err = l.displayNames(p.Head)
-	return []Package{p}, err
-}
-
-// displayNames returns the display name of a bundle from either form of its metadata, and from its manifests only.
-func (l *lister) displayNames(bundle string) (either, manifest string, err error) {
-	indexed, ok := l.byName[bundle]
-	if !ok {
-		return "", "", nil
+	if head, ok := l.byName[p.Head]; ok {
+		v, err := head.Meta.Decode()
+		if err != nil {
+			return nil, err
+		}
+		b := v.(*declcfg.Bundle)
+		p.manifestName = b.ManifestDisplayName()
+		p.DisplayName = cmp.Or(p.manifestName, metadataOf(b).DisplayName)
 	}
-	v, err := indexed.Meta.Decode()
-	if err != nil {
-		return "", "", err
-	}
-	b := v.(*declcfg.Bundle)
-	manifest = b.ManifestDisplayName()
-	return cmp.Or(manifest, metadataOf(b).DisplayName), manifest, nil
+	return []Package{p}, nil
 }
 
 func (p Package) title() string { return p.Name }

@@ -25,6 +25,7 @@ type Update struct {
 // Notable reports whether OLM reports an error for a row, or its updates differ, do not reach the end of the channel,
 // never end, or are more than one. If by is not "", only the updates in these semantics count.
 func (u Update) Notable(by graph.Semantics) bool {
+	isNotable := func(f graph.Fate) bool { return f.Stranded || f.Loop || f.Hops > 1 || f.Error != "" }
 	return by == "" && u.Differs || slices.ContainsFunc(u.fates(by), isNotable)
 }
 
@@ -43,8 +44,6 @@ func (u Update) fates(by graph.Semantics) []graph.Fate {
 func (u Update) updates() bool {
 	return u.Classic.Outcome == graph.Update || u.V1.Outcome == graph.Update
 }
-
-func isNotable(f graph.Fate) bool { return f.Stranded || f.Loop || f.Hops > 1 || f.Error != "" }
 
 // UpdateOptions select the listed updates. The zero value lists the updates of every bundle in every channel.
 type UpdateOptions struct {
@@ -100,10 +99,7 @@ func (o UpdateOptions) updates(x *declcfg.PackageIndex) (iter.Seq[Update], error
 	if o.Channel == "" && o.From == "" {
 		return func(yield func(Update) bool) {
 			p := graph.NewPackage(x)
-			channels := p.Channels
-			if o.None {
-				channels = []*graph.Channel{nil}
-			}
+			channels, _ := o.channels(p)
 			o.rows(x, p, channels, nil)(yield)
 		}, nil
 	}
@@ -173,7 +169,17 @@ func (o UpdateOptions) channels(p *graph.Package) ([]*graph.Channel, error) {
 	if o.None {
 		return []*graph.Channel{nil}, nil
 	}
-	return channelsOf(p, o.Channel)
+	if o.Channel == "" {
+		return p.Channels, nil
+	}
+	if c := p.Channel(o.Channel); c != nil {
+		return []*graph.Channel{c}, nil
+	}
+	var names []string
+	for _, c := range p.Channels {
+		names = append(names, c.Name)
+	}
+	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no channel", p.Name), o.Channel, names)
 }
 
 // checkKnown returns an error if no bundle has the version.
@@ -204,21 +210,6 @@ func withVersions(x *declcfg.PackageIndex, texts ...string) *graph.Package {
 		return p
 	}
 	return graph.NewPackage(x, installed...)
-}
-
-// channelsOf returns the channel with the given name, or all channels for "".
-func channelsOf(p *graph.Package, name string) ([]*graph.Channel, error) {
-	if name == "" {
-		return p.Channels, nil
-	}
-	if c := p.Channel(name); c != nil {
-		return []*graph.Channel{c}, nil
-	}
-	var names []string
-	for _, c := range p.Channels {
-		names = append(names, c.Name)
-	}
-	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no channel", p.Name), name, names)
 }
 
 // findBundle returns the bundle with the given name or version. A version must have only one bundle.
