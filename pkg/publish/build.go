@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -73,7 +74,10 @@ func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, erro
 	pack(func() error { return b.packCatalog(packing, catalog, report.Index) })
 	err = g.Wait()
 	if err == nil {
-		err = unchanged(ctx, key, catalog)
+		var now store.Key
+		if now, err = store.KeyOf(ctx, catalog); err == nil && now != key {
+			err = store.ErrChanged
+		}
 	}
 	return b.finish(err)
 }
@@ -83,15 +87,6 @@ func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, erro
 func BuildOpm(ctx context.Context, o Options) (*Image, error) {
 	b := &builder{Options: o}
 	return b.finish(b.packPrograms(ctx))
-}
-
-// unchanged returns store.ErrChanged if the catalog no longer has this key.
-func unchanged(ctx context.Context, key store.Key, catalog declcfg.Source) error {
-	now, err := store.KeyOf(ctx, catalog)
-	if err == nil && now != key {
-		err = store.ErrChanged
-	}
-	return err
 }
 
 // A builder packs the layers of an image.
@@ -182,23 +177,19 @@ func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index
 // finish returns the image. If err is not nil, it closes the layers instead and returns err.
 func (b *builder) finish(err error) (*Image, error) {
 	img := &Image{layers: b.all, Summary: Summary{Packages: b.packages}}
+	for i, p := range b.Platforms {
+		if err == nil {
+			opts, content := b.imageFor(p, b.programs[i])
+			err = img.add(p.Name, opts, content)
+		}
+	}
 	if err == nil {
-		err = b.assemble(img)
+		err = img.complete(b.Annotations)
 	}
 	if err != nil {
 		return nil, errors.Join(err, img.Close())
 	}
 	return img, nil
-}
-
-func (b *builder) assemble(img *Image) error {
-	for i, p := range b.Platforms {
-		opts, content := b.imageFor(p, b.programs[i])
-		if err := img.add(p.Name, opts, content); err != nil {
-			return err
-		}
-	}
-	return img.complete(b.Annotations)
 }
 
 // imageFor returns the options of the image for a platform, and the content of each layer for the summary.
@@ -220,7 +211,8 @@ func (b *builder) imageFor(p Platform, opm *image.Layer) (opts image.BuildOption
 	if b.catalog == nil {
 		return opts, content
 	}
-	opts.Labels = withLabel(b.Labels, image.LabelConfigs, "/"+catalogDir)
+	opts.Labels = map[string]string{image.LabelConfigs: "/" + catalogDir}
+	maps.Copy(opts.Labels, b.Labels)
 	opts.Entrypoint, opts.Cmd = p.command(b.HTTPAddr)
 	add("catalog", b.catalog...)
 	if p.readsStore() {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -57,12 +56,6 @@ func (p Platform) command(httpAddr string) (entry, args []string) {
 
 // readsStore reports whether the opm that serves the catalog can read our store. Upstream's opm cannot.
 func (p Platform) readsStore() bool { return p.Base == nil || p.Base.IsOpm }
-
-func withLabel(labels map[string]string, key, value string) map[string]string {
-	all := map[string]string{key: value}
-	maps.Copy(all, labels)
-	return all
-}
 
 // A Base is an image with opm at /bin/opm.
 type Base struct {
@@ -194,7 +187,11 @@ func (b *Binary) check(platform, main string) error {
 	if main != "" && info.Path != main {
 		return fmt.Errorf("is not opm: it is built from %s, not from %s", info.Path, main)
 	}
-	if have, want := goPlatform(info), withoutVariant(platform); have != want {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if have, want := settings["GOOS"]+"/"+settings["GOARCH"], withoutVariant(platform); have != want {
 		return fmt.Errorf("is for %s, not for %s", have, want)
 	}
 	interpreted := func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }
@@ -202,15 +199,6 @@ func (b *Binary) check(platform, main string) error {
 		return ErrDynamic
 	}
 	return nil
-}
-
-// goPlatform returns the os/arch that a program was built for.
-func goPlatform(info *buildinfo.BuildInfo) string {
-	settings := map[string]string{}
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	return settings["GOOS"] + "/" + settings["GOARCH"]
 }
 
 func withoutVariant(platform string) string {

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -25,22 +26,12 @@ func split(catalog declcfg.Source, index *declcfg.Index) ([][]string, error) {
 	}
 	var layers [maxCatalogLayers][]string
 	for _, name := range names {
-		n := layerOf(cmp.Or(packages[name], name))
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(cmp.Or(packages[name], name)))
+		n := h.Sum32() % maxCatalogLayers
 		layers[n] = append(layers[n], name)
 	}
-	var used [][]string
-	for _, l := range layers {
-		if l != nil {
-			used = append(used, l)
-		}
-	}
-	return used, nil
-}
-
-func layerOf(key string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(key))
-	return h.Sum32() % maxCatalogLayers
+	return slices.DeleteFunc(layers[:], func(l []string) bool { return l == nil }), nil
 }
 
 // packagesOf returns the package of each file, "" for a file with several.

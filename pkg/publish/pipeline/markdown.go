@@ -33,7 +33,11 @@ func (s *Summary) WriteMarkdown(w io.Writer) error {
 	}
 	out.WriteString("| step | status | |\n|---|---|---|\n")
 	for _, r := range s.Steps {
-		fmt.Fprintf(&out, "| %s | %s | %s |\n", r.Step, r.statusText(), markdown.Escape(r.Note))
+		status := string(r.Status)
+		if r.Status == Failed {
+			status = "**failed**"
+		}
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", r.Step, status, markdown.Escape(r.Note))
 	}
 	for _, r := range s.Steps {
 		if err := r.writeDetails(&out, diff.MaxComment-utf8.RuneCount(out.Bytes())); err != nil {
@@ -69,13 +73,6 @@ func codes(names []string) string {
 		list = append(list, markdown.Code(n))
 	}
 	return strings.Join(list, ", ")
-}
-
-func (r *Result) statusText() string {
-	if r.Status == Failed {
-		return "**failed**"
-	}
-	return string(r.Status)
 }
 
 // writeDetails writes the problems of the step, errors first and no hints, then its changes in up to most characters.
