@@ -18,6 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/publish"
@@ -254,13 +255,17 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 	if opts, err = f.checkImage(); err != nil {
 		return opts, err
 	}
-	if err := f.checkPlaces(); err != nil {
-		return opts, usageError{err}
-	}
-	if dir == "" {
+	switch {
+	case !f.push && f.layout == "" && f.archive == "":
+		return opts, usageError{errors.New("want --push, --oci-layout or --archive: where to put the image")}
+	case f.push && len(f.tags) == 0:
+		return opts, usageError{errors.New("--push needs --tag")}
+	case len(f.tags) > 1 && !f.push:
+		return opts, usageError{errors.New("several --tag need --push: a layout or an archive has one name")}
+	case dir == "":
 		return opts, nil
 	}
-	if _, err = directoryInfo(dir); err != nil {
+	if _, err = regular.Directory(dir); err != nil {
 		err = fmt.Errorf("build image: %w", err)
 	}
 	return opts, err
@@ -269,7 +274,11 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 // checkImage checks the flags of addImage.
 func (f *buildFlags) checkImage() (opts publish.Options, err error) {
 	for _, tag := range f.tags {
-		if err := checkTag(tag); err != nil {
+		err := image.CheckTarget(tag)
+		if reference.Of(tag).Kind == reference.Layout {
+			err = errors.New("want HOST/PATH:TAG; for an OCI layout, there is --oci-layout")
+		}
+		if err != nil {
 			return opts, usageError{fmt.Errorf("--tag %q: %w", tag, err)}
 		}
 	}
@@ -295,25 +304,6 @@ func parseLabels(items []string) (map[string]string, error) {
 		err = fmt.Errorf("invalid label %q: want key=value", "="+value)
 	}
 	return labels, err
-}
-
-func checkTag(tag string) error {
-	if reference.Of(tag).Kind == reference.Layout {
-		return errors.New("want HOST/PATH:TAG; for an OCI layout, there is --oci-layout")
-	}
-	return image.CheckTarget(tag)
-}
-
-func (f *buildFlags) checkPlaces() error {
-	switch {
-	case !f.push && f.layout == "" && f.archive == "":
-		return errors.New("want --push, --oci-layout or --archive: where to put the image")
-	case f.push && len(f.tags) == 0:
-		return errors.New("--push needs --tag")
-	case len(f.tags) > 1 && !f.push:
-		return errors.New("several --tag need --push: a layout or an archive has one name")
-	}
-	return nil
 }
 
 func (f *buildFlags) checkPlatforms() error {

@@ -56,7 +56,7 @@ func (f *bundleBuildFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&f.tag, "tag", "t", "", "write or push the image as `REF`")
 	choiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with",
 		"docker", "podman", "buildah", noEngine)
-	flags.BoolVarP(&f.overwrite, "overwrite", "o", false, "overwrite files that have other content")
+	flags.BoolVarP(&f.Overwrite, "overwrite", "o", false, "overwrite files that have other content")
 	flags.BoolVar(&f.strict, "strict", false, "fail on what bundle validate rejects, instead of a warning")
 	must(cmd.MarkFlagRequired("tag"))
 	completeNothing(cmd, "tag")
@@ -82,12 +82,7 @@ func (f *bundleBuildFlags) run(cmd *cobra.Command) error {
 	if err := f.checkBundle(cmd, f.strict); err != nil {
 		return err
 	}
-	return f.runEngine(cmd)
-}
-
-// runEngine builds the Dockerfile with a container engine, with the arguments that upstream passes.
-func (f *bundleBuildFlags) runEngine(cmd *cobra.Command) error {
-	args := []string{"build"}
+	args := []string{"build"} // as upstream
 	if f.engine == "buildah" {
 		args = []string{"bud", "--format=docker"}
 	}
@@ -115,9 +110,9 @@ func (f *bundleBuildFlags) build(cmd *cobra.Command) error {
 	if err := f.checkBundle(cmd, f.strict); err != nil {
 		return err
 	}
-	built, err := image.BuildBundle(f.labels.Map(), f.images.platform, os.DirFS(f.manifests()), os.DirFS(f.metadata()))
+	built, err := image.BuildBundle(f.Labels.Map(), f.images.platform, os.DirFS(f.Manifests()), os.DirFS(f.Metadata()))
 	if err != nil {
-		return fmt.Errorf("bundle %s: %w", f.root(), err)
+		return fmt.Errorf("bundle %s: %w", f.Root(), err)
 	}
 	digest, err := image.Put(cmd.Context(), built, f.tag, options)
 	if err != nil {

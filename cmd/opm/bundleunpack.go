@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -104,22 +104,19 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.unpackOpen(ctx, cmd, b), b.close())
-}
-
-func (f *bundleUnpackFlags) unpackOpen(ctx context.Context, cmd *cobra.Command, b *openBundle) error {
 	if !f.skipValidation {
 		report := problem.Report{Problems: b.check(bundle.CheckOptions{})}
-		if err := new(reportFlags).print(cmd, cmd.ErrOrStderr(), "", new(config), &report); err != nil {
-			return err
-		}
+		err = new(reportFlags).print(cmd, cmd.ErrOrStderr(), "", new(config), &report)
 	}
-	return inDirectory(f.out, func(out *os.Root) error {
-		if err := bundle.Unpack(ctx, b.files, out); err != nil {
-			return fmt.Errorf("unpack %s: %w", b.name, err)
-		}
-		return nil
-	})
+	if err == nil {
+		err = atomicfile.InDir(f.out, func(out *os.Root) error {
+			if err := bundle.Unpack(ctx, b.files, out); err != nil {
+				return fmt.Errorf("unpack %s: %w", b.name, err)
+			}
+			return nil
+		})
+	}
+	return errors.Join(err, b.close())
 }
 
 // withOptions calls fn with the image options, and closes their cache.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -106,7 +107,7 @@ func (f *dockerfileFlags) catalog() (dockerfile.Catalog, error) {
 }
 
 func writeDockerfile(dir string, c dockerfile.Catalog) error {
-	if _, err := directoryInfo(dir); err != nil {
+	if _, err := regular.Directory(dir); err != nil {
 		return fmt.Errorf("generate dockerfile: %w", err)
 	}
 	// The name as it was given, so that "." makes "..Dockerfile", as upstream does.

@@ -108,7 +108,7 @@ func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
 	if err != nil {
 		return err
 	}
-	return inDirectory(f.dir, func(root *os.Root) error {
+	return atomicfile.InDir(f.dir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
 			for _, file := range written {
 				name := filepath.FromSlash(file.Name)

@@ -54,20 +54,17 @@ nothing is written unless all targets can be. The file is like
   ` + path + ` render-template templates/semver.yaml --lock bundles.lock --target ocp=4.18
   ` + path + ` render-template templates/semver.yaml --targets templates/targets.yaml --output-dir catalogs
   ` + path + ` render-template -o mermaid < templates/basic.yaml`,
-		Args:              rangeArgs(0, "TYPE", "FILE"),
-		ValidArgsFunction: completeTemplate,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		Args: rangeArgs(0, "TYPE", "FILE"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return append(texts(template.Types()), compositeType), cobra.ShellCompDirectiveDefault
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
 	return cmd
-}
-
-// completeTemplate completes a type or a file, and then a file.
-func completeTemplate(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return append(texts(template.Types()), compositeType), cobra.ShellCompDirectiveDefault
-	}
-	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // mermaid is the format that draws the catalog.
@@ -113,8 +110,10 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && args[0] == compositeType {
 		return f.runComposite(cmd, args[1:])
 	}
-	if err := f.composite.checkUnused(cmd); err != nil {
-		return err
+	for _, name := range []string{"composite-config", "catalog-config", "validate", "allow-exec"} {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s is for composite templates: run opm render-template composite", name)}
+		}
 	}
 	typ, file, err := templateArgs(args)
 	if err != nil {
@@ -222,7 +221,7 @@ func (f *templateFlags) writeTargets(
 	if err != nil {
 		return err
 	}
-	return inDirectory(f.outputDir, func(root *os.Root) error {
+	return atomicfile.InDir(f.outputDir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
 			for _, r := range rendered {
 				opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: r.Edit}

@@ -220,3 +220,21 @@ func (m *merger) run() error {
 	}
 	return nil
 }
+
+// InDir calls fn with a directory. A directory that does not exist is created as a whole once fn has succeeded.
+func InDir(dir string, fn func(*os.Root) error) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return NewDir(dir, fn)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%q is not a directory", dir)
+	case err != nil:
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(root), root.Close())
+}

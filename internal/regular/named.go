@@ -91,3 +91,17 @@ func open(path string, flags int, perm fs.FileMode, other string) (*os.File, err
 	}
 	return nil, pathError(path, fmt.Errorf("a named pipe that nobody %s, after %v", other, waitForPipe))
 }
+
+// Directory returns the file info of an existing directory.
+func Directory(name string) (fs.FileInfo, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("directory %q does not exist", name)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%q is not a directory", name)
+	}
+	return info, nil
+}
