@@ -39,7 +39,8 @@ of the package do. In a semver template, CHANNEL is candidate, fast or stable.` 
 	from.add(cmd)
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		add := edit.Add{Channel: channel, Updates: updates(), LikeOthers: !from.changesForm()}
+		changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
+		add := edit.Add{Channel: channel, Updates: updates(), LikeOthers: !changesForm}
 		if err := from.readBundle(cmd, args[0], &add); err != nil {
 			return err
 		}
@@ -76,19 +77,14 @@ func (f *bundleRendering) readBundle(cmd *cobra.Command, ref string, add *edit.A
 		return &declcfg.Error{Pos: declcfg.Pos{File: ref}, Err: bundle.ErrNoImage}
 	}
 	if image := b.Image; image == ref && len(catalog.Lock.References) == 1 {
-		pinImages(b, image, catalog.Lock.References[0].Pinned())
+		b.Image = catalog.Lock.References[0].Pinned()
+		for i := range b.RelatedImages {
+			if b.RelatedImages[i].Image == image {
+				b.RelatedImages[i].Image = b.Image
+			}
+		}
 	}
 	add.Bundle, add.Reference = b, ref
 	add.Package = &declcfg.Package{Description: b.CSVMetadata().Description, Icon: b.ManifestIcon()}
 	return catalog.Edit(b)
-}
-
-// pinImages replaces the image of a bundle, which is also one of its related images, by the one with the digest.
-func pinImages(b *declcfg.Bundle, image, pinned string) {
-	b.Image = pinned
-	for i := range b.RelatedImages {
-		if b.RelatedImages[i].Image == image {
-			b.RelatedImages[i].Image = pinned
-		}
-	}
 }

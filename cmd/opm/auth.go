@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,10 +42,15 @@ fails. Finding no credentials is not a failure.`,
 			if explanation == nil {
 				return failure
 			}
-			if err := printExplanation(outputAs(cmd, format), format, explanation); err != nil {
-				return err
+			if format == "text" {
+				_, err = io.WriteString(textOutput(cmd), explanation.String())
+			} else {
+				enc := json.NewEncoder(dataOutput(cmd))
+				enc.SetEscapeHTML(false)
+				enc.SetIndent("", "  ")
+				err = enc.Encode(explanation)
 			}
-			return failure
+			return cmp.Or(err, failure)
 		},
 	}
 	choiceVar(cmd, &format, "output", "o", "text", "output format", "text", "json")
@@ -52,15 +58,4 @@ fails. Finding no credentials is not a failure.`,
 		"`FILE` with credentials for registries, instead of podman's and docker's")
 	must(cmd.MarkFlagFilename("authfile", "json"))
 	return cmd
-}
-
-func printExplanation(w io.Writer, format string, e *image.Explanation) error {
-	if format == "text" {
-		_, err := io.WriteString(w, e.String())
-		return err
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(e)
 }

@@ -71,7 +71,12 @@ func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
 	}
 	configMap.Name, configMap.Namespace = f.name, f.namespace
 	if f.dryRun {
-		return printObject(w, configMap)
+		raw, err := json.Marshal(configMap)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(format.AppendYAML(nil, raw))
+		return err
 	}
 	if file := os.Getenv("KUBECONFIG"); file != "" {
 		f.kubeconfig = file
@@ -81,14 +86,4 @@ func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
 	return bundle.UpdateConfigMap(ctx, config, configMap)
-}
-
-// printObject prints a Kubernetes object as YAML.
-func printObject(w io.Writer, object any) error {
-	raw, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(format.AppendYAML(nil, raw))
-	return err
 }

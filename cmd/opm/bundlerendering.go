@@ -91,11 +91,6 @@ func (f *bundleRendering) options(cmd *cobra.Command) (opts render.Options, err 
 	return opts, err
 }
 
-// changesForm reports whether a flag says how bundles carry their manifests.
-func (f *bundleRendering) changesForm() bool {
-	return f.form != "" || f.target != "" || f.migrate || f.level != ""
-}
-
 func (f *bundleRendering) changes() (render.Changes, error) {
 	c := render.Changes{Migration: render.Migration(f.level), Form: render.Form(f.form)}
 	if f.migrate {

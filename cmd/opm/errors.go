@@ -80,7 +80,11 @@ func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
 	f := &failure{reason: reason(errs)}
 	if _, hasPlace := errs[0].(*declcfg.Error); hasPlace || len(errs) > 1 { //nolint:errorlint // a wrapper adds text
 		for _, err := range errs[:min(len(errs), maxErrors)] {
-			printOne(w, err)
+			line := "opm: error: " + legibleLines(err.Error())
+			if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
+				line = placed(e.Pos, "error", e.Message())
+			}
+			fmt.Fprintln(w, line)
 		}
 	}
 	if hint := advice(cmd, errs[0]); hint != "" {
@@ -125,14 +129,6 @@ func reason(errs []error) string {
 		return problem.First(legible.Text(e.Message()), e.Pos, len(errs))
 	}
 	return problem.First(errs[0].Error(), declcfg.Pos{}, len(errs))
-}
-
-func printOne(w io.Writer, err error) {
-	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
-		fmt.Fprintln(w, placed(e.Pos, "error", e.Message()))
-		return
-	}
-	fmt.Fprintf(w, "opm: error: %s\n", legibleLines(err.Error()))
 }
 
 // placed returns a message with its position, escaped for terminals.

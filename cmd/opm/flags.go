@@ -154,7 +154,10 @@ func (m modes) check(cmd *cobra.Command) (err error) {
 	})
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if users := m.users(f.Name); err == nil && len(users) > 0 && !slices.Contains(users, chosen) {
-			err = usageError{m.unused(f.Name, chosen, users)}
+			err = usageError{fmt.Errorf("--%s needs --%s", f.Name, strings.Join(users, " or --"))}
+			if chosen != "" {
+				err = usageError{fmt.Errorf("--%s and --%s cannot be combined", chosen, f.Name)}
+			}
 		}
 	})
 	return err
@@ -169,13 +172,6 @@ func (m modes) users(flag string) (users []string) {
 	}
 	slices.Sort(users)
 	return users
-}
-
-func (m modes) unused(flag, chosen string, users []string) error {
-	if chosen != "" {
-		return fmt.Errorf("--%s and --%s cannot be combined", chosen, flag)
-	}
-	return fmt.Errorf("--%s needs --%s", flag, strings.Join(users, " or --"))
 }
 
 // exactArgs requires the named arguments. Its errors are easier to read than cobra's.

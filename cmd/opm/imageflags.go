@@ -49,7 +49,11 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "registry-timeout", image.DefaultTimeout,
 		"give up on a registry that is silent for this `TIME`, or sends less than 4 KB/s (at most 128 KB) within it")
 	flags.Func("allow-redirect", "let registries redirect to `HOST|CIDR` in a loopback, link-local or private network "+
-		"that is not their own; repeatable", f.allowRedirect)
+		"that is not their own; repeatable", func(text string) error {
+		to, err := image.ParseDestination(text)
+		f.redirects = append(f.redirects, to)
+		return err
+	})
 	flags.StringVar(&f.cache, "image-cache", "",
 		"cache images in `DIRECTORY` (default $OLM_CACHE_DIR/opm-images; without that, there is no cache)")
 	flags.Var(&f.cacheMax, "image-cache-max-size", "limit the image cache to `SIZE`, such as 500M or 2Gi (default 2G)")
@@ -62,13 +66,6 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.BoolVarP(&f.verbose, "verbose", short, false, "log which registry or mirror answered")
 	ofRegistries(flags)
 	cmd.Flags().AddFlagSet(flags)
-}
-
-// allowRedirect adds a value of --allow-redirect.
-func (f *imageFlags) allowRedirect(text string) error {
-	to, err := image.ParseDestination(text)
-	f.redirects = append(f.redirects, to)
-	return err
 }
 
 // images opens images for one command. Nothing is read or created before the first is opened.

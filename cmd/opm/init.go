@@ -27,8 +27,12 @@ a catalog; opm validate does that. The media type of the icon is detected from i
 				return usageError{errors.New("the package name is empty")}
 			}
 			p := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: args[0], DefaultChannel: channel}
-			if p.Description, err = readDescription(descriptionFile); err != nil {
-				return err
+			if descriptionFile != "" {
+				text, err := regular.ReadNamed(descriptionFile)
+				if err != nil {
+					return fmt.Errorf("read the description: %w", err)
+				}
+				p.Description = string(text)
 			}
 			if p.Icon, err = readIcon(iconFile); err != nil {
 				return err
@@ -44,17 +48,6 @@ a catalog; opm validate does that. The media type of the icon is detected from i
 	addFormatFlag(cmd, &format)
 	completeNothing(cmd, "default-channel")
 	return cmd
-}
-
-func readDescription(name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	text, err := regular.ReadNamed(name)
-	if err != nil {
-		return "", fmt.Errorf("read the description: %w", err)
-	}
-	return string(text), nil
 }
 
 // readIcon reads an image file. The content determines the media type, not the file name.

@@ -55,21 +55,16 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	if err == nil {
 		return 0
 	}
-	endWithClosedPipe(err)
+	if errors.Is(outputFailure(err), syscall.EPIPE) {
+		// End without a message, as the system ends programs that do not handle SIGPIPE. Everything is cleaned up by now.
+		signal.Reset(syscall.SIGPIPE)
+		os.Stdout.WriteString("\n") // does not return, except on Windows
+	}
 	printError(root.ErrOrStderr(), cmd, err)
 	if e, ok := errors.AsType[*statusError](err); ok {
 		return e.status
 	}
 	return 1
-}
-
-// endWithClosedPipe ends the program without a message if the error is that nobody reads its output: as the system ends
-// programs that do not handle SIGPIPE. Everything is cleaned up by now.
-func endWithClosedPipe(err error) {
-	if errors.Is(outputFailure(err), syscall.EPIPE) {
-		signal.Reset(syscall.SIGPIPE)
-		os.Stdout.WriteString("\n") // does not return, except on Windows
-	}
 }
 
 // grace is the time a command has to clean up after an interrupt.

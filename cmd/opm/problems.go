@@ -152,7 +152,11 @@ func (f *reportFlags) print(
 	err = f.write(cmd, text, format, report)
 	var notes string
 	if len(stale) > 0 && !f.partial {
-		notes = staleNotes(c.Baseline, stale)
+		notes = fmt.Sprintf("opm: %s lists %s that no longer exist; --write-baseline removes them:\n", c.Baseline,
+			plural.Of(len(stale), "problem"))
+		for _, k := range stale {
+			notes += fmt.Sprintf("  %s\n", legibleLines(k.String()))
+		}
 	}
 	return withNotes(cmd, err, notes)
 }
@@ -242,17 +246,6 @@ func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*prob
 	return err
 }
 
-// staleNotes lists the entries of a baseline whose problems no longer exist.
-func staleNotes(baseline string, stale []problem.Known) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "opm: %s lists %s that no longer exist; --write-baseline removes them:\n", baseline,
-		plural.Of(len(stale), "problem"))
-	for _, k := range stale {
-		fmt.Fprintf(&b, "  %s\n", legibleLines(k.String()))
-	}
-	return b.String()
-}
-
 // manyProblems is the number of problems from which on a summary is printed even without a terminal.
 const manyProblems = 100
 
@@ -285,21 +278,15 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 
 // sumUp counts problems, of which some are shown.
 func sumUp(problems, shown []*problem.Problem) string {
-	hidden := len(problems) - len(shown)
 	var b strings.Builder
 	fmt.Fprintf(&b, "opm: %s", problem.Summary(problems))
-	if hidden > 0 {
-		fmt.Fprintf(&b, "; --info shows %s", hints(hidden))
+	switch hidden := len(problems) - len(shown); {
+	case hidden == 1:
+		b.WriteString("; --info shows the hint")
+	case hidden > 1:
+		b.WriteString("; --info shows the hints")
 	}
 	b.WriteByte('\n')
 	_ = problem.WriteByRule(&b, shown)
 	return b.String()
-}
-
-// hints names a number of hints that were counted before.
-func hints(n int) string {
-	if n == 1 {
-		return "the hint"
-	}
-	return "the hints"
 }

@@ -34,16 +34,6 @@ func (f *compositeFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.allowExec, "allow-exec", false, "of composite templates, run the commands of custom builders")
 }
 
-// checkUnused returns an error if a flag is set that means nothing for other templates.
-func (f *compositeFlags) checkUnused(cmd *cobra.Command) error {
-	for _, name := range []string{"composite-config", "catalog-config", "validate", "allow-exec"} {
-		if cmd.Flags().Changed(name) {
-			return usageError{fmt.Errorf("--%s is for composite templates: run opm render-template composite", name)}
-		}
-	}
-	return nil
-}
-
 func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 0:

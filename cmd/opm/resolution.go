@@ -112,22 +112,18 @@ func writeSteps(w io.Writer, olm string, steps []resolveStep, loop bool) {
 			fmt.Fprintf(w, "%s: nothing to install\n", olm)
 		default:
 			fmt.Fprintf(w, "%s installs\n", olm)
-			writeChoices(w, s.Install)
+			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "  BUNDLE\tPACKAGE\tCHANNEL\tCATALOG\tREPLACES")
+			for _, c := range s.Install {
+				fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", legible.Name(c.Bundle), legible.Name(c.Package),
+					legible.Name(cmp.Or(c.Channel, "-")), c.Catalog, legible.Name(cmp.Or(c.Replaces, "-")))
+			}
+			t.Flush()
 		}
 	}
 	if loop {
 		fmt.Fprintf(w, "%s: the last step leads back to what was installed before\n", olm)
 	}
-}
-
-func writeChoices(w io.Writer, choices []resolve.Choice) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  BUNDLE\tPACKAGE\tCHANNEL\tCATALOG\tREPLACES")
-	for _, c := range choices {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", legible.Name(c.Bundle), legible.Name(c.Package),
-			legible.Name(cmp.Or(c.Channel, "-")), c.Catalog, legible.Name(cmp.Or(c.Replaces, "-")))
-	}
-	t.Flush()
 }
 
 // writeDOT draws the chosen bundles: an arrow leads from a request or a bundle to each bundle it requires.

@@ -103,7 +103,7 @@ func alphaCmd() *cobra.Command {
 		Use:     "alpha",
 		Short:   "Run commands by their upstream names",
 		Example: "  opm alpha list packages catalog",
-		Hidden:  !showAlpha(),
+		Hidden:  os.Getenv("HELP_ALPHA") != "true",
 		Args:    noSuchCommand,
 		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
@@ -134,9 +134,6 @@ func addGlobalFlags(root *cobra.Command) {
 	root.Flags().Bool("debug", false, "has no effect")
 	hide(root.Flags(), "debug")
 }
-
-// showAlpha reports whether help shows what upstream calls alpha.
-func showAlpha() bool { return os.Getenv("HELP_ALPHA") == "true" }
 
 func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
 

@@ -353,7 +353,10 @@ const unixPrefix = "unix:"
 
 // listen opens HOST:PORT or unix:PATH. A stale socket at PATH is replaced.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
-	network, addr := networkOf(addr)
+	network := "tcp"
+	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
+		network, addr = "unix", strings.TrimPrefix(path, "//")
+	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, network, addr)
 	if network == "unix" && errors.Is(err, syscall.EADDRINUSE) && isLeftOver(ctx, addr) {
@@ -363,13 +366,6 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 		return config.Listen(ctx, network, addr)
 	}
 	return l, err
-}
-
-func networkOf(addr string) (network, rest string) {
-	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
-		return "unix", strings.TrimPrefix(path, "//")
-	}
-	return "tcp", addr
 }
 
 // isLeftOver reports whether no process listens on the socket at path.

@@ -28,7 +28,7 @@ type profiles struct {
 	recorded bytes.Buffer // of the start
 }
 
-// startProfiles serves profiles at addr, and records one of the start if asked to. It does nothing where neither is.
+// startProfiles serves profiles at addr, and records one of the start if capture is set. It does nothing without either.
 func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, error) {
 	if addr == "" && capture {
 		addr = defaultPprofAddr
@@ -47,7 +47,14 @@ func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, erro
 			return nil, err
 		}
 	}
-	p.server = &http.Server{Handler: p.handler(), ReadTimeout: pprofTime, WriteTimeout: pprofTime}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/pprof/startup/cpu", p.startup)
+	p.server = &http.Server{Handler: mux, ReadTimeout: pprofTime, WriteTimeout: pprofTime}
 	p.ended = make(chan struct{})
 	log.Info("serving profiles", "address", l.Addr().String())
 	go func() {
@@ -59,18 +66,7 @@ func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, erro
 	return p, nil
 }
 
-func (p *profiles) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/debug/pprof/startup/cpu", p.startup)
-	return mux
-}
-
-// startup answers with the profile of the start, which is empty where none was asked for.
+// startup answers with the profile of the start, which is empty if none was recorded.
 func (p *profiles) startup(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +83,7 @@ func (p *profiles) started() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.starting {
-		runtimepprof.StopCPUProfile() // does nothing where none runs
+		runtimepprof.StopCPUProfile() // does nothing if there is none
 		p.starting = false
 	}
 }

@@ -114,19 +114,15 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
 		if f.explain {
-			return f.printExplanations(cmd, chosen[0], args[1], args[2])
+			f.opts.From = args[1]
+			all, err := list.Explain(chosen[0], f.opts, args[2])
+			if err != nil {
+				return err
+			}
+			return list.WriteExplanations(outputAs(cmd, f.format), all, list.Format(f.format))
 		}
 		return f.print(cmd, chosen, &outline, index)
 	})
-}
-
-func (f *updatesFlags) printExplanations(cmd *cobra.Command, p *declcfg.PackageIndex, from, to string) error {
-	f.opts.From = from
-	all, err := list.Explain(p, f.opts, to)
-	if err != nil {
-		return err
-	}
-	return list.WriteExplanations(outputAs(cmd, f.format), all, list.Format(f.format))
 }
 
 func (f *updatesFlags) print(

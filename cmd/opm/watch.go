@@ -43,7 +43,12 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 			time.Sleep(watch.Quiet)
 			continue
 		}
-		last = reportRun(cmd, err)
+		stderr, verdict := cmd.ErrOrStderr(), "valid"
+		if last = err; err != nil {
+			printError(stderr, cmd, err)
+			last, verdict = failed(""), "not valid"
+		}
+		fmt.Fprintf(stderr, "opm: %s; waiting for changes, Ctrl-C ends\n", verdict)
 		debug.FreeOSMemory() // it may be long until the next run
 		changed, err := w.Wait(cmd.Context())
 		switch {
@@ -54,17 +59,6 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "\n--- %s %s changed ---\n", time.Now().Format(time.TimeOnly), legible.Name(changed))
 	}
-}
-
-// reportRun prints the result of a run. If there was an error, it returns a failure without a reason.
-func reportRun(cmd *cobra.Command, err error) error {
-	if err == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "opm: valid; waiting for changes, Ctrl-C ends")
-		return nil
-	}
-	printError(cmd.ErrOrStderr(), cmd, err)
-	fmt.Fprintln(cmd.ErrOrStderr(), "opm: not valid; waiting for changes, Ctrl-C ends")
-	return failed("")
 }
 
 // checkWatchable returns an error unless ref is a path that can be read again.
