@@ -33,8 +33,8 @@ func consoleOf(cmd *cobra.Command) *console.Console {
 // A display shows the progress of a command on a terminal, and nothing if standard error is none.
 type display struct{ cmd *cobra.Command }
 
-// Start shows a name of the work until done is called; see [console.Console.Start]. The total of the bytes to read is
-// that of the references to directories and files.
+// Start shows a name of the work until done is called; see [console.Console.Start]. The total size of the directories
+// and files among refs is the number of bytes to read.
 func (d display) Start(what string, refs ...string) (done func()) {
 	c := consoleOf(d.cmd)
 	if c == nil {

@@ -28,7 +28,8 @@ type profiles struct {
 	recorded bytes.Buffer // of the start
 }
 
-// startProfiles serves profiles at addr, and records one of the start if capture is set. It does nothing without either.
+// startProfiles serves profiles at addr, and records one of the start if capture is set. It does nothing without
+// either.
 func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, error) {
 	if addr == "" && capture {
 		addr = defaultPprofAddr

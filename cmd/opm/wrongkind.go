@@ -112,7 +112,7 @@ func holdsObjects(ctx context.Context, path string, isFile bool) bool {
 	return false
 }
 
-// notBundle is the error of opening a catalog where a bundle is wanted.
+// notBundle returns the error of opening a catalog, or another object, as a bundle.
 func notBundle(ref, what string) error {
 	return fmt.Errorf("open bundle %q: not a bundle: it is %s; run: %s", ref, what, shellLine("opm validate", ref))
 }

@@ -69,7 +69,7 @@ type Options struct {
 
 // A Progress shows the progress of a run.
 type Progress interface {
-	// Start shows a name of the work until done is called. References to files show how much of them is read.
+	// Start shows a name of the work until done is called. It also shows the share of the files of refs that is read.
 	Start(what string, refs ...string) (done func())
 	// Count sets the number of items of the work, Did counts one of them.
 	Count(total int, noun string)
