@@ -198,7 +198,7 @@ func (f *resolveFlags) setup(catalogs []*resolve.Catalog) (*resolve.Setup, error
 func (f *resolveFlags) answer(ctx context.Context, s *resolve.Setup) (*resolution, error) {
 	r := &resolution{Assumed: s.Assumed}
 	if f.olm != olmV1 {
-		opts := resolve.Options{Timeout: f.timeout}
+		opts := resolve.Options{Timeout: f.timeout, Explain: true}
 		var loop bool
 		var err error
 		answers := make([]*resolve.ClassicResult, 1)
@@ -210,11 +210,7 @@ func (f *resolveFlags) answer(ctx context.Context, s *resolve.Setup) (*resolutio
 		if err != nil {
 			return nil, err
 		}
-		explanation, err := s.Classic.Explain(ctx, answers[0], opts)
-		if err != nil {
-			return nil, err
-		}
-		r.Classic = &classicResolution{ClassicResult: *answers[0], Explanation: explanation, Loop: loop}
+		r.Classic = &classicResolution{ClassicResult: *answers[0], Explanation: answers[0].Explanation, Loop: loop}
 		for _, a := range answers[1:] {
 			r.Classic.Path = append(r.Classic.Path, resolveStep{a.Outcome, a.Install, a.Message})
 		}

@@ -133,14 +133,11 @@ func (f *stateFlags) options(catalogs []*resolve.Catalog) olm.Options {
 func (f *resolveFlags) answerState(ctx context.Context, q *olm.Request) (*stateResolution, error) {
 	r := &stateResolution{}
 	if f.olm != olmV1 {
-		opts := resolve.Options{Timeout: f.timeout}
-		namespaces, err := q.Classic(ctx, opts)
-		if err == nil {
-			err = r.addNamespaces(ctx, namespaces, opts)
-		}
+		namespaces, err := q.Classic(ctx, resolve.Options{Timeout: f.timeout, Explain: true})
 		if err != nil {
 			return nil, err
 		}
+		r.addNamespaces(namespaces)
 	}
 	if f.olm != olmClassic {
 		for e, a := range q.V1() {
@@ -174,13 +171,10 @@ type extensionResolution struct {
 	Conditions []resolve.Condition `json:"conditions"` // once the choice is rolled out
 }
 
-// addNamespaces adds answers, and explains why newer bundles are not installed.
-func (r *stateResolution) addNamespaces(ctx context.Context, all []*olm.NamespaceResult, opts resolve.Options) error {
+// addNamespaces adds answers with the explanations why newer bundles are not installed.
+func (r *stateResolution) addNamespaces(all []*olm.NamespaceResult) {
 	for _, n := range all {
-		e, err := n.Explain(ctx, opts)
-		if err != nil {
-			return err
-		}
+		e := n.ClassicResult.Explanation
 		switch {
 		case e == nil:
 		case n.Outcome == resolve.Failed && n.Core == nil: // the message says it all
@@ -192,7 +186,6 @@ func (r *stateResolution) addNamespaces(ctx context.Context, all []*olm.Namespac
 		}
 		r.Namespaces = append(r.Namespaces, namespaceResolution{*n, e})
 	}
-	return nil
 }
 
 // resolved reports whether OLM resolves everything, now or before, or is content with the installed bundles.

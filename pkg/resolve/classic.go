@@ -89,9 +89,10 @@ type Installed struct {
 	Pos      declcfg.Pos
 }
 
-// Options limit the time of a resolution.
+// Options are the options of a resolution by OLM Classic.
 type Options struct {
 	Timeout time.Duration // after which the outcome is Undecided; 0 means 10 seconds
+	Explain bool          // explain the answer, which may take the same time again
 }
 
 // An Outcome is the kind of answer that OLM gives.
@@ -130,6 +131,9 @@ type ClassicResult struct {
 	// OrderSensitive means that OLM may choose differently, because its answer depends on the random order of the
 	// Subscriptions and installed operators.
 	OrderSensitive bool `json:"orderSensitive,omitzero"`
+
+	// Explanation explains the answer; nil without [Options] Explain.
+	Explanation *Explanation `json:"-"`
 }
 
 // A Choice is a chosen bundle and its origin.
@@ -182,12 +186,19 @@ func (ns *ClassicRequest) Resolve(ctx context.Context, opts Options) (*ClassicRe
 		return nil, err
 	}
 	q := ns.question()
-	return opts.bound(ctx, func(ctx context.Context) (*ClassicResult, error) {
+	answer, err := opts.bound(ctx, func(ctx context.Context) (*ClassicResult, error) {
 		if err := q.ask(ctx); err != nil {
 			return nil, err
 		}
 		return q.solve(ctx)
 	})
+	if err != nil || !opts.Explain {
+		return answer, err
+	}
+	if answer.Explanation, err = q.explain(ctx, answer, opts); err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // bound calls answer with a timeout. An error is an outcome, unless it is the error of ctx.
@@ -220,10 +231,12 @@ func (o Options) bound(
 // solve solves the constraints on the variables.
 func (q *question) solve(ctx context.Context) (*ClassicResult, error) {
 	p := q.problem()
+	q.solved = p
 	answer := &ClassicResult{Outcome: Resolved, Install: []Choice{}}
 	chosen, err := p.Solve(ctx)
 	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
-		for _, i := range unsatisfiable.Core {
+		p.core = unsatisfiable.Core
+		for _, i := range p.core {
 			answer.Core = append(answer.Core, p.fact(i))
 		}
 		slices.SortFunc(answer.Core, func(a, b Fact) int { return cmp.Compare(a.Message, b.Message) })
@@ -233,20 +246,17 @@ func (q *question) solve(ctx context.Context) (*ClassicResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.chosen = chosen
 	q.steps(answer, p.bundles(chosen))
 	if len(p.Constraints)-p.anchors > 1 {
-		other, err := p.solveReversed(ctx)
-		answer.OrderSensitive = err != nil || !slices.Equal(chosen, other)
+		reversed := p.Problem
+		reversed.Constraints = slices.Clone(p.Constraints)
+		slices.Reverse(reversed.Constraints[p.anchors:])
+		if other, err := reversed.Solve(ctx); err != nil || !slices.Equal(chosen, other) {
+			answer.OrderSensitive, p.other = true, other
+		}
 	}
 	return answer, nil
-}
-
-// solveReversed returns the chosen variables if the anchors are in reverse order.
-func (p *problem) solveReversed(ctx context.Context) ([]int, error) {
-	reversed := p.Problem
-	reversed.Constraints = slices.Clone(p.Constraints)
-	slices.Reverse(reversed.Constraints[p.anchors:])
-	return reversed.Solve(ctx)
 }
 
 func sentences(facts []Fact) string {

@@ -39,16 +39,12 @@ func Example() {
 			{Name: "kiln", Package: "kiln", Channel: "stable", Catalog: "crafts", CatalogNamespace: "olm"},
 		},
 	}
-	result, err := request.Resolve(ctx, resolve.Options{})
+	result, err := request.Resolve(ctx, resolve.Options{Explain: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Outcome, result.Install[0].Bundle)
-	why, err := request.Explain(ctx, result, resolve.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := why.WriteText(os.Stdout); err != nil {
+	if err := result.Explanation.WriteText(os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 	// Output:

@@ -8,15 +8,11 @@ import (
 
 func explain(t testing.TB, ns *ClassicRequest) (*ClassicResult, *Explanation) {
 	t.Helper()
-	answer, err := ns.Resolve(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), Options{Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	explanation, err := ns.Explain(t.Context(), answer, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer, explanation
+	return answer, answer.Explanation
 }
 
 // TestExplain checks the text for people.

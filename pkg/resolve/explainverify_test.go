@@ -57,9 +57,9 @@ func verifyExplanation(t *testing.T, ns *ClassicRequest) {
 	x := newExplainer(q.problem())
 	if answer.Outcome == Unsatisfiable {
 		core := x.unsatisfiable(t)
-		s := x.story(x.Constraints, core)
-		s.tell()
-		verifyStory(t, s)
+		s := x.conflict(x.Constraints, core)
+		s.reasons()
+		verifyConflict(t, s)
 		verifyChanges(t, x, core, explanation.Changes, nil)
 		return
 	}
@@ -68,7 +68,7 @@ func verifyExplanation(t *testing.T, ns *ClassicRequest) {
 	verifyReplay(t, x, chosen, decisions)
 	told := explanation.Decisions
 	for _, d := range decisions {
-		if !x.isTold(d) {
+		if x.subscription(d.Subject) == nil && x.variables[d.Subject].bundle.installed != nil {
 			continue
 		}
 		verifyDecision(t, x, d, &told[0])
@@ -122,17 +122,17 @@ func verifyDecision(t *testing.T, x *explainer, d decision, told *Decision) {
 			}
 			continue
 		}
-		s.each([]int{v})
-		verifyStory(t, s, v)
+		s.whyNot([]int{v})
+		verifyConflict(t, s, v)
 		if told.Wanted == x.identifier(v) {
 			verifyChanges(t, x, s.core, told.Changes, x.variables[v].entry)
 		}
 	}
 }
 
-// verifyStory checks that the core of a story, together with some chosen variables, is a core, and is explained in
+// verifyConflict checks that the core of a conflict, together with some chosen variables, is a core, and is explained in
 // full.
-func verifyStory(t *testing.T, s *story, chosen ...int) {
+func verifyConflict(t *testing.T, s *conflict, chosen ...int) {
 	t.Helper()
 	satisfiable := func(without int) bool {
 		b := bruteForce{Problem: solver.Problem{Variables: s.Variables, Constraints: mandatory(chosen)}}
@@ -150,8 +150,8 @@ func verifyStory(t *testing.T, s *story, chosen ...int) {
 		if !satisfiable(i) {
 			t.Errorf("constraint %d is no part of why %v is excluded", i, chosen)
 		}
-		if c := s.constraints[i]; !s.told[i] && (c.Kind != solver.Mandatory || s.subscription(c.Subject) == nil) {
-			t.Errorf("constraint %d, %v, is not told", i, c)
+		if c := s.constraints[i]; !s.explained[i] && (c.Kind != solver.Mandatory || s.subscription(c.Subject) == nil) {
+			t.Errorf("constraint %d, %v, is not explained", i, c)
 		}
 	}
 }
@@ -210,13 +210,20 @@ func (x *explainer) find(t *testing.T, core []int, text string, wanted *entry) [
 // TestExplainCanceled checks that an explanation stops with its context.
 func TestExplainCanceled(t *testing.T) {
 	ns := parseScenario(t, base+"sub sa a stable")
-	answer, _ := explain(t, ns)
+	q := ns.question()
+	if err := q.ask(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := q.solve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ns.Explain(ctx, answer, Options{}); err != context.Canceled {
+	if _, err := q.explain(ctx, answer, Options{}); err != context.Canceled {
 		t.Errorf("%v", err)
 	}
-	explanation, err := ns.Explain(t.Context(), answer, Options{Timeout: time.Nanosecond})
+	explanation, err := q.explain(t.Context(), answer, Options{Timeout: time.Nanosecond})
 	if err != nil || !explanation.Incomplete {
 		t.Errorf("%+v, %v", explanation, err)
 	}

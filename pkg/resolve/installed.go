@@ -265,7 +265,7 @@ func (ns *ClassicRequest) Next(answer *ClassicResult) *ClassicRequest {
 
 // Path returns successive answers, each about the namespace after the previous one, until an answer installs nothing.
 // That last answer is only returned if it is the first one or an error. If loop is true, the last answer leads back to
-// an earlier state of the namespace, as skipRanges can.
+// an earlier state of the namespace, as skipRanges can. Only the first answer is explained.
 func (ns *ClassicRequest) Path(ctx context.Context, opts Options) (answers []*ClassicResult, loop bool, err error) {
 	seen := map[string]bool{ns.state(): true}
 	for {
@@ -280,6 +280,7 @@ func (ns *ClassicRequest) Path(ctx context.Context, opts Options) (answers []*Cl
 		if len(answer.Install) == 0 {
 			return answers, false, nil
 		}
+		opts.Explain = false
 		ns = ns.Next(answer)
 		if seen[ns.state()] {
 			return answers, true, nil

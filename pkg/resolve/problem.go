@@ -18,6 +18,10 @@ type problem struct {
 	number    map[*entry]int // the index of each entry in variables
 	origins   []origin       // of the constraints
 	anchors   int            // index of the first Mandatory constraint; the rest are Mandatory too
+
+	chosen []int // the solution
+	other  []int // the solution for the anchors in reverse order; nil if it is the same or not known
+	core   []int // the constraints that contradict each other if there is no solution
 }
 
 // An origin is the origin of a constraint in the question.

@@ -20,6 +20,8 @@ type question struct {
 	variables     map[*entry]*variable
 	subscriptions []*subscription
 	size          int // number of candidates of all dependencies
+
+	solved *problem // nil until it is solved
 }
 
 // maxSize is the maximum number of candidates of all dependencies of a question. Each takes memory in the solver.

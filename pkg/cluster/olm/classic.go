@@ -36,13 +36,17 @@ type NamespaceResult struct {
 	request *resolve.ClassicRequest // nil if OLM does not resolve the namespace
 }
 
-// Explain explains the answer, see [resolve.ClassicRequest.Explain]. It returns nil if OLM does not resolve the
-// namespace.
+// Explain resolves the namespace again and explains the answer. It returns nil if OLM does not resolve the namespace.
 func (n *NamespaceResult) Explain(ctx context.Context, opts resolve.Options) (*resolve.Explanation, error) {
 	if n.request == nil {
 		return nil, nil
 	}
-	return n.request.Explain(ctx, &n.ClassicResult, opts)
+	opts.Explain = true
+	result, err := n.request.Resolve(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return result.Explanation, nil
 }
 
 // Annotations that the answer depends on.

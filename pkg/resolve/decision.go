@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,188 +10,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
-
-// An Explanation explains an answer of OLM Classic.
-type Explanation struct {
-	// Decisions are the chosen bundles with the reasons: first for the Subscriptions, then for the requirements of
-	// bundles.
-	Decisions []Decision `json:"decisions,omitempty"`
-
-	// Reasons explain why nothing can be installed.
-	Reasons []*Reason `json:"reasons,omitempty"`
-
-	// Changes lists changes that would help if nothing can be installed, the smallest first. Each was tried.
-	Changes []Change `json:"changes,omitempty"`
-
-	// Other is an answer that OLM may give instead, because it takes Subscriptions and operators in a random order.
-	Other []Choice `json:"other,omitempty"`
-
-	// Incomplete means that there was not enough time for all reasons, or that there were too many changes to try.
-	Incomplete bool `json:"incomplete,omitempty"`
-}
-
-// A Decision explains the choice of a bundle for a Subscription, or for a requirement of another bundle.
-type Decision struct {
-	Subscription string      `json:"subscription,omitempty"`
-	Bundle       string      `json:"bundle,omitempty"`   // the identifier of the bundle with the requirement
-	Requires     string      `json:"requires,omitempty"` // the requirement
-	Place        declcfg.Pos `json:"place,omitzero"`     // of the Subscription or the requirement
-
-	Chosen    string `json:"chosen"`              // an identifier, like all bundles here
-	Installed bool   `json:"installed,omitempty"` // the chosen bundle is installed and stays
-	Reused    bool   `json:"reused,omitempty"`    // the bundle was chosen by an earlier decision
-
-	// Preferred lists the less preferred candidates: the first one for each rule.
-	Preferred []Preference `json:"preferred,omitempty"`
-
-	// Rejected explains why newer or more preferred bundles were not chosen, up to 20. MoreRejected counts the others.
-	Rejected     []*Reason `json:"rejected,omitempty"`
-	MoreRejected int       `json:"moreRejected,omitempty"`
-
-	// Wanted is the most preferred candidate of a Subscription that was rejected; each of Changes would make OLM choose
-	// it.
-	Wanted  string   `json:"wanted,omitempty"`
-	Changes []Change `json:"changes,omitempty"`
-
-	who, chosen, wanted string // for people
-	told                int    // number of bundles in Rejected
-}
-
-// A Preference is the rule by which the chosen bundle sorts before another candidate.
-type Preference struct {
-	Over string `json:"over"`
-	Rule string `json:"rule"`
-
-	over string // for people
-}
-
-// A Reason explains why bundles cannot be chosen or must be chosen, with the reasons for that in turn.
-type Reason struct {
-	Kind     FactKind      `json:"kind"`
-	Subjects []string      `json:"subjects,omitempty"` // the bundles, or the Subscription
-	Text     string        `json:"text"`
-	Places   []declcfg.Pos `json:"places,omitempty"`
-	Because  []*Reason     `json:"because,omitempty"`
-
-	names []string // of the subjects, for people
-	what  string   // the predicate of the text, in the singular
-}
-
-// The kinds of facts that occur in reasons only.
-const (
-	FactChosen     FactKind = "chosen"      // the bundle was chosen by an earlier decision
-	FactNotOffered FactKind = "not-offered" // the bundle is not a candidate of the Subscription
-)
-
-// maxRejected is the maximum number of rejected bundles that a decision explains.
-const maxRejected = 20
-
-// Explain explains a result of Resolve. It may take as long as Resolve, given the same options.
-func (ns *ClassicRequest) Explain(ctx context.Context, answer *ClassicResult, opts Options) (*Explanation, error) {
-	limited, cancel := context.WithTimeout(ctx, cmp.Or(opts.Timeout, defaultTimeout))
-	defer cancel()
-	explanation := &Explanation{}
-	var err error
-	switch answer.Outcome {
-	case Resolved, Unsatisfiable:
-		err = ns.explain(limited, explanation)
-	case Undecided: // nothing to explain
-		return explanation, ctx.Err()
-	default:
-		explanation.Reasons = errorReasons(answer)
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if limited.Err() != nil {
-		explanation.Incomplete, err = true, nil
-	}
-	return explanation, err
-}
-
-// errorReasons returns the reasons why OLM does not resolve at all.
-func errorReasons(answer *ClassicResult) []*Reason {
-	var reasons []*Reason
-	for _, f := range answer.Core {
-		reasons = append(reasons, &Reason{
-			Kind: f.Kind, Subjects: []string{f.Subject}, Text: f.Subject + ": " + f.Message, Places: f.Places,
-		})
-	}
-	if reasons == nil {
-		reasons = []*Reason{{Kind: FactBroken, Text: answer.Message}}
-	}
-	return reasons
-}
-
-// An explainer explains the answer to a question.
-type explainer struct {
-	*problem
-	subjects  [][]int        // the constraints of each variable, apart from Mandatory ones
-	names     map[string]int // number of variables with each name
-	trials    int            // number of tried changes
-	exhausted bool           // there were more changes than maxTrials
-}
-
-func newExplainer(p *problem) *explainer {
-	x := &explainer{problem: p, subjects: make([][]int, p.Variables), names: map[string]int{}}
-	for i, c := range x.Constraints {
-		if c.Kind != solver.AtMostOne && c.Kind != solver.Mandatory {
-			x.subjects[c.Subject] = append(x.subjects[c.Subject], i)
-		}
-	}
-	for _, v := range x.variables {
-		x.names[v.bundle.name]++
-	}
-	return x
-}
-
-func (ns *ClassicRequest) explain(ctx context.Context, explanation *Explanation) error {
-	q := ns.question()
-	if err := q.ask(ctx); err != nil {
-		return err
-	}
-	x := newExplainer(q.problem())
-	chosen, err := x.Solve(ctx)
-	if unsatisfiable, ok := errors.AsType[*solver.Unsatisfiable](err); ok {
-		explanation.Reasons = x.story(x.Constraints, unsatisfiable.Core).tell()
-		explanation.Changes, err = x.changes(ctx, unsatisfiable.Core, nil)
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	if err := x.other(ctx, chosen, explanation); err != nil {
-		return err
-	}
-	defer func() { explanation.Incomplete = x.exhausted }()
-	for _, d := range x.replay(chosen) {
-		if !x.isTold(d) {
-			continue
-		}
-		decision, err := x.explain(ctx, d)
-		explanation.Decisions = append(explanation.Decisions, decision)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isTold reports whether a decision is for a Subscription or for a requirement of a bundle that is not installed yet.
-func (x *explainer) isTold(d decision) bool {
-	return x.subscription(d.Subject) != nil || x.variables[d.Subject].bundle.installed == nil
-}
-
-// other sets the bundles that OLM may install instead.
-func (x *explainer) other(ctx context.Context, chosen []int, explanation *Explanation) error {
-	other, err := x.solveReversed(ctx)
-	if err == nil && !slices.Equal(chosen, other) {
-		var answer ClassicResult
-		x.q.steps(&answer, x.bundles(other))
-		explanation.Other = answer.Install
-	}
-	return err
-}
 
 // A decision is one step of the search: the choice of a candidate for a Dependency.
 type decision struct {
@@ -256,7 +73,7 @@ func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 		}
 	}
 	if r != nil {
-		reasons, more := x.q.notOffered(r, x.variables[v].entry, maxRejected-out.told)
+		reasons, more := x.q.notOffered(r, x.variables[v].entry, maxRejected-out.explained)
 		out.reject(reasons...)
 		out.MoreRejected += more
 	}
@@ -266,11 +83,11 @@ func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 // reject adds reasons, each about one rejected bundle.
 func (d *Decision) reject(reasons ...*Reason) {
 	for _, r := range reasons {
-		if d.told == maxRejected {
+		if d.explained == maxRejected {
 			d.MoreRejected++
 			continue
 		}
-		d.told++
+		d.explained++
 		d.Rejected = addReason(d.Rejected, r)
 	}
 }
@@ -278,14 +95,14 @@ func (d *Decision) reject(reasons ...*Reason) {
 // rejected explains why the candidates before the chosen one were not chosen, and finds the changes for the first one.
 func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) error {
 	likely := []int{} // the core of the previous rejection
-	told := map[*bundle]bool{x.variables[d.Others[d.chosen]].bundle: true}
+	seen := map[*bundle]bool{x.variables[d.Others[d.chosen]].bundle: true}
 	for _, v := range d.Others[:d.chosen] {
 		b := x.variables[v].bundle
-		if told[b] {
+		if seen[b] {
 			continue // the same bundle in another channel
 		}
-		told[b] = true
-		if len(told) > maxRejected+1 {
+		seen[b] = true
+		if len(seen) > maxRejected+1 {
 			out.MoreRejected++
 			continue
 		}
@@ -303,7 +120,7 @@ func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) err
 		if isEarlier := func(i int) bool { return i >= len(x.Constraints) }; !slices.ContainsFunc(s.core, isEarlier) {
 			likely = s.core
 		}
-		out.reject(s.each([]int{v})...)
+		out.reject(s.whyNot([]int{v})...)
 		if out.Wanted == "" && out.Subscription != "" && b.installed == nil {
 			out.Wanted, out.wanted = x.identifier(v), x.name(v)
 			if out.Changes, err = x.changes(ctx, s.core, x.variables[v].entry); err != nil {
@@ -317,7 +134,7 @@ func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) err
 // exclude finds the reason why a variable cannot be chosen: the requirements of bundles alone, or else together with
 // Subscriptions and installed operators, or else also with earlier decisions. It tries the likely constraints before
 // all constraints. It returns nil if there is no reason.
-func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*story, error) {
+func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*conflict, error) {
 	constraints := append(slices.Clip(x.Constraints), mandatory(before)...)
 	all := make([]int, len(constraints))
 	for i := range all {
@@ -342,7 +159,7 @@ func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*
 					core = append(core, among[i])
 				}
 			}
-			return x.story(constraints, core), nil
+			return x.conflict(constraints, core), nil
 		}
 	}
 	return nil, nil
