@@ -20,12 +20,7 @@ func (o *Object) Decode() (v any, err error) {
 	case SchemaChannel:
 		v, err = unmarshal[Channel](o.doc.JSON)
 	case SchemaBundle:
-		b := bundleOf(o.doc.JSON)
-		if b == nil {
-			b, err = unmarshal[Bundle](o.doc.JSON)
-		}
-		o.keepOrder(b)
-		v = b
+		v, err = o.bundle()
 	case SchemaDeprecations:
 		v, err = unmarshal[Deprecations](o.doc.JSON)
 	}
@@ -34,6 +29,23 @@ func (o *Object) Decode() (v any, err error) {
 		return nil, &Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
 	}
 	return v, nil
+}
+
+// bundle decodes a bundle. The first call returns the scanned properties, which the caller may change.
+func (o *Object) bundle() (b *Bundle, err error) {
+	if o.ready {
+		b = o.scanned.bundle()
+		o.ready = false
+	} else {
+		b = bundleOf(o.doc.JSON)
+	}
+	if b == nil {
+		if b, err = unmarshal[Bundle](o.doc.JSON); err != nil {
+			return nil, err
+		}
+	}
+	o.keepOrder(b)
+	return b, nil
 }
 
 // keepOrder marks the properties of b, which is o decoded, as ordered if the source is.

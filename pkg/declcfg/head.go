@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A headError is a problem with the keys that every object has.
+// A headError is a problem with one of the keys that every object has.
 type headError struct {
 	ptr jsontext.Pointer
 	msg string
@@ -16,13 +16,10 @@ type headError struct {
 
 func (e *headError) Error() string { return e.msg }
 
-// A head is the keys that every object has.
-type head struct{ schema, pkg, name string }
-
-// read reads the next object of r. The error is a *jsontext.SyntacticError if the object is not JSON,
+// read reads the object that r is at, to its end. The error is a *jsontext.SyntacticError if the object is not JSON,
 // and a *headError if it is not an object of a catalog.
-func (h *head) read(r *jsontext.Decoder) error {
-	*h = head{}
+func (s *scannedObject) read(r reader) error {
+	*s = scannedObject{}
 	var bad *headError
 	fail := func(name, format string, args ...any) {
 		if bad == nil {
@@ -33,7 +30,7 @@ func (h *head) read(r *jsontext.Decoder) error {
 		if err := r.SkipValue(); err != nil {
 			return err
 		}
-		return &headError{"", "want an object, found " + kindName(kind)}
+		return noObject(kind)
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return err
@@ -50,17 +47,22 @@ func (h *head) read(r *jsontext.Decoder) error {
 			fail(name, "the key %q is repeated in another case", name)
 		}
 		names[folded] = true
+		into := s.headField(folded)
+		if into == nil {
+			if err := s.member(name, r); err != nil {
+				return err
+			}
+			continue
+		}
 		value, err := r.ReadValue()
 		if err != nil {
 			return err
 		}
-		switch into := h.field(folded); {
-		case into == nil:
-		case value.Kind() != '"':
+		if value.Kind() != '"' {
 			fail(name, "%s must be text, found %s", folded, kindName(value.Kind()))
-		default:
-			*into = unquoted(value)
+			continue
 		}
+		*into = unquoted(value)
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return err
@@ -68,20 +70,25 @@ func (h *head) read(r *jsontext.Decoder) error {
 	switch {
 	case bad != nil:
 		return bad
-	case h.schema == "":
+	case s.schema == "":
 		return &headError{"", "object is missing root schema field"}
 	}
 	return nil
 }
 
-func (h *head) field(folded string) *string {
+// noObject says which value was found instead of an object.
+func noObject(kind jsontext.Kind) error {
+	return &headError{"", "want an object, found " + kindName(kind)}
+}
+
+func (s *scannedObject) headField(folded string) *string {
 	switch folded {
 	case "schema":
-		return &h.schema
+		return &s.schema
 	case "package":
-		return &h.pkg
+		return &s.pkg
 	case "name":
-		return &h.name
+		return &s.name
 	}
 	return nil
 }
@@ -113,8 +120,8 @@ func unquoted(raw jsontext.Value) string {
 	return string(text)
 }
 
-// fold returns the same text for texts that differ only in case, by the Unicode simple folding that encoding/json
-// matches names with.
+// fold returns s such that texts that differ in case only have one form, by the Unicode simple folding that
+// encoding/json matches names with.
 func fold(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {

@@ -1,7 +1,6 @@
 package declcfg
 
 import (
-	"bytes"
 	"errors"
 	"io"
 
@@ -17,21 +16,25 @@ type Object struct {
 	*Meta
 
 	doc document.Document // without text if the object is in no file
+
+	scanned scannedObject // the JSON
+	ready   bool          // whether scanned is complete, and not yet returned by Decode
 }
 
 // NewObject returns the object raw, which must be a JSON object with a non-empty string at the key schema. It shares
 // the memory of raw. Its Meta cannot be read again. Errors are at pos.
 func NewObject(pos Pos, raw jsontext.Value) (*Object, error) {
-	r := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	var h head
-	err := h.read(r)
+	o := &Object{doc: document.Document{JSON: raw}, ready: true}
+	r := newReader(raw)
+	err := o.scanned.read(r)
 	if err == nil && r.SkipValue() != io.EOF {
 		err = errors.New("want one object, found more behind it")
 	}
 	if err != nil {
 		return nil, &Error{Pos: pos, Err: err}
 	}
-	return &Object{Meta: h.meta(pos), doc: document.Document{JSON: raw}}, nil
+	o.Meta = o.scanned.meta(pos)
+	return o, nil
 }
 
 // JSON returns the object as JSON, valid and without equal keys, in the order and spelling of its author. The caller

@@ -82,19 +82,14 @@ func (c *chunk) read(visit func(*Object, error)) error {
 	if c.Chunk == nil {
 		return c.err
 	}
-	var h head
 	var o Object
-	parse := func(d *jsontext.Decoder, _ []byte) error { return h.read(d) }
+	parse := func(d *jsontext.Decoder, text []byte) error { return o.scanned.read(reader{d, text}) }
 	err := c.Read(parse, func(doc *document.Document, err error) {
 		if doc == nil {
 			visit(nil, c.file.unreadable(err))
 			return
 		}
-		o = Object{Meta: h.meta(c.file.pos(doc.Place)), doc: *doc}
-		o.src = source{
-			file: c.file, off: doc.Offset, size: len(doc.Text), start: doc.Start, sum: maphash.Bytes(seed, doc.Text),
-			yaml: doc.YAML, repaired: doc.Repaired,
-		}
+		o.set(c.file, doc, err == nil)
 		if bad, ok := errors.AsType[*headError](err); ok {
 			visit(nil, c.file.errorAt(o.Place(bad.ptr), doc.Text, err))
 			return
@@ -107,8 +102,18 @@ func (c *chunk) read(visit func(*Object, error)) error {
 	return nil
 }
 
-func (h *head) meta(pos Pos) *Meta {
-	return &Meta{Schema: h.schema, Package: h.pkg, Name: h.name, Pos: pos}
+// set makes o the object of doc, which it has scanned.
+func (o *Object) set(f *file, doc *document.Document, ready bool) {
+	o.Meta = o.scanned.meta(f.pos(doc.Place))
+	o.src = source{
+		file: f, off: doc.Offset, size: len(doc.Text), start: doc.Start, sum: maphash.Bytes(seed, doc.Text),
+		yaml: doc.YAML, repaired: doc.Repaired,
+	}
+	o.doc, o.ready = *doc, ready
+}
+
+func (s *scannedObject) meta(pos Pos) *Meta {
+	return &Meta{Schema: s.schema, Package: s.pkg, Name: s.name, Pos: pos}
 }
 
 // pos returns a position in f.
