@@ -162,7 +162,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/bundle/plain": {
 		"pkg/bundle", "pkg/cluster/operator", "pkg/declcfg", "github.com/operator-framework/api", "k8s.io/api",
-		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/installmode",
+		"k8s.io/apimachinery", json, "internal/installmode",
 	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
