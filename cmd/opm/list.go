@@ -157,9 +157,9 @@ cannot be read or is not valid has no column; the others are compared, and the e
 json and yaml print an object with the names of the catalogs and the rows, each with package,
 channel (with --channels) and heads: catalog, channel, bundle, version and older (true or false),
 for each catalog that has the row.` + catalogNote,
-		Example: `  opm list matrix catalogs/v4.12 catalogs/v4.20
-  opm list matrix old=catalog-v1 new=catalog-v2 --channels -o markdown
-  opm list matrix catalogs/v4.* -o html > matrix.html`,
+		Example: `  opm list matrix catalog/kiln catalog
+  opm list matrix old=catalog/loom new=catalog --channels -o markdown
+  opm list matrix catalog/kiln catalog -o html > matrix.html`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
