@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// textCommands are command lines with text output, in addition to those of FuzzCommands.
+// textCommands are command lines with text output, in addition to the command lines of FuzzCommands.
 var textCommands = []string{
 	"bundle validate bundle", "bundle validate bundle -o github", "bundle validate bundle -o markdown",
 	"catalogsource resolve-image state.yaml --kube-version v1.33.2", "check-crds c -o markdown", "check-crds c -o github",
@@ -51,7 +51,7 @@ const hostile = "x\r\n::error::y\x1b]0;t\a\u009b31m\u202e\u2066\u2028##[error]\u
 
 // TestHostileText checks that no text in a catalog, in a bundle or in the objects of a cluster controls the terminal or
 // file that a command writes to: first names in a catalog that stays valid, then the values of all keys at once, except
-// those that commands need, and then of every key alone.
+// all keys that commands need, and then of every key alone.
 func TestHostileText(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	examples, err := filepath.Abs("../../examples") // since commands are run elsewhere

@@ -229,8 +229,8 @@ func readBaseline(name string) (*problem.Baseline, error) {
 // isOther reports whether a known problem is one that another command finds, which may have the same baseline.
 func (f *reportFlags) isOther(k problem.Known) bool { return !f.rules().Has(k.Rule) }
 
-// replaceBaseline replaces the problems of this command in a baseline, keeps those of other commands, and reports the
-// total.
+// replaceBaseline replaces the problems of this command in a baseline, keeps the problems of other commands, and
+// reports the total.
 func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*problem.Problem) error {
 	b := problem.NewBaseline(problems)
 	switch old, err := readBaseline(name); {

@@ -195,7 +195,8 @@ func (f *file) abort() {
 	_ = f.root.Close() // nothing was written to it
 }
 
-// pathError replaces the operation and the path of err, which name the temporary file, by those of the target.
+// pathError replaces the operation and the path of err, which name the temporary file, by doing and the path of the
+// target.
 func pathError(doing, path string, err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err

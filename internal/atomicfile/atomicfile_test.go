@@ -106,8 +106,8 @@ func TestNothingLeftWhenFillPanics(t *testing.T) {
 	_ = Write(filepath.Join(dir, "f"), Options{}, func(io.Writer) error { panic("x") })
 }
 
-// TestFailedWriteIsNotForgotten checks that commit fails if the fill function ignored a write error, such as that of a
-// full disk.
+// TestFailedWriteIsNotForgotten checks that commit fails if the fill function ignored a write error, such as the error
+// of a full disk.
 func TestFailedWriteIsNotForgotten(t *testing.T) {
 	dir := t.TempDir()
 	f, err := begin(filepath.Join(dir, "f"), Options{})

@@ -41,7 +41,7 @@ func readAll(data string, limit int64) []string {
 	return all
 }
 
-// Documents that are read piece by piece are those that are read at once.
+// Reading piece by piece yields the same documents as reading at once.
 func TestLargeDocuments(t *testing.T) {
 	text := strings.Repeat(`é{"}\"---`, 150_000) // the pieces end at any byte of it
 	json := func(n int) string { return fmt.Sprintf(`{"a":[{},%q],"b":"\\"}`, text[:n]) }

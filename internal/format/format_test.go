@@ -186,7 +186,7 @@ func FuzzRandomValue(f *testing.F) {
 	})
 }
 
-// What follows a value in memory is that of others.
+// The memory after a value belongs to other values.
 func TestValueWithRoomBehindIt(t *testing.T) {
 	for _, n := range []int{0, 1} {
 		text := []byte(" 1234567")

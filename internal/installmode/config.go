@@ -98,7 +98,7 @@ func compile(schema map[string]any, installed string) (*jsonschema.Schema, error
 	return c.Compile(url)
 }
 
-// describe turns the errors of the library into those of OLM.
+// describe words the errors of the library as OLM does.
 func describe(err error) error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {

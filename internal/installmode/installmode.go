@@ -1,5 +1,5 @@
 // Package installmode says which namespaces OLM v1 lets an operator watch, by the install modes of its bundle. Its
-// errors are those of OLM.
+// errors have OLM's words.
 package installmode
 
 import "errors"

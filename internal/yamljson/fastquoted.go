@@ -108,7 +108,7 @@ func (f *fast) fold(parent int) (blanks int, ok bool) {
 	}
 }
 
-// simpleEscapes are those of a single character. Others than these are rare.
+// simpleEscapes are the escape sequences with a single character. Others are rare.
 var simpleEscapes = [256]string{
 	'n': "\n", 't': "\t", 'r': "\r", '"': `"`, '\\': `\`, ' ': " ", '0': "\x00", 'a': "\a", 'b': "\b", 'e': "\x1b",
 	'f': "\f", 'v': "\v", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",

@@ -236,7 +236,8 @@ func withData(object []byte, m *corev1.ConfigMap) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// withAnnotations returns annotations in which the annotations of a bundle replace those of an earlier bundle.
+// withAnnotations returns annotations in which the annotations of a bundle replace the annotations of an earlier
+// bundle.
 func withAnnotations(all, bundle map[string]string) map[string]string {
 	merged := maps.Clone(all)
 	if merged == nil {

@@ -37,7 +37,7 @@ import (
 
 // Check returns the problems for which a cluster refuses, or cannot use, objects of the State: names, selectors of
 // OperatorGroups, specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not
-// match their schema. The problems are sorted by position. The error is that of ctx.
+// match their schema. The problems are sorted by position. The error is ctx's.
 func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 	c := checker{definitions: s.definitions(), refused: map[string]bool{}}
 	for o := range s.All() {

@@ -54,7 +54,7 @@ func (o *Other) Content() (map[string]any, error) {
 }
 
 // Decode returns the object of a manifest in JSON, of the type that a State has for its kind. Unknown fields are
-// dropped, as in a cluster, but not those of an [*Other]. An error names the field.
+// dropped, as in a cluster, unless it is an [*Other]. An error names the field.
 func Decode(manifest jsontext.Value) (Kubernetes, error) {
 	var head metav1.TypeMeta
 	if err := Unmarshal(manifest, &head); err != nil {
@@ -110,7 +110,8 @@ func (s *State) Get(of schema.GroupKind, namespace, name string) (o Object[Kuber
 	return o, false
 }
 
-// Put adds an object, or replaces the existing one of its kind and name. Its type must be set and be that of [Decode].
+// Put adds an object, or replaces the existing one of its kind and name. Its type must be set, to the type that
+// [Decode] returns.
 func (s *State) Put(o Object[Kubernetes]) {
 	of := KindOf(o.Value)
 	if s.storeOf(of) == nil {

@@ -83,7 +83,7 @@ func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
 	return l.State, errors.Join(l.errs...)
 }
 
-// source reads the files of a source. The error is that of ctx.
+// source reads the files of a source. The error is ctx's.
 func (l *loader) source(ctx context.Context, s declcfg.Source) error {
 	if s.File != "" {
 		l.file(s.FS, s.File, s.Name)

@@ -105,7 +105,7 @@ func (r Locked) Pinned() string {
 	return repo + "@" + r.Digest
 }
 
-// lockBundle records the digests of the bundle, and compares that of its content with the lock. It changes b.
+// lockBundle records the digests of the bundle, and compares the digest of its content with the lock. It changes b.
 func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	if o.Lock == nil || o.locked == nil {
 		return nil
@@ -123,7 +123,7 @@ func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	return o.lockRendered(b, o.Changes, was.Rendered)
 }
 
-// lockRendered records the digest of the bundle after the changes, which it makes, next to those that were known.
+// lockRendered records the digest of the bundle after the changes, which it makes, next to the known digests.
 func (o *opened) lockRendered(b *declcfg.Bundle, changes Changes, known []string) error {
 	err := changes.Edit(b)
 	rendered, errDigest := contentDigest(b)

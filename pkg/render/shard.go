@@ -122,7 +122,7 @@ func (s *renderedShard) read(m *declcfg.Meta) error {
 	return nil
 }
 
-// checkComplete returns an error unless the shards, which are sorted, are those of one run.
+// checkComplete returns an error unless the shards, which are sorted, are the shards of one run.
 func checkComplete(shards []renderedShard) error {
 	first := shards[0]
 	for i, s := range shards {

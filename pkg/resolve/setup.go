@@ -35,7 +35,7 @@ type Setup struct {
 const setupNamespace = "ns"
 
 // NewSetup returns a Setup. It names catalogs without a name cat, cat2, and so on. The Subscription uses the first
-// catalog. It is an error if catalogs are in more than one namespace besides that of the Subscription.
+// catalog. It is an error if catalogs are in more than one namespace besides the Subscription's.
 func NewSetup(opts SetupOptions, catalogs []*Catalog) (*Setup, error) {
 	s := &Setup{Catalogs: catalogs, opts: opts}
 	s.Classic = ClassicRequest{Name: setupNamespace, Catalogs: catalogs}

@@ -70,7 +70,7 @@ func operatorGroups(ctx context.Context, r *run) error {
 	return nil
 }
 
-// Groups is the result of a simulation with no controller but that of OperatorGroups.
+// Groups is the result of a simulation with only the controller of OperatorGroups.
 type Groups struct {
 	*Result
 	Index   *operatorgroup.Index
@@ -78,7 +78,7 @@ type Groups struct {
 }
 
 // OperatorGroups runs the controller of OperatorGroups, and no other, until nothing changes. The state stays as it is.
-// The error is that of ctx.
+// The error is ctx's.
 func OperatorGroups(ctx context.Context, state *cluster.State) (*Groups, error) {
 	r := newRun(state, Options{})
 	result, err := r.loop(ctx, []controller{operatorGroups})

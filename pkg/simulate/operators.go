@@ -343,7 +343,7 @@ func (ns *installed) replacementOf(o csv) *csv {
 	return nil
 }
 
-// sort sorts operators after those that they replace: the phase of one depends on whether the other is deleted.
+// sort sorts operators after the operators that they replace: the phase of one depends on whether the other is deleted.
 func (ns *installed) sort() {
 	ages := map[string]int{} // the number of existing predecessors, by name
 	var age func(csv) int

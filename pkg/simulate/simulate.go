@@ -47,7 +47,8 @@ type Result struct {
 	Steps   int      `json:"steps"`   // the number of steps that changed objects
 	Assumed []string `json:"assumed"` // facts that neither the state nor the options have
 
-	// Outcomes are the Outcomes of the Subscriptions, by namespace and name, and then of the ClusterExtensions, by name.
+	// Outcomes are the Outcomes of the Subscriptions, by namespace and name, and then of the ClusterExtensions, by
+	// name.
 	Outcomes []Outcome `json:"outcomes"`
 
 	// OpenShift is nil if its version is not known.
@@ -65,7 +66,7 @@ type Result struct {
 func (r *Result) Done() bool { return r.Idle && len(r.Waiting) == 0 }
 
 // A controller reconciles the objects that it is responsible for, and records the reasons for which they wait. The
-// error is that of the context, or about options that do not fit the state.
+// error is the context's, or about options that do not fit the state.
 type controller func(context.Context, *run) error
 
 // controllers are the controllers of OLM, in the order in which they run in a step.
@@ -74,7 +75,7 @@ var controllers = []controller{
 	contentLabels, copies, groupRoles, extensions, waiting,
 }
 
-// Run simulates a cluster. The state stays as it is. The error is that of ctx, or about a name or version in the
+// Run simulates a cluster. The state stays as it is. The error is ctx's, or about a name or version in the
 // options.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
 	r := newRun(state, opts)

@@ -175,7 +175,7 @@ func (s *source) named(t *types.Named) (*schema, error) {
 	return nil, fmt.Errorf("no schema for %s", t)
 }
 
-// fields adds the fields of a struct, and of those that it embeds.
+// fields adds the fields of a struct, and of the structs that it embeds.
 func (s *source) fields(def *schema, of *types.Struct) error {
 	for i := range of.NumFields() {
 		field := of.Field(i)

@@ -1,5 +1,5 @@
-// Command protoc generates Go code for one .proto file, beside it, with the plugins that tools/go.mod pins. It does what
-// protoc does, on any machine that has Go.
+// Command protoc generates Go code for one .proto file, beside it, with the plugins that tools/go.mod pins. It does
+// what protoc does, on any machine that has Go.
 //
 //	go -C tools run ./protoc ../pkg/api/registry.proto
 package main
@@ -68,7 +68,7 @@ func compile(path string) ([]byte, error) {
 	return proto.Marshal(req)
 }
 
-// descriptors returns those of the imports of f, each before what imports it, and of f itself.
+// descriptors returns the descriptors of the imports of f, each before its importers, and of f itself.
 func descriptors(f protoreflect.FileDescriptor) []*descriptorpb.FileDescriptorProto {
 	var all []*descriptorpb.FileDescriptorProto
 	seen := map[string]bool{}

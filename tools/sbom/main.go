@@ -1,5 +1,5 @@
-// Command sbom writes the bill of materials of programs, in the JSON of CycloneDX: the modules that each was built from.
-// That of PROGRAM is PROGRAM.sbom.json. The same program makes the same text.
+// Command sbom writes the bill of materials of programs, in the JSON of CycloneDX: the modules that each was built
+// from. That of PROGRAM is PROGRAM.sbom.json. The same program makes the same text.
 //
 //	go -C tools run ./sbom VERSION PROGRAM...
 package main
@@ -51,7 +51,7 @@ func write(program, version string) error {
 	return errors.Join(err, f.Close())
 }
 
-// describe lists the modules of a program: the main one, Go's library, and those that it depends on.
+// describe lists the modules of a program: the main one, Go's library, and its dependencies.
 func describe(info *buildinfo.BuildInfo, version string) *cdx.BOM {
 	opm := module(cdx.ComponentTypeApplication, info.Main.Path, version)
 	parts := []cdx.Component{module(cdx.ComponentTypeLibrary, "std", info.GoVersion)}

@@ -7,5 +7,5 @@
 //		…
 //	}
 //
-// It works with every server of the protocol; see package api. Errors are those of gRPC, which package status reads.
+// It works with every server of the protocol; see package api. Errors are gRPC errors, which package status reads.
 package client

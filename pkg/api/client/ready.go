@@ -40,7 +40,7 @@ func (c *Client) WaitReady(ctx context.Context) error {
 	}
 }
 
-// errNotServing is that of a server which answers and is not ready.
+// errNotServing is the error of a server that answers but is not ready.
 var errNotServing = status.Error(codes.Unavailable, "the registry is not serving")
 
 // passes reports whether an error may be gone when the call is made again.

@@ -92,7 +92,8 @@ func (q *Request) Classic(ctx context.Context, opts resolve.Options) ([]*Namespa
 	return q.Answers(ctx, q.Subscriptions.Namespaces(), opts)
 }
 
-// Answers returns the answers of OLM Classic about some namespaces, in their order. The errors are those of Classic.
+// Answers returns the answers of OLM Classic about some namespaces, in their order. It returns the same errors as
+// Classic.
 func (q *Request) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*NamespaceResult, error) {
 	type result struct {
 		answer *NamespaceResult
@@ -202,7 +203,7 @@ func (n *NamespaceResult) setConditions() {
 	}
 }
 
-// approval is that of an InstallPlan of the namespace.
+// approval returns the approval of an InstallPlan of the namespace.
 func (ns *objects) approval() v1alpha1.Approval {
 	for _, o := range ns.subscriptions {
 		if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {

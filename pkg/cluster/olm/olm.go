@@ -25,7 +25,7 @@ type Options struct {
 	// namespace, a ClusterCatalog and a global CatalogSource.
 	Catalogs []*resolve.Catalog
 
-	// Priorities replace those of catalogs, which are named by NAMESPACE/NAME or NAME, as Catalogs are.
+	// Priorities replace the priorities of catalogs, which are named by NAMESPACE/NAME or NAME, as Catalogs are.
 	Priorities map[string]int
 
 	// Down are the names of catalogs that the cluster cannot read, as in Priorities.

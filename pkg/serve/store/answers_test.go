@@ -308,7 +308,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// The first has a description of its own, the second that of the package.
+// The first bundle has a description of its own, the second one the description of the package.
 const (
 	kilnV1 = `{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1",` +
 		`"metadata":{"name":"kiln.v1","annotations":{"a":"2","b":"\u003c1\u003e"}},` +

@@ -14,7 +14,7 @@ import (
 )
 
 // reseal makes the checksums of a file fit its content, as far as it has the form of a store, so that what lies behind
-// them is reached. With records it also makes those of the records fit.
+// them is reached. With records it also corrects the checksums of the records.
 func reseal(data []byte, records bool) {
 	if len(data) < headerSize+footerSize {
 		return
@@ -39,7 +39,7 @@ func reseal(data []byte, records bool) {
 	order.PutUint64(foot[32:], xxhash.Sum64(foot[:32]))
 }
 
-// askAll asks a store everything, and fails the test at an error that is none of those that it may return.
+// askAll asks a store everything, and fails the test at an unexpected error.
 func askAll(t *testing.T, s *Store) {
 	t.Helper()
 	check := func(err error) {

@@ -86,7 +86,7 @@ func normal(t *testing.T, value []byte) []byte {
 	return text
 }
 
-// The ClusterServiceVersions of published catalogs are, byte for byte, those that operator-framework/api writes.
+// The ClusterServiceVersions of published catalogs are byte-equal to the output of operator-framework/api.
 func TestCSVsOfPublishedCatalogs(t *testing.T) {
 	checked := 0
 	for _, dir := range publishedCatalogs(t) {

@@ -68,7 +68,8 @@ func linesOf(t *testing.T, c *store.Catalog, q store.Query) string {
 	return b.String()
 }
 
-// The lines of published catalogs are those of encoding/json, and each is found by whatever it can be asked for by.
+// The lines of published catalogs are encoded as by encoding/json, and each is found by whatever it can be asked for
+// by.
 func TestLinesOfPublishedCatalogs(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		lines := jsonLines(t, dirSource(dir))

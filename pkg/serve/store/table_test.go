@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Rows that are copied are those that encoding/binary encodes, which is what machines with big-endian numbers use.
+// Copied rows equal the rows that encoding/binary encodes, which big-endian machines use.
 func TestTableEndianness(t *testing.T) {
 	data, _ := smallStore(t)
 	foot, err := parseFooter(data[len(data)-footerSize:], int64(len(data)))
