@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
@@ -17,42 +18,9 @@ import (
 // error in a JSON file, with the next file. Errors of fn are yielded in the same way. When ctx is done, its error comes
 // last.
 func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Source) iter.Seq2[T, error] {
-	type result struct {
-		value T
-		err   error
-	}
-	type batch struct {
-		results []result
-		file    *file
-		broken  bool // the rest of the file cannot be read
-		notes   []note
-
-		expanded int // size of expanded YAML aliases in bytes
-	}
-	work := func(c *chunk) batch {
-		b := batch{file: c.file}
-		err := c.read(func(o *Object, err error) {
-			if leavesOut(c.withheld(), o, err) {
-				return
-			}
-			var v T
-			if err == nil {
-				v, err = fn(o)
-			}
-			b.results = append(b.results, result{v, err})
-		})
-		if err != nil {
-			b.broken = true
-			if !leavesOut(c.withheld(), nil, err) {
-				b.results = append(b.results, result{err: err})
-			}
-		}
-		b.notes = c.notes()
-		if c.Chunk != nil {
-			b.expanded = c.Expanded
-			c.Recycle() // no part of its text is used after this
-		}
-		return b
+	work := func(c *chunk) batch[T] {
+		defer c.recycle() // no part of its text is used after this
+		return memoized(c, func() batch[T] { return readBatch(c, fn) })
 	}
 	return func(yield func(T, error) bool) {
 		var skip *file
@@ -66,9 +34,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 				yield(none, fmt.Errorf("%s: YAML aliases of the catalog expand beyond 64 MB", b.file.label))
 				return
 			}
-			for _, n := range b.notes {
-				n.to(n.err)
-			}
+			b.tellNotes()
 			for _, r := range b.results {
 				if !yield(r.value, r.err) {
 					return
@@ -82,6 +48,60 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 			var none T
 			yield(none, err)
 		}
+	}
+}
+
+// A batch is the outcome of one chunk.
+type batch[T any] struct {
+	results []result[T]
+	file    *file // nil for an error or a note of the walk
+	broken  bool  // the rest of the file cannot be read
+
+	note     *note             // of the walk
+	refused  []*document.Error // see [document.Chunk]
+	expanded int               // size of expanded YAML aliases in bytes
+}
+
+type result[T any] struct {
+	value T
+	err   error
+}
+
+// readBatch calls fn for the objects of c.
+func readBatch[T any](c *chunk, fn func(*Object) (T, error)) batch[T] {
+	b := batch[T]{file: c.file, note: c.note}
+	err := c.read(func(o *Object, err error) {
+		if leavesOut(c.withheld(), o, err) {
+			return
+		}
+		var v T
+		if err == nil {
+			v, err = fn(o)
+		}
+		b.results = append(b.results, result[T]{v, err})
+	})
+	if err != nil {
+		b.broken = true
+		if !leavesOut(c.withheld(), nil, err) {
+			b.results = append(b.results, result[T]{err: err})
+		}
+	}
+	if c.Chunk != nil {
+		b.refused, b.expanded = c.Refused, c.Expanded
+	}
+	return b
+}
+
+// tellNotes calls [Source].Note for the differences to upstream in b.
+func (b *batch[T]) tellNotes() {
+	if b.note != nil && b.note.to != nil {
+		b.note.to(b.note.err)
+	}
+	if b.file == nil || b.file.note == nil {
+		return
+	}
+	for _, e := range b.refused {
+		b.file.note(&Error{Pos: b.file.pos(e.Place), Err: e.Err})
 	}
 }
 

@@ -37,19 +37,11 @@ func (c *chunk) withheld() map[string]bool {
 	return c.file.withheld
 }
 
-// notes returns the notes about c. Call it after c was read.
-func (c *chunk) notes() []note {
-	switch {
-	case c.note != nil && c.note.to != nil:
-		return []note{*c.note}
-	case c.Chunk == nil || c.file.note == nil:
-		return nil
+// recycle releases the text of c.
+func (c *chunk) recycle() {
+	if c.Chunk != nil {
+		c.Recycle()
 	}
-	var all []note
-	for _, e := range c.Refused {
-		all = append(all, note{c.file.note, &Error{Pos: c.file.pos(e.Place), Err: e.Err}})
-	}
-	return all
 }
 
 // chunks yields the documents of f in order, several in each chunk.

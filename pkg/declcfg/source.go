@@ -44,6 +44,9 @@ type Source struct {
 	// leaves out unreadable documents and files.
 	Withheld map[string]bool
 
+	// Memo, if not nil, has the results of earlier calls of [Map] with the same function, and keeps those of this one.
+	Memo *Memo
+
 	// Ordered reports whether opm itself wrote the objects, so that the keys within values of properties are in their
 	// final order; see [Property].
 	Ordered bool
@@ -60,6 +63,7 @@ type file struct {
 	maxObject int64   // as the source
 	ordered   bool    // as the source
 	withheld  map[string]bool
+	memo      *Memo
 	note      func(*Error)
 	read      func(int64)
 }
@@ -102,7 +106,7 @@ func (s Source) Bundle(b *Bundle, text []byte) *Meta {
 func (s Source) file(label, name string) *file {
 	return &file{
 		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,
-		read: s.Read, withheld: s.Withheld,
+		read: s.Read, withheld: s.Withheld, memo: s.Memo,
 	}
 }
 

@@ -58,3 +58,18 @@ func BenchmarkCatalog(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMemo validates four copies of the largest published catalog, which share what is read of their files.
+func BenchmarkMemo(b *testing.B) {
+	dir := shared.Path(b, "data/catalogs/v4.20")
+	b.ReportAllocs()
+	for b.Loop() {
+		memo := &declcfg.Memo{}
+		for range 4 {
+			source := declcfg.Source{Name: dir, FS: os.DirFS(dir), Memo: memo}
+			if _, err := validate.Catalog(b.Context(), validate.Options{}, source); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

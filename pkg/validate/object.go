@@ -23,6 +23,19 @@ type checked struct {
 	wrong    bool // the object breaks a rule of severity error, even if that rule is disabled
 }
 
+// Moved makes a checked a [declcfg.Movable]. No check of a single object names a file in a message.
+func (c *checked) Moved(t declcfg.Twin) any {
+	moved := *c
+	moved.meta = t.Meta(c.meta)
+	moved.problems = make([]*problem.Problem, len(c.problems))
+	for i, p := range c.problems {
+		twin := *p
+		twin.Pos = t.Pos(p.Pos)
+		moved.problems[i] = &twin
+	}
+	return &moved
+}
+
 // Object checks one object on its own; value and err are the results of its Decode method. The result must be passed to
 // Add. Several goroutines may call Object at the same time. Problems get their positions here, while the text of the
 // object is in memory.

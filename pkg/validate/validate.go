@@ -43,6 +43,7 @@ type Report struct {
 	Index    *declcfg.Index
 
 	unreadable unreadableParts
+	several    bool // it is not one catalog but several; see [Checker.several]
 }
 
 // Catalog checks the catalog that consists of the sources. The report lists its problems, and is the same on every run.
@@ -157,7 +158,10 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	if c.objects == 0 {
 		c.keep(c.v.noObjects(c.sources, len(c.found) > 0)...)
 	}
-	c.relations.check(ctx)
+	several := c.several()
+	if !several {
+		c.relations.check(ctx)
+	}
 	c.keep(c.relations.problems(ctx)...)
 	if c.cut {
 		return &Report{Problems: stopped(c.found), Index: index, unreadable: c.relations.unreadable}, ctx.Err()
@@ -170,7 +174,7 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 		}
 		problems = append(problems, rest)
 	}
-	return &Report{Problems: problems, Index: index, unreadable: c.relations.unreadable}, ctx.Err()
+	return &Report{problems, index, c.relations.unreadable, several}, ctx.Err()
 }
 
 // maxProblems is the maximum number of reported problems per severity. Nobody reads more, and they would take more

@@ -28,12 +28,12 @@ func (r *Report) Withheld() Withheld {
 	for _, p := range r.Problems {
 		switch {
 		case p.Severity != problem.Error:
-		case p.Rule != Unreadable && p.Rule != "":
+		case p.Rule != Unreadable && p.Rule != "" && !r.several:
 			hold(p.Package, p)
 		default:
 			known := false
 			for _, x := range r.Index.Packages() {
-				if p.Rule == "" || r.unreadable.mayHave(x.Name) { // no rule: the check stopped early
+				if p.Rule == "" || r.several || r.unreadable.mayHave(x.Name) { // no rule: the check stopped early
 					hold(x.Name, p)
 					known = true
 				}

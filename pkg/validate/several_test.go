@@ -1,0 +1,71 @@
+package validate_test
+
+import (
+	"maps"
+	"strconv"
+	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// TestSeveral validates directories that hold several catalogs, and some that only look like it.
+func TestSeveral(t *testing.T) {
+	under := func(dirs ...string) map[string]string {
+		files := map[string]string{}
+		for _, dir := range dirs {
+			for name, text := range valid {
+				files[dir+"/"+name] = text
+			}
+		}
+		return files
+	}
+	run := func(files map[string]string) *validate.Report {
+		source := declcfg.Source{Name: "catalogs", FS: mapFS(files)}
+		report, err := validate.Catalog(t.Context(), validate.Options{ErrorsOnly: true}, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+	report := run(under("v1", "v2", "v3", "v4"))
+	const want = `catalogs/v2/oak/package.yaml:4:7: error: invalid package "oak": name: duplicate package "oak": ` +
+		`catalogs/ looks like 4 catalogs, v1 to v4; to check one by one, use --each catalogs/ [duplicate-package]`
+	if got := problem.Lines(report.Problems); got != want {
+		t.Errorf("four catalogs:\n%s\nwant:\n%s", got, want)
+	}
+	if held := report.Withheld(); !held.HasAll(report.Index) {
+		t.Errorf("of four catalogs only %q are withheld", held.Names())
+	}
+	const ash = "{schema: olm.package, name: ash, defaultChannel: a}"
+	for _, other := range []string{"v3/ash.yaml", "ash.yaml"} {
+		files := under("v1", "v2")
+		files[other] = ash
+		if n := len(run(files).Problems); n < 3 {
+			t.Errorf("with %s: %d problems, want one for each duplicate", other, n)
+		}
+	}
+}
+
+// TestMemo validates catalogs that share files, together and alone.
+func TestMemo(t *testing.T) {
+	changed := maps.Clone(broken(t))
+	changed["new.yaml"] = "{schema: olm.package, name: ash, defaultChannel: a}"
+	var memo declcfg.Memo
+	for i, files := range []map[string]string{broken(t), changed, broken(t)} {
+		source := declcfg.Source{Name: "v" + strconv.Itoa(i), FS: mapFS(files)}
+		want, err := validate.Catalog(t.Context(), validate.Options{}, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Memo = &memo
+		got, err := validate.Catalog(t.Context(), validate.Options{}, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := problem.Lines(got.Problems), problem.Lines(want.Problems); got != want {
+			t.Errorf("with a memo:\n%s\nalone:\n%s", got, want)
+		}
+	}
+}
