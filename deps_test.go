@@ -76,7 +76,7 @@ var arrows = map[string][]string{
 		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/markdown", "internal/plural", "internal/nearest", json,
 		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck",
 		"pkg/graph", "pkg/problem", "pkg/cluster/catalogsource", "github.com/prometheus/client_golang",
-		"github.com/prometheus/common", "pkg/bundle",
+		"github.com/prometheus/common", "pkg/bundle", "pkg/platform",
 	},
 	"pkg/cluster": {
 		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
@@ -95,8 +95,7 @@ var arrows = map[string][]string{
 		json,
 	},
 	"pkg/cluster/operator": {
-		"pkg/declcfg", "github.com/blang/semver/v4", json, "github.com/operator-framework/api", "k8s.io/api",
-		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 	},
 	"pkg/cluster/rbac": {
 		"pkg/cluster/operator", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
@@ -152,17 +151,17 @@ var arrows = map[string][]string{
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
-		"internal/regular",
+		"internal/regular", "pkg/platform",
 	},
 	"pkg/bundle": {
-		"pkg/problem", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
+		"pkg/problem", "pkg/platform", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
 		"github.com/distribution/reference", json, "internal/regular", "internal/pool", "internal/skim",
 	},
 	"pkg/bundle/plain": {
-		"pkg/bundle", "pkg/cluster/operator", "pkg/declcfg", "github.com/operator-framework/api", "k8s.io/api",
-		"k8s.io/apimachinery", json, "internal/installmode",
+		"pkg/bundle", "pkg/cluster/operator", "pkg/platform", "pkg/declcfg", "github.com/operator-framework/api",
+		"k8s.io/api", "k8s.io/apimachinery", json, "internal/installmode",
 	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
@@ -174,6 +173,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",
 	},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
+	"pkg/platform":   {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
 		"internal/markdown",

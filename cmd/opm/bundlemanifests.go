@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/bundle/plain"
-	"github.com/opm-toolchain/opm/pkg/cluster/operator"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/publish/manifests"
 )
 
@@ -58,7 +58,7 @@ type bundleManifestsFlags struct {
 	format       string
 	images       imageFlags
 
-	openShiftVersion *operator.OpenShiftVersion // nil if it does not matter
+	openShiftVersion *platform.Version // nil if it does not matter
 }
 
 func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
@@ -89,7 +89,7 @@ func (f *bundleManifestsFlags) check() error {
 		}
 	}
 	if f.openShift != "" {
-		version, err := operator.ParseOpenShiftVersion(f.openShift)
+		version, err := platform.ParseVersion(f.openShift)
 		if err != nil {
 			return fmt.Errorf("--openshift-version: %w", err)
 		}

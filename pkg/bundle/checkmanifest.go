@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
 // An installableKind is a kind that OLM installs from a bundle of type registry+v1.
@@ -109,9 +110,8 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 		c.find("manifest-kind", m.document, "/kind", "OLM does not install a %s", m.kind)
 		return
 	}
-	if removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]; ok {
-		c.find("removed-api", m.document, "/apiVersion", "Kubernetes %[2]d.%[3]d removed %[1]s",
-			m.apiVersion, removed.Major, removed.Minor)
+	if removed, ok := platform.RemovedIn(m.apiVersion, m.kind); ok {
+		c.find("removed-api", m.document, "/apiVersion", "Kubernetes %s removed %s", removed, m.apiVersion)
 	}
 	switch m.kind {
 	case kindCSV:
@@ -325,28 +325,17 @@ func v1Pointer(ptr jsontext.Pointer) jsontext.Pointer {
 	return ptr
 }
 
-// removedAPIs has, by API version and kind, the version of Kubernetes that removed an API whose objects OLM installs.
-// https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-var removedAPIs = map[[2]string]semver.Version{
-	{crdV1beta1, kindCRD}:                                       {Major: 1, Minor: 22},
-	{"scheduling.k8s.io/v1beta1", "PriorityClass"}:              {Major: 1, Minor: 22},
-	{"rbac.authorization.k8s.io/v1beta1", "Role"}:               {Major: 1, Minor: 22},
-	{"rbac.authorization.k8s.io/v1beta1", "RoleBinding"}:        {Major: 1, Minor: 22},
-	{"rbac.authorization.k8s.io/v1beta1", "ClusterRole"}:        {Major: 1, Minor: 22},
-	{"rbac.authorization.k8s.io/v1beta1", "ClusterRoleBinding"}: {Major: 1, Minor: 22},
-	{"policy/v1beta1", "PodDisruptionBudget"}:                   {Major: 1, Minor: 25},
-}
-
 // checkHubAPIs reports manifests whose API none of the clusters has on which the operator may be installed.
 func (c *checker) checkHubAPIs() {
 	least, err := semver.ParseTolerant(c.csv.Spec.MinKubeVersion)
 	if err != nil || strings.TrimSpace(c.csv.Spec.MinKubeVersion) == "" {
 		return
 	}
+	lowest := platform.Version{Major: least.Major, Minor: least.Minor}
 	for _, m := range c.manifests {
-		if removed, ok := removedAPIs[[2]string{m.apiVersion, m.kind}]; ok && least.GE(removed) {
-			c.findCSV("hub", "/spec/minKubeVersion", "Kubernetes %[2]d.%[3]d removed %[1]s, the API of %[4]s",
-				m.apiVersion, removed.Major, removed.Minor, m.file)
+		if removed, ok := platform.RemovedIn(m.apiVersion, m.kind); ok && !removed.After(lowest) {
+			c.findCSV("hub", "/spec/minKubeVersion", "Kubernetes %s removed %s, the API of %s",
+				removed, m.apiVersion, m.file)
 		}
 	}
 }

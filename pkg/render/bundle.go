@@ -3,16 +3,14 @@ package render
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
 // openBundle adds the bundle in fsys, which is a directory, an archive or an image; image is its reference, or "".
@@ -93,24 +91,19 @@ const (
 // Forms returns all forms.
 func Forms() []Form { return []Form{FormObject, FormMetadata} }
 
-// TargetForm returns the form that the registries of a target read. A target is a release of OpenShift, such as
-// ocp=4.16: since 4.17 they read the metadata, before that they need the objects.
+// TargetForm returns the form that the registries of a target read; see [platform.Parse]. The target must be a release
+// of OpenShift, such as ocp=4.16: Kubernetes does not decide the form.
 func TargetForm(target string) (Form, error) {
-	const since = 17
-	platform, version, ok := strings.Cut(target, "=")
-	if !ok || platform != "ocp" {
-		return "", fmt.Errorf("target %q: want ocp=VERSION, such as ocp=4.16", target)
-	}
-	major, minor, ok := strings.Cut(strings.TrimPrefix(version, "v"), ".")
-	x, errMajor := strconv.ParseUint(major, 10, 16)
-	y, errMinor := strconv.ParseUint(minor, 10, 16)
-	if !ok || errors.Join(errMajor, errMinor) != nil || x < 4 {
-		return "", fmt.Errorf("target %q: %q is not a version of OpenShift 4 or later, such as 4.16", target, version)
-	}
-	if x == 4 && y < since {
+	p, err := platform.Parse(target)
+	switch {
+	case err != nil:
+		return "", err
+	case p.Metadata == declcfg.PropertyBundleObject:
 		return FormObject, nil
+	case p.Metadata == declcfg.PropertyCSVMetadata:
+		return FormMetadata, nil
 	}
-	return FormMetadata, nil
+	return "", fmt.Errorf("target %q does not decide the form of bundles: want ocp=VERSION, such as ocp=4.16", target)
 }
 
 // FormOf returns the form of a bundle, "" if it carries neither manifests nor metadata, or both.

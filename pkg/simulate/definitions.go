@@ -25,6 +25,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -171,18 +172,17 @@ func (r *run) isOriginal(name types.NamespacedName) bool {
 	return ok && !o.Value.IsCopied()
 }
 
-// withoutV1beta1 is the first version of Kubernetes that does not serve definitions of v1beta1.
-const withoutV1beta1 = "1.22.0"
-
 // checkVersion returns the API server's error if the cluster does not serve a version of CustomResourceDefinitions.
 func (x *execution) checkVersion(of schema.GroupVersionKind) error {
 	if of.Version == apiextensionsv1.SchemeGroupVersion.Version {
 		return nil
 	}
+	removed, _ := platform.RemovedIn(of.GroupVersion().String(), of.Kind)
 	if x.opts.KubeVersion == "" {
-		x.assume("the version of Kubernetes is not known: it is assumed not to serve apiextensions.k8s.io/v1beta1, " +
-			"as since 1.22")
-	} else if v, err := parseVersion(x.opts.KubeVersion); err == nil && v.LessThan(version.MustParse(withoutV1beta1)) {
+		x.assume(fmt.Sprintf("the version of Kubernetes is not known: it is assumed not to serve %s, as since %s",
+			of.GroupVersion(), removed))
+	} else if v, err := parseVersion(x.opts.KubeVersion); err == nil &&
+		v.LessThan(version.MajorMinor(uint(removed.Major), uint(removed.Minor))) {
 		return nil
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(of)

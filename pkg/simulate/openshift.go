@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/pkg/cluster"
-	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
@@ -59,7 +59,7 @@ func (r *run) openShift() error {
 }
 
 // openShiftVersion returns the version of OpenShift, "" if it is not known, and its minor version.
-func (r *run) openShiftVersion() (text string, minor operator.OpenShiftVersion, err error) {
+func (r *run) openShiftVersion() (text string, minor platform.Version, err error) {
 	text = cmp.Or(r.opts.OCPVersion, desiredVersion(r.State))
 	if text == "" {
 		return "", minor, nil
@@ -68,7 +68,7 @@ func (r *run) openShiftVersion() (text string, minor operator.OpenShiftVersion, 
 	if err != nil {
 		err = fmt.Errorf("version %q of OpenShift: %w", text, err)
 	}
-	return text, operator.OpenShiftVersion{Major: version.Major, Minor: version.Minor}, err
+	return text, platform.Version{Major: version.Major, Minor: version.Minor}, err
 }
 
 // desiredVersion returns the version of OpenShift in the status of the ClusterVersion, "" if there is none.
@@ -92,10 +92,10 @@ func desiredVersion(s *cluster.State) string {
 
 // blocksClassic returns OLM Classic's message about an operator that does not support the version after the current
 // one, "" if it does.
-func blocksClassic(name string, properties []resolve.Property, err error, current operator.OpenShiftVersion) string {
-	var highest *operator.OpenShiftVersion
+func blocksClassic(name string, properties []resolve.Property, err error, current platform.Version) string {
+	var highest *platform.Version
 	if err == nil {
-		highest, err = operator.MaxOpenShift(maxOpenShift(properties))
+		highest, err = platform.MaxOpenShift(maxOpenShift(properties))
 	}
 	switch {
 	case err != nil:
@@ -107,9 +107,9 @@ func blocksClassic(name string, properties []resolve.Property, err error, curren
 }
 
 // blocksV1 is blocksClassic for a ClusterExtension.
-func blocksV1(e *cluster.Extension, properties []resolve.Property, current operator.OpenShiftVersion) string {
+func blocksV1(e *cluster.Extension, properties []resolve.Property, current platform.Version) string {
 	name := fmt.Sprintf("bundle %q for ClusterExtension %q", e.Status.Install.Bundle.Name, e.Name)
-	switch highest, err := operator.MaxOpenShiftV1(maxOpenShift(properties)); {
+	switch highest, err := platform.MaxOpenShiftV1(maxOpenShift(properties)); {
 	case err != nil:
 		return fmt.Sprintf("%s: %v", name, err)
 	case highest == nil || highest.After(current):

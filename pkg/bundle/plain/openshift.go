@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
-	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
 // BlocksOpenShift returns why OpenShift of a version cannot be updated to the next minor version while the bundle is
 // installed, nil if it can: the property olm.maxOpenShiftVersion, which may be invalid.
-func BlocksOpenShift(c *bundle.Contents, current operator.OpenShiftVersion) *declcfg.Error {
+func BlocksOpenShift(c *bundle.Contents, current platform.Version) *declcfg.Error {
 	const annotation = "olm.properties"
 	var properties []struct {
 		Type  string         `json:"type"`
@@ -35,7 +35,7 @@ func BlocksOpenShift(c *bundle.Contents, current operator.OpenShiftVersion) *dec
 			values = append(values, p.Value)
 		}
 	}
-	switch last, err := operator.MaxOpenShiftV1(values); {
+	switch last, err := platform.MaxOpenShiftV1(values); {
 	case err != nil:
 		return blocks("%w", err)
 	case last != nil && !last.After(current):

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
-	"github.com/opm-toolchain/opm/pkg/cluster/operator"
+	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -329,7 +329,7 @@ func TestProperties(t *testing.T) {
 		c := read(t, spec, map[string]string{
 			"metadata/properties.yaml": "properties: [{type: other, value: 1}, {type: olm.maxOpenShiftVersion, value: " + tt.Value + "}]",
 		})
-		current, err := operator.ParseOpenShiftVersion(tt.Current)
+		current, err := platform.ParseVersion(tt.Current)
 		if err != nil {
 			t.Fatal(err)
 		}

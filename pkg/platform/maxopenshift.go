@@ -1,11 +1,9 @@
-package operator
+package platform
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,37 +11,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// An OpenShiftVersion is a version of OpenShift without the patch.
-type OpenShiftVersion struct{ Major, Minor uint64 }
-
-// ParseOpenShiftVersion reads X.Y.
-func ParseOpenShiftVersion(text string) (v OpenShiftVersion, err error) {
-	major, minor, _ := strings.Cut(text, ".")
-	v.Major, err = strconv.ParseUint(major, 10, 32)
-	if err == nil {
-		v.Minor, err = strconv.ParseUint(minor, 10, 32)
-	}
-	if err != nil {
-		return v, fmt.Errorf("%q is not a version of OpenShift: want X.Y, such as 4.20", text)
-	}
-	return v, nil
-}
-
-func (v OpenShiftVersion) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
-
-// After reports whether v is later than w. 4.23 and 5.0 are equal.
-func (v OpenShiftVersion) After(w OpenShiftVersion) bool {
-	for _, x := range []*OpenShiftVersion{&v, &w} {
-		if *x == (OpenShiftVersion{4, 23}) {
-			*x = OpenShiftVersion{5, 0}
-		}
-	}
-	return v.Major > w.Major || v.Major == w.Major && v.Minor > w.Minor
-}
-
 // MaxOpenShift returns the last version of OpenShift that an operator supports, nil if there are no values
 // (pkg/controller/operators/openshift/helpers.go), which are the values of its properties olm.maxOpenShiftVersion.
-func MaxOpenShift(values []jsontext.Value) (*OpenShiftVersion, error) {
+func MaxOpenShift(values []jsontext.Value) (*Version, error) {
 	const property = declcfg.PropertyMaxOpenShiftVersion
 	switch {
 	case len(values) == 0:
@@ -61,12 +31,12 @@ func MaxOpenShift(values []jsontext.Value) (*OpenShiftVersion, error) {
 	case v.Patch != 0 || len(v.Pre) > 0:
 		return nil, fmt.Errorf("property %s must specify only <major>.<minor> version, got invalid value %s", property, v)
 	default:
-		return &OpenShiftVersion{v.Major, v.Minor}, nil
+		return &Version{v.Major, v.Minor}, nil
 	}
 }
 
 // MaxOpenShiftV1 is MaxOpenShift for OLM v1, which is stricter (cluster-olm-operator of OpenShift).
-func MaxOpenShiftV1(values []jsontext.Value) (*OpenShiftVersion, error) {
+func MaxOpenShiftV1(values []jsontext.Value) (*Version, error) {
 	const property = declcfg.PropertyMaxOpenShiftVersion
 	switch {
 	case len(values) == 0:
@@ -78,9 +48,9 @@ func MaxOpenShiftV1(values []jsontext.Value) (*OpenShiftVersion, error) {
 	if kind := values[0].Kind(); kind != jsontext.KindString && kind != jsontext.KindNumber {
 		err = errors.New("want a number or text")
 	}
-	var v OpenShiftVersion
+	var v Version
 	if err == nil {
-		v, err = ParseOpenShiftVersion(text)
+		v, err = ParseVersion(text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", property, err)

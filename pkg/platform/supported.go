@@ -1,0 +1,68 @@
+package platform
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// AnnotationVersions is the annotation of a bundle with the releases of OpenShift that it supports. Pipelines choose
+// the catalogs of a bundle by it; clusters do not read it. A catalog does not have the annotations of bundles, so there
+// it is only known if the ClusterServiceVersion has it, too.
+const AnnotationVersions = "com.redhat.openshift.versions"
+
+// A Supported is a range of releases of OpenShift.
+type Supported struct {
+	First Version
+	Last  Version // zero if there is no last release
+}
+
+// ParseSupported reads the value of [AnnotationVersions]: v4.12 is this and every later release, v4.12-v4.14 a range,
+// =v4.12 one release, and a list such as v4.8,v4.9 every release from the earliest on.
+func ParseSupported(text string) (Supported, error) {
+	var first, last []string
+	if one, exact := strings.CutPrefix(text, "="); exact {
+		first, last = []string{one}, []string{one}
+	} else if from, to, isRange := strings.Cut(text, "-"); isRange {
+		first, last = []string{from}, []string{to}
+	} else {
+		first = strings.Split(text, ",")
+	}
+	from, err := earliest(first)
+	to, errLast := earliest(last)
+	if err != nil || errLast != nil || len(last) > 0 && from.After(to) {
+		return Supported{}, fmt.Errorf("%q is not a range of releases, such as v4.12, v4.12-v4.14 or =v4.12", text)
+	}
+	return Supported{from, to}, nil
+}
+
+// earliest returns the earliest of some releases such as v4.12, the zero Version for an empty list.
+func earliest(texts []string) (least Version, err error) {
+	for i, text := range texts {
+		number, ok := strings.CutPrefix(strings.TrimSpace(text), "v")
+		v, err := ParseVersion(number)
+		if !ok || err != nil {
+			return Version{}, errors.New("not a release")
+		}
+		if i == 0 || least.After(v) {
+			least = v
+		}
+	}
+	return least, nil
+}
+
+// Contains reports whether the range contains a release.
+func (s Supported) Contains(v Version) bool {
+	return !s.First.After(v) && (s.Last == Version{} || !v.After(s.Last))
+}
+
+// String returns a text for people, such as 4.12 and later.
+func (s Supported) String() string {
+	switch s.Last {
+	case Version{}:
+		return s.First.String() + " and later"
+	case s.First:
+		return s.First.String()
+	}
+	return s.First.String() + " to " + s.Last.String()
+}
