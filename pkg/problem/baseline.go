@@ -29,7 +29,7 @@ type Known struct {
 }
 
 func knownAs(p *Problem) Known {
-	k := Known{Rule: p.Rule, Package: p.Package, Channel: p.Channel, Path: indices.ReplaceAllString(p.Path, "[]")}
+	k := Known{Rule: p.Rule, Package: p.Package, Channel: p.Channel, Path: withoutIndices(p.Path)}
 	k.Names = p.names()
 	if p.Path == "" {
 		k.File = p.Pos.File

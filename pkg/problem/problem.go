@@ -63,6 +63,8 @@ type Problem struct {
 	Cause string
 
 	Consequences []string // rules broken as a result and not reported on their own; the message names them
+
+	Catalogs []string // names of the catalogs that have the problem, set by [Merge]; nil for a single catalog
 }
 
 func (p *Problem) String() string {
@@ -93,12 +95,13 @@ func (p *Problem) where() string {
 	return legible.Name(legible.Message(path))
 }
 
-// text returns the message and the fix.
+// text returns the message, the fix and the catalogs.
 func (p *Problem) text() string {
-	if p.Fix == "" {
-		return p.message()
+	text := p.message()
+	if p.Fix != "" {
+		text += "; " + p.Fix
 	}
-	return p.message() + "; " + p.Fix
+	return text + inCatalogs(p.Catalogs)
 }
 
 // message returns the message with long values cut.

@@ -84,6 +84,7 @@ type printed struct {
 	Fix      string   `json:"fix,omitzero"`
 
 	Consequences []string `json:"consequences,omitempty"`
+	Catalogs     []string `json:"catalogs,omitempty"`
 }
 
 // Result returns the value that is written as JSON and YAML.
@@ -96,7 +97,7 @@ func (r *Report) Result() *Result {
 		}
 		res.Problems = append(res.Problems, printed{
 			p.Rule, p.Severity, p.Pos.File, p.Pos.Line, p.Pos.Column, p.Package, p.Names, p.Path, p.message(), p.Fix,
-			p.Consequences,
+			p.Consequences, p.Catalogs,
 		})
 	}
 	if !res.Passed {

@@ -30,13 +30,14 @@ var colours = map[Severity]string{Error: red, Warning: yellow, Info: blue}
 func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 	out := bufio.NewWriter(w)
 	for _, g := range fold(problems) {
-		line := g.first.String()
+		first := unite(g.first, g.more)
+		line := first.String()
 		if colour {
-			line = g.first.coloured()
+			line = first.coloured()
 		}
 		out.WriteString(line)
-		if g.more > 0 {
-			fmt.Fprintf(out, " (and %d more)", g.more)
+		if len(g.more) > 0 {
+			fmt.Fprintf(out, " (and %d more)", len(g.more))
 		}
 		out.WriteByte('\n')
 	}
@@ -49,7 +50,7 @@ func Folds(problems []*Problem) bool { return len(fold(problems)) < len(problems
 // A folded is a group of problems that are printed as one.
 type folded struct {
 	first *Problem
-	more  int
+	more  []*Problem
 }
 
 // fold groups the problems for printing, in the order of the first problem of each group.
@@ -67,7 +68,7 @@ func fold(problems []*Problem) []*folded {
 			g.pkg, g.cause, alone = "", p.Cause, false
 		}
 		if f := groups[g]; f != nil && !alone {
-			f.more++
+			f.more = append(f.more, p)
 			continue
 		}
 		f := &folded{first: p}
