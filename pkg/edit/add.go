@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,9 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -72,6 +69,9 @@ func (a Add) apply(p *pkg) error {
 			p.name, a.Bundle.Name)
 	}
 	if a.LikeOthers {
+		b := *a.Bundle // several catalogs may get it
+		b.Properties = slices.Clone(b.Properties)
+		a.Bundle = &b
 		if err := p.convert(a.Bundle); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ const createHint = "--create makes it"
 
 // create writes a new package with one channel and one bundle: in a directory to its own file, otherwise to the end of
 // the catalog file.
-func (t *target) create(ctx context.Context, a Add, o Options) (*Result, error) {
+func (t *target) create(ctx context.Context, a Add) (*plan, error) {
 	if u := a.Updates; u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
 		return nil, fmt.Errorf("the first bundle of package %q updates no other: leave out its updates", a.Bundle.Package)
 	}
@@ -203,7 +203,7 @@ func (t *target) create(ctx context.Context, a Add, o Options) (*Result, error) 
 		if err != nil {
 			return nil, err
 		}
-		return t.finish(ctx, &pkg{name: a.Bundle.Package, units: []*unit{u}, notes: []string{note}}, o)
+		return t.plan(ctx, &pkg{name: a.Bundle.Package, units: []*unit{u}, notes: []string{note}})
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("create package %q: %s exists", a.Bundle.Package, file)
@@ -212,18 +212,9 @@ func (t *target) create(ctx context.Context, a Add, o Options) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Notes: []string{note}, Problems: report.Problems}
-	if len(r.Problems) > 0 {
-		return r, nil
-	}
-	if o.DryRun {
-		_, r.Diff, _ = bytes.Cut(diff.Diff(os.DevNull, nil, file, text), []byte("\n"))
-		return r, nil
-	}
-	return r, atomicfile.WriteAll([]string{file}, func(_ string, w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return &plan{
+		target: t, file: file, content: text, result: &Result{Notes: []string{note}, Problems: report.Problems},
+	}, nil
 }
 
 // atEnd returns the text as documents to append to a file.

@@ -61,6 +61,63 @@ type Result struct {
 
 // Apply makes an edit to a catalog, which is a directory or a file, or to a template.
 func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error) {
+	results, err := ApplyAll(ctx, []string{path}, e, o)
+	if err != nil {
+		return nil, err
+	}
+	return results[0], nil
+}
+
+// ApplyAll makes the same edit to several catalogs and templates, and returns their results in the order of the paths.
+// Nothing is written if the edit fails for one of them, or if one of them would not be valid. The error joins all
+// errors.
+func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, error) {
+	var plans []*plan
+	var results []*Result
+	var errs []error
+	invalid := false
+	for _, path := range paths {
+		p, err := newPlan(ctx, path, e, o)
+		if err != nil {
+			errs = append(errs, named(path, len(paths), err))
+			continue
+		}
+		plans, results = append(plans, p), append(results, p.result)
+		invalid = invalid || len(p.result.Problems) > 0
+	}
+	if errs != nil || invalid {
+		return results, errors.Join(errs...)
+	}
+	w, err := newWriter(plans)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	if o.DryRun {
+		return results, w.diffs(plans)
+	}
+	return results, w.write()
+}
+
+// named returns an error with the name of one of several catalogs, unless it has a place.
+func named(path string, several int, err error) error {
+	if _, hasPlace := errors.AsType[*declcfg.Error](err); several < 2 || hasPlace {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// A plan is an edit of one catalog or template that is not written yet.
+type plan struct {
+	*target
+	edited  *pkg   // the package after the edit; nil if a file is created
+	file    string // to create; "" for none
+	content []byte // of that file
+	result  *Result
+}
+
+// newPlan makes an edit in memory, and validates the package.
+func newPlan(ctx context.Context, path string, e Edit, o Options) (*plan, error) {
 	t, err := open(ctx, path, o)
 	a, isAdd := e.(Add)
 	switch {
@@ -75,7 +132,7 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 		if !o.Create {
 			return nil, fmt.Errorf("%w; %s", t.unknown(declcfg.SchemaPackage, a.Bundle.Package), createHint)
 		}
-		return t.create(ctx, a, o)
+		return t.create(ctx, a)
 	}
 	p, err := t.choose(e, o.Package)
 	if err != nil {
@@ -85,25 +142,13 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 	if err := e.apply(p); err != nil {
 		return nil, err
 	}
-	return t.finish(ctx, p, o)
+	return t.plan(ctx, p)
 }
 
-// finish validates the package, and writes its files or, in a dry run, returns their diff.
-func (t *target) finish(ctx context.Context, p *pkg, o Options) (*Result, error) {
-	r := &Result{Notes: p.notes}
-	w, err := t.newWriter(p)
-	if err != nil {
-		return nil, err
-	}
-	defer w.close()
-	r.Problems, err = p.problems(ctx)
-	if err == nil && o.DryRun {
-		r.Diff, err = w.diff()
-	}
-	if err != nil || len(r.Problems) > 0 || o.DryRun {
-		return r, err
-	}
-	return r, w.write()
+// plan validates an edited package.
+func (t *target) plan(ctx context.Context, p *pkg) (*plan, error) {
+	problems, err := p.problems(ctx)
+	return &plan{target: t, edited: p, result: &Result{Notes: p.notes, Problems: problems}}, err
 }
 
 // A target is the catalog or the template to edit.

@@ -3,6 +3,7 @@ package edit_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -146,5 +147,42 @@ properties:
 	}
 	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != strings.TrimSpace(catalog) {
 		t.Errorf("%v, %s", err, text)
+	}
+}
+
+// TestApplyAll edits several catalogs: all, or none.
+func TestApplyAll(t *testing.T) {
+	dir := t.TempDir()
+	var files, before []string
+	for i, text := range []string{catalog, catalog, strings.ReplaceAll(catalog, "next", "slow")} {
+		files = append(files, filepath.Join(dir, strconv.Itoa(i)+".yaml"))
+		before = append(before, text)
+		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := edit.ApplyAll(t.Context(), files, edit.DefaultChannel{Channel: "next"}, edit.Options{})
+	const want = `2.yaml: package "oak" has no channel "next"`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+	remove := edit.Remove{Kind: edit.Channel, Name: "stable"}
+	results, err := edit.ApplyAll(t.Context(), files[:2], remove, edit.Options{})
+	if err != nil || len(results) != 2 || len(results[1].Problems) == 0 {
+		t.Errorf("removing the default channel: %v, %v", results, err)
+	}
+	for i, file := range files {
+		if got, err := os.ReadFile(file); err != nil || string(got) != before[i] {
+			t.Errorf("%s changed after a failure: %v\n%s", file, err, got)
+		}
+	}
+	results, err = edit.ApplyAll(t.Context(), files[:2], edit.DefaultChannel{Channel: "next"}, edit.Options{})
+	if err != nil || len(results) != 2 {
+		t.Fatalf("got %v, %v", results, err)
+	}
+	for _, file := range files[:2] {
+		if got, err := os.ReadFile(file); err != nil || !strings.Contains(string(got), "defaultChannel: next") {
+			t.Errorf("%s did not change: %v\n%s", file, err, got)
+		}
 	}
 }

@@ -153,21 +153,11 @@ func rewrite(t *testing.T, path string, e Edit) {
 	if err := os.Chtimes(path, old, old); err != nil { // a recently written file would make the edit wait
 		t.Fatal(err)
 	}
-	o, err := open(t.Context(), path, Options{})
-	if err != nil {
-		t.Fatal(err)
+	p, err := newPlan(t.Context(), path, e, Options{})
+	if err != nil || len(p.result.Problems) > 0 {
+		t.Fatalf("%+v: %v, %v", e, p, err)
 	}
-	p, err := o.choose(e, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.apply(p); err != nil {
-		t.Fatalf("%+v: %v", e, err)
-	}
-	if problems, err := p.problems(t.Context()); err != nil || len(problems) > 0 {
-		t.Fatalf("%+v: %v, %v", e, problems, err)
-	}
-	w, err := o.newWriter(p)
+	w, err := newWriter([]*plan{p})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,6 +28,8 @@ type change struct {
 	splices []fileSplice // ordered by offset
 	order   int          // files with added objects are replaced first, files with removed objects last
 	deleted bool         // because no object remains
+	result  *Result      // of the edit
+	inTree  bool         // of a catalog in a directory: a directory that becomes empty is removed, too
 }
 
 // A fileSplice replaces bytes of a file.
@@ -37,26 +40,32 @@ type fileSplice struct {
 
 func (s fileSplice) end() int64 { return s.offset + int64(len(s.old)) }
 
-// A writer changes the files of an edit.
+// A writer changes the files of an edit, and creates some.
 type writer struct {
-	root    *os.Root // a directory that contains all files
-	names   []string // of the files, relative to root
-	isTree  bool     // remove directories that become empty
+	root    *os.Root // a directory that contains all files that change
+	names   []string // of these files, relative to root
 	changes []*change
+	created map[string][]byte // content of new files, by path
 	unlocks []func()
 }
 
-// newWriter opens and locks the files of a package that change. It fails if one of them changed since it was read.
-func (t *target) newWriter(p *pkg) (w *writer, err error) {
-	w = &writer{isTree: t.isTree}
+// newWriter opens and locks the files that change. It fails if one of them changed since it was read.
+func newWriter(plans []*plan) (w *writer, err error) {
+	w = &writer{created: map[string][]byte{}}
 	defer func() {
 		if err != nil {
 			w.close()
 		}
 	}()
-	for _, units := range p.files() {
-		if err := w.change(units, t.objectsIn(units[0].file)); err != nil {
-			return w, err
+	for _, p := range plans {
+		if p.edited == nil {
+			w.created[p.file] = p.content
+			continue
+		}
+		for _, units := range p.edited.files() {
+			if err := w.change(p, units); err != nil {
+				return w, err
+			}
 		}
 	}
 	if len(w.changes) == 0 {
@@ -66,7 +75,12 @@ func (t *target) newWriter(p *pkg) (w *writer, err error) {
 	if err := w.lock(); err != nil {
 		return w, err
 	}
-	return w, t.record.Check()
+	for _, p := range plans {
+		if err := p.record.Check(); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
 }
 
 // objectsIn returns the number of objects in a file of a catalog.
@@ -79,9 +93,9 @@ func (t *target) objectsIn(file string) (n int) {
 	return n
 }
 
-// change adds the change of one file, given its edited documents and the number of objects it has now.
-func (w *writer) change(units []*unit, objects int) error {
-	c := &change{path: units[0].file}
+// change adds the change of one file of a plan, given its edited documents.
+func (w *writer) change(p *plan, units []*unit) error {
+	c := &change{path: units[0].file, result: p.result, inTree: p.isTree}
 	var err error
 	if c.file, err = os.Open(c.path); err != nil {
 		return err
@@ -111,7 +125,7 @@ func (w *writer) change(units []*unit, objects int) error {
 			c.splices = append(c.splices, s)
 		}
 	}
-	c.deleted = removed == objects && removed > 0
+	c.deleted = removed > 0 && removed == p.objectsIn(c.path)
 	if len(c.splices) == 0 {
 		w.changes = w.changes[:len(w.changes)-1]
 		return c.file.Close()
@@ -185,9 +199,28 @@ func (w *writer) lock() error {
 
 var errBusy = errors.New("another edit is changing the file; run the command again")
 
-// write replaces the files, after all new versions are on the disk, and deletes the files without remaining objects.
-// The order of the files allows to repeat the same edit if the process was killed in between.
+// write creates and replaces the files, after all new versions are on the disk, and deletes the files without remaining
+// objects. The order of the files allows to repeat the same edit if the process was killed in between.
 func (w *writer) write() error {
+	created := slices.Sorted(maps.Keys(w.created))
+	err := atomicfile.WriteAll(created, func(path string, to io.Writer) error {
+		_, err := to.Write(w.created[path])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.replace(); err != nil {
+		for _, path := range created {
+			_ = os.Remove(path) // the first error is more useful
+		}
+		return err
+	}
+	return nil
+}
+
+// replace replaces the files that change.
+func (w *writer) replace() error {
 	if len(w.changes) == 0 {
 		return nil
 	}
@@ -210,7 +243,7 @@ func (w *writer) write() error {
 	for i, c := range w.changes {
 		if c.deleted && err == nil {
 			err = w.root.Remove(w.names[i])
-			if w.isTree {
+			if c.inTree {
 				_ = os.Remove(filepath.Dir(c.path)) // fails if the directory has other files
 			}
 		}
@@ -249,17 +282,21 @@ func (w *writer) close() {
 	}
 }
 
-// diff returns the changes to all files as a unified diff.
-func (w *writer) diff() ([]byte, error) {
-	var all []byte
+// diffs sets the diffs of the results.
+func (w *writer) diffs(plans []*plan) error {
+	for _, p := range plans {
+		if p.edited == nil {
+			_, p.result.Diff, _ = bytes.Cut(diff.Diff(os.DevNull, nil, p.file, p.content), []byte("\n"))
+		}
+	}
 	for _, c := range w.changes {
 		text, err := c.diff()
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", c.path, err)
+			return fmt.Errorf("read %s: %w", c.path, err)
 		}
-		all = append(all, text...)
+		c.result.Diff = append(c.result.Diff, text...)
 	}
-	return all, nil
+	return nil
 }
 
 // The number of lines around each change in a diff, and their maximum total size.
