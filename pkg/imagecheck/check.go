@@ -17,6 +17,7 @@
 package imagecheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,16 @@ type Options struct {
 
 	// Checked is called with every checked reference; calls may be concurrent. It may be nil.
 	Checked func(reference string)
+
+	// Answers, if not nil, has the answers of registries in earlier checks, and gets those of this one.
+	Answers *Answers
+}
+
+// Answers are what registries answered, so that the checks of several catalogs ask for an image once. The zero value is
+// empty. One check at a time may use it.
+type Answers struct {
+	places   places
+	verdicts map[string]verdict // by reference
 }
 
 // DefaultJobs is the default number of concurrent requests. It is low because most images of a catalog are often in
@@ -105,15 +116,25 @@ func (r *Report) Summary() string {
 func Check(ctx context.Context, references *References, registries Registries, opts Options) (*Report, error) {
 	refs := references.all()
 	found := make([]verdict, len(refs))
-	c := checker{registries: registries}
+	answers := cmp.Or(opts.Answers, new(Answers))
+	c := checker{registries: registries, places: &answers.places}
 	each(ctx, len(refs), opts.Jobs, func(i int) {
-		found[i] = c.check(ctx, refs[i])
+		var known bool
+		if found[i], known = answers.verdicts[refs[i]]; !known {
+			found[i] = c.check(ctx, refs[i])
+		}
 		if opts.Checked != nil {
 			opts.Checked(refs[i])
 		}
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if answers.verdicts == nil {
+		answers.verdicts = make(map[string]verdict, len(refs))
+	}
+	for i, ref := range refs {
+		answers.verdicts[ref] = found[i]
 	}
 	report := &Report{Images: len(refs)}
 	for _, u := range references.uses {
@@ -176,7 +197,7 @@ const notAsked = "not asked, since "
 
 type checker struct {
 	registries Registries
-	places     places
+	places     *places
 }
 
 // A verdict is the rule that a reference breaks, or "", with the reason.
