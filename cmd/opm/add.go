@@ -46,6 +46,7 @@ of the package do. In a semver template, CHANNEL is candidate, fast or stable.` 
 		}
 		return f.run(cmd, args[1], add)
 	}
+	f.each.addForAll(cmd, 1)
 	return cmd
 }
 

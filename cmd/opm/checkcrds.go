@@ -56,6 +56,7 @@ catalog image.`,
 	completeNothing(cmd, "jobs")
 	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &check.images)
+	check.addEach(cmd, textOutput, &check.format)
 	return cmd
 }
 
@@ -94,7 +95,7 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 			"refusedByClassic": report.Refused[graph.Classic], "refusedByV1": report.Refused[graph.V1],
 		},
 	}
-	return f.printSummed(cmd, f.format, c, &out, report.Summary())
+	return f.print(cmd, textOutput(cmd), f.format, c, &out, report.Summary())
 }
 
 func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdcheck.Report, error) {

@@ -44,6 +44,7 @@ ignored if there is a digest.`,
 	completeNothing(cmd, "jobs")
 	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &check.images)
+	check.addEach(cmd, textOutput, &check.format)
 	return cmd
 }
 
@@ -55,6 +56,8 @@ type imageCheck struct {
 	pkg    string // "" is all
 	shard  render.Shard
 	images imageFlags
+
+	answers imagecheck.Answers // of all catalogs
 }
 
 func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
@@ -70,7 +73,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	return f.printSummed(cmd, f.format, c, report.Report(), report.Summary())
+	return f.print(cmd, textOutput(cmd), f.format, c, report.Report(), report.Summary())
 }
 
 // check reads the catalog, which it closes again before it asks for images.
@@ -93,7 +96,8 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string) (report *imagecheck.R
 		}
 		d := display{cmd}
 		d.Count(all.Len(), "images")
-		report, err = imagecheck.Check(cmd.Context(), all, opener, imagecheck.Options{Jobs: f.jobs, Checked: d.Did})
+		opts := imagecheck.Options{Jobs: f.jobs, Checked: d.Did, Answers: &f.answers}
+		report, err = imagecheck.Check(cmd.Context(), all, opener, opts)
 		return err
 	}
 	err = f.images.withCatalog(cmd, "checking", openOptions(cmd), []string{ref}, use)

@@ -54,6 +54,7 @@ They need not be valid.`,
 	f.addFailOn(cmd)
 	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
+	f.each.add(cmd, 1)
 	return cmd
 }
 
@@ -63,6 +64,7 @@ type diffFlags struct {
 	pkg    string
 	failOn []string
 	images imageFlags
+	each   eachFlag
 }
 
 func (f *diffFlags) addFailOn(cmd *cobra.Command) {
@@ -77,6 +79,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
+	refs[0] = f.each.counterpart(refs[0])
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
 		return usageError{errors.New("OLD and NEW cannot both be standard input")}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/edit"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // editFlags are the flags of commands that change a catalog or a template in place.
@@ -19,6 +21,7 @@ type editFlags struct {
 	pkg    string
 	dryRun bool
 	create bool
+	each   eachFlag
 }
 
 // editNote says what all edits have in common.
@@ -63,36 +66,71 @@ func (f *editFlags) addEntry(
 	}
 }
 
-// run makes an edit and prints its decisions, or the problems it would cause.
+// run makes an edit to a catalog or, with --each, to all of several, and prints its decisions, or the problems it would
+// cause.
 func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	done := display{cmd}.Start("editing")
 	defer done()
+	paths, err := f.each.paths(path)
+	if err != nil {
+		return err
+	}
 	w := display{cmd}
 	opts := edit.Options{
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
 	}
-	result, err := edit.Apply(cmd.Context(), path, e, opts)
+	results, err := edit.ApplyAll(cmd.Context(), paths, e, opts)
 	if err != nil {
 		return err
 	}
+	problems, invalid := problemsOf(paths, results)
 	hint := ""
-	if remove, ok := e.(edit.Remove); ok && len(result.Problems) > 0 && remove.Kind == edit.Bundle && !remove.Reconnect {
+	if remove, ok := e.(edit.Remove); ok && invalid != nil && remove.Kind == edit.Bundle && !remove.Reconnect {
 		remove.Reconnect, opts.DryRun = true, true
-		if other, err := edit.Apply(cmd.Context(), path, remove, opts); err == nil && len(other.Problems) == 0 {
+		others, err := edit.ApplyAll(cmd.Context(), paths, remove, opts)
+		if err == nil && !slices.ContainsFunc(others, func(r *edit.Result) bool { return len(r.Problems) > 0 }) {
 			hint = "hint: with --reconnect, what updates the bundle updates what that updates, and the package stays valid\n"
 		}
 	}
 	done()
 	stderr := cmd.ErrOrStderr()
-	if len(result.Problems) > 0 {
-		err := printProblems(stderr, stderr, result.Problems, false)
-		return withNotes(cmd, err, fmt.Sprintf("opm: %s is unchanged: the package would not be valid\n", path)+hint)
+	if invalid != nil {
+		unchanged := fmt.Sprintf("%s is unchanged: the package would not be valid", paths[0])
+		if len(paths) > 1 {
+			unchanged = "no catalog is changed: the package would not be valid in " + strings.Join(invalid, ", ")
+		}
+		err := printProblems(stderr, stderr, problems, false)
+		return withNotes(cmd, err, "opm: "+legibleLines(unchanged)+"\n"+hint)
 	}
-	for _, note := range result.Notes {
-		fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
+	for i, r := range results {
+		for _, note := range r.Notes {
+			if len(paths) > 1 {
+				note = paths[i] + ": " + note
+			}
+			fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
+		}
 	}
-	_, err = textOutput(cmd).Write(abbreviated(result.Diff))
-	return err
+	for _, r := range results {
+		if _, err := textOutput(cmd).Write(abbreviated(r.Diff)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// problemsOf returns the problems of all results, and the paths of those that have any.
+func problemsOf(paths []string, results []*edit.Result) (problems []*problem.Problem, invalid []string) {
+	var reports []problem.CatalogReport
+	for i, r := range results {
+		if len(r.Problems) > 0 {
+			invalid = append(invalid, paths[i])
+			reports = append(reports, problem.CatalogReport{Catalog: paths[i], Problems: r.Problems})
+		}
+	}
+	if len(paths) == 1 {
+		return results[0].Problems, invalid
+	}
+	return problem.Merge(reports), invalid
 }
 
 // maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
@@ -151,6 +189,7 @@ In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stab
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, args[0], edit.Promote{Bundle: args[1], To: to, Updates: updates()})
 	}
+	f.each.addForAll(cmd, 0)
 	return cmd
 }
 
@@ -182,6 +221,7 @@ func deprecateCmd() *cobra.Command {
 	exclude(cmd, "undo", "message")
 	completeNothing(cmd, "message")
 	f.add(cmd)
+	f.each.addForAll(cmd, 0)
 	return cmd
 }
 
@@ -224,6 +264,7 @@ In a semver template, NAME is an image, and --channel is candidate, fast or stab
 	exclude(cmd, "image", "channel")
 	completeNothing(cmd, "image")
 	f.add(cmd)
+	f.each.addForAll(cmd, 0)
 	return cmd
 }
 
@@ -242,5 +283,6 @@ func defaultChannelCmd() *cobra.Command {
 		},
 	}
 	f.add(cmd)
+	f.each.addForAll(cmd, 0)
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -21,7 +22,8 @@ import (
 )
 
 func fmtCmd() *cobra.Command {
-	f := fmtFlags{}
+	var f fmtFlags
+	var each eachFlag
 	cmd := &cobra.Command{
 		Use:   "fmt FILE|DIRECTORY...",
 		Short: "Format the YAML and JSON files of catalogs and templates",
@@ -38,11 +40,21 @@ A file that cannot be formatted is left as it is, and the reason is an error at 
   opm fmt - < crafts.yaml`,
 		Args:              atLeastOne("FILE"),
 		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if each.given() {
+				all, err := each.paths("")
+				if err != nil {
+					return err
+				}
+				args = slices.Concat(all, args[1:])
+			}
+			return f.run(cmd, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.check, "check", false, "change nothing; list the files that would change, and exit with 1 if any")
 	flags.BoolVar(&f.diff, "diff", false, "change nothing; print what would change as a unified diff")
+	each.addForAll(cmd, 0)
 	return cmd
 }
 

@@ -39,6 +39,7 @@ update of each bundle. The catalog need not be valid.` + catalogNote,
 		},
 	}
 	f.add(cmd)
+	new(eachFlag).add(cmd, 0)
 	return cmd
 }
 

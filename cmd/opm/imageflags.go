@@ -31,7 +31,8 @@ type imageFlags struct {
 	unpackedMax  byteSize
 	verbose      bool
 
-	keepGoing bool // see addKeepGoing
+	keepGoing bool      // see addKeepGoing
+	each      *eachFlag // catalogs share validations with it; may be nil
 }
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.

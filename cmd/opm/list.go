@@ -87,6 +87,7 @@ func (l listing) command(path string) *cobra.Command {
 	var format, pkg string
 	var opts list.Options
 	var from imageFlags
+	var each eachFlag
 	use := l.name + " " + strings.Join(l.args[:l.least], " ")
 	if optional := l.args[l.least:]; len(optional) > 0 {
 		use += " [" + optional[0] + "]"
@@ -135,6 +136,8 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 	completeWith(cmd, channelsOfArgs, "channel")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
+	each.add(cmd, 0)
+	from.each = &each
 	return cmd
 }
 
@@ -211,7 +214,7 @@ func readColumns(
 	return columns, failure, nil
 }
 
-func readColumn(cmd *cobra.Command, r *servedRef, from *imageFlags) (list.MatrixColumn, error) {
+func readColumn(cmd *cobra.Command, r *namedRef, from *imageFlags) (list.MatrixColumn, error) {
 	column := list.MatrixColumn{Catalog: r.name}
 	err := from.withValid(cmd, r.ref, func(index *declcfg.Index) (err error) {
 		column.Heads, err = list.Heads(index.Packages())

@@ -24,7 +24,7 @@ var modeTests = map[string]struct {
 		"installed": "=kiln.v1.0.0", "path": "", "olm": "=v1", "solver-timeout": "=1ns", "info": "", "disable": "=catalog-priority",
 		"warnings-as-errors": "", "config": "=DIR/none", "baseline": "=DIR/none", "write-baseline": "", "catalog": "=crafts=",
 		"catalog-priority": "=nosuch=5", "global-namespace": "=elsewhere", "single-own-namespace": "", "output": "=yaml",
-		"all package": "=loom", "all disable": "=nonsense", "state catalog": "=crafts2=catalog",
+		"all package": "=loom", "each": "=catalog/kiln", "all disable": "=nonsense", "state catalog": "=crafts2=catalog",
 	}},
 	"simulate": {simulateModes, map[string]string{
 		"": "cluster.yaml --catalog crafts=catalog", "check-operatorgroup": "cluster.yaml --check-operatorgroup operatorgroup.yaml",

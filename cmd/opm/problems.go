@@ -38,6 +38,17 @@ type reportFlags struct {
 
 	upstream bool // upstream has the command, with the formats json and yaml, and prints nothing on standard error then
 	partial  bool // only some of the problems are looked for, so that none in a baseline is stale
+
+	each    eachFlag         // for commands that have it
+	checked []checkedCatalog // by --each
+}
+
+// A checkedCatalog is a catalog whose problems are not printed yet.
+type checkedCatalog struct {
+	name    string // "" without --each
+	config  *config
+	report  *problem.Report
+	summary []string // lines for standard error; nil for none
 }
 
 // add adds the flags to a command, which --rules makes another one.
@@ -134,31 +145,117 @@ func (f *reportFlags) read(ref string) (*config, error) {
 	return c, nil
 }
 
-// print reports problems as the configuration says: as text to a writer, in other formats to standard output. It fails
-// if there are errors among them.
+// addEach adds --each to a command whose first argument is CATALOG. The problems of all catalogs are one report, which
+// is written as text to the writer that text returns.
+func (f *reportFlags) addEach(cmd *cobra.Command, text func(*cobra.Command) io.Writer, format *string) {
+	f.each.finish = func(cmd *cobra.Command) error { return f.printAll(cmd, text(cmd), *format, f.checked) }
+	f.each.add(cmd, 0)
+	exclude(cmd, "rules", "each")
+}
+
+// print reports problems as the configuration says: as text to a writer, in other formats to standard output; and lines
+// of a summary to standard error. It fails if there are errors among the problems. With --each, nothing is printed
+// before the last catalog.
 func (f *reportFlags) print(
-	cmd *cobra.Command, text io.Writer, format string, c *config, report *problem.Report,
+	cmd *cobra.Command, text io.Writer, format string, c *config, report *problem.Report, summary ...string,
 ) error {
-	report.Problems = c.levels.Apply(report.Problems)
+	if f.each.given() {
+		f.checked = append(f.checked, checkedCatalog{f.each.now.name, c, report, summary})
+		return nil
+	}
+	return f.printAll(cmd, text, format, []checkedCatalog{{"", c, report, summary}})
+}
+
+// printAll prints the problems of one catalog or, with --each, of several.
+func (f *reportFlags) printAll(cmd *cobra.Command, text io.Writer, format string, all []checkedCatalog) error {
+	if len(all) == 0 {
+		return nil
+	}
+	report, notes := *all[0].report, ""
+	report.Problems, report.Version, report.Counts = nil, thisBuild().Version, sumOfCounts(all)
+	for _, b := range f.byBaseline(all) {
+		if f.writeBaseline {
+			if err := f.replaceBaseline(cmd.ErrOrStderr(), b.name, b.problems); err != nil {
+				return err
+			}
+			continue
+		}
+		problems, stale, err := unknown(b.name, b.problems)
+		if err != nil {
+			return err
+		}
+		report.Problems = append(report.Problems, problems...)
+		notes += f.staleNotes(b.name, stale)
+	}
 	if f.writeBaseline {
-		return f.replaceBaseline(cmd.ErrOrStderr(), c.Baseline, report.Problems)
+		return nil
 	}
-	problems, stale, err := unknown(c.Baseline, report.Problems)
-	if err != nil {
-		return err
-	}
-	stale = slices.DeleteFunc(stale, f.isOther)
-	report.Problems, report.Version = problems, thisBuild().Version
-	err = f.write(cmd, text, format, report)
-	var notes string
-	if len(stale) > 0 && !f.partial {
-		notes = fmt.Sprintf("opm: %s lists %s that no longer exist; --write-baseline removes them:\n", c.Baseline,
-			plural.Of(len(stale), "problem"))
-		for _, k := range stale {
-			notes += fmt.Sprintf("  %s\n", legibleLines(k.String()))
+	for _, one := range all {
+		for _, line := range one.summary {
+			if one.name != "" {
+				line = legible.Name(one.name) + ": " + line
+			}
+			notes += "opm: " + line + "\n"
 		}
 	}
-	return withNotes(cmd, err, notes)
+	return withNotes(cmd, f.write(cmd, text, format, &report), notes)
+}
+
+// A baselineGroup has the problems of the catalogs with the same baseline.
+type baselineGroup struct {
+	name     string // "" for none
+	catalogs []problem.CatalogReport
+	problems []*problem.Problem
+}
+
+// byBaseline sets the levels of problems, and groups them by baseline, in the order of the catalogs.
+func (f *reportFlags) byBaseline(all []checkedCatalog) []*baselineGroup {
+	var groups []*baselineGroup
+	for _, one := range all {
+		i := slices.IndexFunc(groups, func(g *baselineGroup) bool { return g.name == one.config.Baseline })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, &baselineGroup{name: one.config.Baseline})
+		}
+		problems := one.config.levels.Apply(one.report.Problems)
+		groups[i].catalogs = append(groups[i].catalogs, problem.CatalogReport{Catalog: one.name, Problems: problems})
+	}
+	for _, g := range groups {
+		g.problems = g.catalogs[0].Problems
+		if f.each.given() {
+			g.problems = problem.Merge(g.catalogs)
+		}
+	}
+	return groups
+}
+
+// sumOfCounts adds the counts of reports.
+func sumOfCounts(all []checkedCatalog) map[string]int {
+	var sum map[string]int
+	for _, one := range all {
+		for key, n := range one.report.Counts {
+			if sum == nil {
+				sum = map[string]int{}
+			}
+			sum[key] += n
+		}
+	}
+	return sum
+}
+
+// staleNotes returns lines about problems in a baseline that no longer exist.
+func (f *reportFlags) staleNotes(baseline string, stale []problem.Known) string {
+	stale = slices.DeleteFunc(stale, f.isOther)
+	if len(stale) == 0 || f.partial {
+		return ""
+	}
+	var notes strings.Builder
+	fmt.Fprintf(&notes, "opm: %s lists %s that no longer exist; --write-baseline removes them:\n", baseline,
+		plural.Of(len(stale), "problem"))
+	for _, k := range stale {
+		fmt.Fprintf(&notes, "  %s\n", legibleLines(k.String()))
+	}
+	return notes.String()
 }
 
 // write writes a report as text or in another format, and fails if it has errors.
@@ -189,17 +286,6 @@ func withNotes(cmd *cobra.Command, err error, notes string) error {
 
 // isText reports whether problems are printed as text, which has no hints unless the user asks for them.
 func isText(format string) bool { return format == "" || format == string(problem.Text) }
-
-// printSummed is print to standard output, with a summary on standard error.
-func (f *reportFlags) printSummed(
-	cmd *cobra.Command, format string, c *config, report *problem.Report, summary string,
-) error {
-	err := f.print(cmd, textOutput(cmd), format, c, report)
-	if f.writeBaseline || summary == "" {
-		return err
-	}
-	return withNotes(cmd, err, "opm: "+summary+"\n")
-}
 
 // unknown returns the problems that are not in the named baseline, and the stale entries of the baseline.
 func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, []problem.Known, error) {

@@ -51,6 +51,7 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
+	f.all.addEach(cmd, textOutput, &f.format)
 	return cmd
 }
 
@@ -116,7 +117,7 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 
 var resolveModes = modes{
 	"":      "package channel version starting installed path olm explain solver-timeout",
-	"all":   "package olm solver-timeout info disable warnings-as-errors config baseline write-baseline",
+	"all":   "package olm solver-timeout info disable warnings-as-errors config baseline write-baseline each",
 	"state": "olm explain solver-timeout catalog catalog-priority global-namespace single-own-namespace",
 	"rules": "",
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +57,7 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	for _, t := range checked.Tallies() {
 		tallies = append(tallies, t.OLM+": "+t.Summary())
 	}
-	return f.all.printSummed(cmd, f.format, c, checked.Report(), strings.Join(tallies, "\nopm: "))
+	return f.all.print(cmd, textOutput(cmd), f.format, c, checked.Report(), tallies...)
 }
 
 // checkAll reads the catalogs, and closes them again.

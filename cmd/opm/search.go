@@ -73,5 +73,6 @@ The catalogs need not be valid.` + catalogNote,
 	completeWith(cmd, packages, "package")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
+	new(eachFlag).add(cmd, 0)
 	return cmd
 }

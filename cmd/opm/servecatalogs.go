@@ -24,22 +24,22 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// A servedRef is an argument [NAME=]CATALOG, of opm serve for example.
-type servedRef struct {
+// A namedRef is an argument [NAME=]CATALOG, of opm serve for example.
+type namedRef struct {
 	name string // for HTTP, and where gRPC serves catalogs one by one
 	ref  string
 	once *render.Catalog // of what cannot be read twice, once it has been read
 }
 
 // isPath reports whether it is a directory or a file, which can be watched and read again.
-func (r *servedRef) isPath() bool {
+func (r *namedRef) isPath() bool {
 	k := reference.Of(r.ref).Kind
 	return !k.IsImage() && k != reference.StandardInput && k != reference.Pipe
 }
 
 // servedCatalogs are the arguments of opm serve.
 type servedCatalogs struct {
-	refs   []*servedRef
+	refs   []*namedRef
 	opts   render.Options
 	images *images
 }
@@ -71,11 +71,11 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 }
 
 // parseNamedRefs reads arguments [NAME=]CATALOG, whose names must differ.
-func parseNamedRefs(args []string) ([]*servedRef, error) {
-	var refs []*servedRef
+func parseNamedRefs(args []string) ([]*namedRef, error) {
+	var refs []*namedRef
 	seen := map[string]string{}
 	for _, arg := range args {
-		r := parseServedRef(arg)
+		r := parseNamedRef(arg)
 		if other, ok := seen[r.name]; ok {
 			return nil, usageError{fmt.Errorf("%q and %q are both named %s; name one, as in NAME=CATALOG", other, arg, r.name)}
 		}
@@ -85,13 +85,13 @@ func parseNamedRefs(args []string) ([]*servedRef, error) {
 	return refs, nil
 }
 
-// parseServedRef reads [NAME=]CATALOG. A path that exists is not a name.
-func parseServedRef(arg string) *servedRef {
+// parseNamedRef reads [NAME=]CATALOG. A path that exists is not a name.
+func parseNamedRef(arg string) *namedRef {
 	name, ref, named := strings.Cut(arg, "=")
 	if _, err := os.Stat(arg); err == nil || !named || strings.ContainsAny(name, "/:@") {
-		return &servedRef{name: baseName(arg), ref: arg}
+		return &namedRef{name: baseName(arg), ref: arg}
 	}
-	return &servedRef{name: name, ref: ref}
+	return &namedRef{name: name, ref: ref}
 }
 
 // baseName returns the last part of a reference, without what files end with and what follows the name of an image.
@@ -136,7 +136,7 @@ func (c *servedCatalogs) open(ctx context.Context) (*serve.Input, error) {
 	return in, nil
 }
 
-func (r *servedRef) open(ctx context.Context, opts render.Options) (*render.Catalog, error) {
+func (r *namedRef) open(ctx context.Context, opts render.Options) (*render.Catalog, error) {
 	if r.once != nil {
 		return r.once, nil
 	}

@@ -77,7 +77,7 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 	var first, others []*servedRegistry
 	for _, r := range c.refs {
 		one := *c
-		one.refs = []*servedRef{r}
+		one.refs = []*namedRef{r}
 		served := &servedRegistry{&one, r.name, addrs[r.name]}
 		switch {
 		case served.addr != "":

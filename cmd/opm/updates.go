@@ -41,6 +41,7 @@ names. The catalog need not be valid.` + catalogNote,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
+	new(eachFlag).add(cmd, 0)
 	return cmd
 }
 

@@ -72,6 +72,9 @@ Text goes to standard error, other formats to standard output.`,
 	must(cmd.MarkFlagFilename("schema", "cue"))
 	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &f.images)
+	f.addEach(cmd, (*cobra.Command).ErrOrStderr, &f.format)
+	f.images.each = &f.each
+	exclude(cmd, "each", "watch")
 	return cmd
 }
 

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// eachFlag is the flag --each, with which a command runs once for each of several catalogs.
+type eachFlag struct {
+	values []string
+	at     int                        // index of CATALOG among the arguments
+	finish func(*cobra.Command) error // prints the results of all catalogs; nil if each run prints its own
+
+	now    *namedRef // catalog of the current run; nil without --each
+	failed []string  // names of catalogs whose run failed
+	memos  []sharedChecks
+}
+
+// A sharedChecks is the memo of validations with equal options.
+type sharedChecks struct {
+	opts validate.Options
+	memo *declcfg.Memo
+}
+
+const eachUsage = "run once for each of several catalogs: `CATALOG`, NAME=CATALOG or, with a slash at the end, all in " +
+	"a directory; may be repeated"
+
+// add adds the flag to a command whose argument at is CATALOG, which the flag replaces. Call it last.
+func (f *eachFlag) add(cmd *cobra.Command, at int) {
+	f.addFlag(cmd, at)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !f.given() {
+			return run(cmd, args)
+		}
+		return f.run(cmd, func(r *namedRef) error { return run(cmd, f.insert(args, r.ref)) })
+	}
+}
+
+// addForAll adds the flag to a command that runs once for all catalogs, which [eachFlag.paths] returns.
+func (f *eachFlag) addForAll(cmd *cobra.Command, at int) {
+	f.addFlag(cmd, at)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, f.insert(args, "")) }
+}
+
+// paths returns the catalogs of the flag or, without it, the only path.
+func (f *eachFlag) paths(path string) ([]string, error) {
+	if !f.given() {
+		return []string{path}, nil
+	}
+	refs, err := f.refs()
+	var paths []string
+	for _, r := range refs {
+		paths = append(paths, r.ref)
+	}
+	return paths, err
+}
+
+func (f *eachFlag) addFlag(cmd *cobra.Command, at int) {
+	f.at = at
+	cmd.Flags().StringArrayVar(&f.values, "each", nil, eachUsage)
+	check, complete := cmd.Args, cmd.ValidArgsFunction
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, f.insert(args, "CATALOG"))
+		if f.given() && err != nil && strings.HasPrefix(err.Error(), "unexpected argument") {
+			return usageError{fmt.Errorf("%w (--each takes the place of CATALOG)", err)}
+		}
+		return err
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if refs, err := f.refs(); err == nil && len(refs) > 0 {
+			args = f.insert(args, refs[0].ref)
+		}
+		return complete(cmd, args, start)
+	}
+}
+
+func (f *eachFlag) given() bool { return f != nil && f.values != nil }
+
+// insert returns arguments with a catalog in its place if --each is given.
+func (f *eachFlag) insert(args []string, ref string) []string {
+	if !f.given() || len(args) < f.at {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), f.at, ref)
+}
+
+// refs returns the catalogs of the flag, whose names must differ.
+func (f *eachFlag) refs() ([]*namedRef, error) {
+	var args []string
+	for _, value := range f.values {
+		if !strings.HasSuffix(value, "/") {
+			args = append(args, value)
+			continue
+		}
+		entries, err := os.ReadDir(value)
+		if err != nil {
+			return nil, err
+		}
+		before := len(args)
+		for _, e := range entries {
+			info, err := os.Stat(value + e.Name()) // follows links
+			if err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+				args = append(args, value+e.Name())
+			}
+		}
+		if len(args) == before {
+			return nil, usageError{fmt.Errorf("--each %s: no directory in it", value)}
+		}
+	}
+	return parseNamedRefs(args)
+}
+
+// counterpart returns the catalog with which the current one is compared: ref or, if it ends with a slash, the catalog
+// of the same name in that directory.
+func (f *eachFlag) counterpart(ref string) string {
+	if !f.given() || !strings.HasSuffix(ref, "/") {
+		return ref
+	}
+	return path.Join(ref, f.now.name)
+}
+
+// run calls one for each catalog. A catalog that fails is reported, and the others are done; the error then names all
+// that failed.
+func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
+	refs, err := f.refs()
+	if err != nil {
+		return err
+	}
+	out := &eachOutput{cmd: cmd, stdout: cmd.OutOrStdout()}
+	if f.finish == nil {
+		if err := out.start(); err != nil {
+			return err
+		}
+	}
+	for _, f.now = range refs {
+		out.begin(f.now.name)
+		if err := f.note(cmd, one(f.now)); err != nil {
+			return err
+		}
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	cmd.SetOut(out.stdout)
+	if f.finish != nil {
+		err = f.finish(cmd)
+	} else {
+		err = out.finish()
+	}
+	return f.sumUp(err)
+}
+
+// sumUp adds the names of failed catalogs to the error that ends the command.
+func (f *eachFlag) sumUp(err error) error {
+	if len(f.failed) == 0 {
+		return err
+	}
+	reason := fmt.Sprintf("%s failed: %s", plural.Of(len(f.failed), "catalog"), strings.Join(f.failed, ", "))
+	fail, ok := errors.AsType[*failure](err)
+	switch {
+	case err == nil:
+		return failed(reason)
+	case ok:
+		return fail.with("opm: " + legibleLines(reason) + "\n")
+	}
+	return err
+}
+
+// note reports the error of one catalog. It returns an error that ends the command.
+func (f *eachFlag) note(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[usageError](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil {
+		return cmp.Or(cmd.Context().Err(), err)
+	}
+	f.failed = append(f.failed, f.now.name)
+	stderr, name := cmd.ErrOrStderr(), legible.Name(f.now.name)
+	if fail, ok := errors.AsType[*failure](err); ok {
+		fmt.Fprintf(stderr, "opm: %s: %s\n%s", name, legibleLines(fail.reason), fail.after)
+		return nil
+	}
+	for _, err := range flatten(nil, err) {
+		line := fmt.Sprintf("opm: error: %s: %s", name, legibleLines(err.Error()))
+		if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
+			line = placed(e.Pos, problem.Error, e.Message())
+		}
+		fmt.Fprintln(stderr, line)
+	}
+	return nil
+}
+
+// memo returns the memo for validations with these options, or nil without --each.
+func (f *eachFlag) memo(opts validate.Options) *declcfg.Memo {
+	if !f.given() {
+		return nil
+	}
+	for _, s := range f.memos {
+		if reflect.DeepEqual(s.opts, opts) {
+			return s.memo
+		}
+	}
+	s := sharedChecks{opts, new(declcfg.Memo)}
+	f.memos = append(f.memos, s)
+	return s.memo
+}
+
+// An eachOutput is the standard output of a command that runs once for each catalog. Text has a heading for each
+// catalog; JSON and YAML are one list, whose objects have the key catalog; names are printed once.
+type eachOutput struct {
+	cmd    *cobra.Command
+	stdout io.Writer
+	format string
+
+	catalog string
+	run     bytes.Buffer // output of the current run, for formats that are not text
+	objects []jsontext.Value
+	names   map[string]bool
+	headed  bool // the current catalog has its heading
+	first   bool // no catalog has a heading yet
+}
+
+// headings are the beginnings of headings, by format. Formats without one cannot hold several catalogs.
+var headings = map[string]string{
+	"text": "", "wide": "", "markdown": "## ", "dot": "// ", "mermaid": "%% ", "json": "", "yaml": "", "name": "",
+}
+
+// start makes the command write to o.
+func (o *eachOutput) start() error {
+	o.format, o.first = "text", true
+	if flag := o.cmd.Flag("output"); flag != nil {
+		o.format = flag.Value.String()
+		if o.format == "yaml" { // written by finish
+			_ = flag.Value.Set("json")
+		}
+	}
+	if _, ok := headings[o.format]; !ok {
+		return usageError{fmt.Errorf("--each and --output %s cannot be combined", o.format)}
+	}
+	o.names = map[string]bool{}
+	o.cmd.SetOut(o)
+	return nil
+}
+
+func (o *eachOutput) begin(catalog string) { o.catalog, o.headed = catalog, false }
+
+// Write writes a part of the output of the current run.
+func (o *eachOutput) Write(p []byte) (int, error) {
+	switch o.format {
+	case "json", "yaml", "name":
+		return o.run.Write(p)
+	}
+	if !o.headed {
+		heading := headings[o.format] + legible.Name(o.catalog)
+		if headings[o.format] == "" {
+			heading += ":"
+		}
+		if !o.first {
+			heading = "\n" + heading
+		}
+		o.headed, o.first = true, false
+		if _, err := fmt.Fprintln(o.stdout, heading); err != nil {
+			return 0, err
+		}
+	}
+	return o.stdout.Write(p)
+}
+
+// end ends the output of the current run.
+func (o *eachOutput) end() error {
+	text := o.run.Bytes()
+	defer o.run.Reset()
+	if o.format == "name" {
+		for line := range strings.Lines(string(text)) {
+			if !o.names[line] {
+				o.names[line] = true
+				if _, err := io.WriteString(o.stdout, line); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	objects := []jsontext.Value{bytes.Clone(text)}
+	if jsontext.Value(text).Kind() == '[' {
+		if err := json.Unmarshal(text, &objects); err != nil {
+			return err
+		}
+	}
+	name, err := json.Marshal(o.catalog)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")))
+		comma := ","
+		if bytes.HasPrefix(rest, []byte("}")) {
+			comma = ""
+		}
+		o.objects = append(o.objects, slices.Concat([]byte(`{"catalog":`), name, []byte(comma), rest))
+	}
+	return nil
+}
+
+// finish prints the objects of all catalogs.
+func (o *eachOutput) finish() error {
+	if o.format != "json" && o.format != "yaml" {
+		return nil
+	}
+	if o.objects == nil {
+		o.objects = []jsontext.Value{}
+	}
+	return writeValue(o.stdout, o.objects, o.format)
+}
