@@ -196,6 +196,7 @@ var arrows = map[string][]string{
 		"internal/skim",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},
+	"internal/golden":      {},
 	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},

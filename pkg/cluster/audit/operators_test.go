@@ -3,7 +3,6 @@ package audit
 import (
 	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -54,25 +54,6 @@ func property(t *testing.T, csv *v1alpha1.ClusterServiceVersion) string {
 	}
 	return fmt.Sprintf(`{"type":"olm.bundle.object","value":{"data":%q}}`, base64.StdEncoding.EncodeToString(text))
 }
-
-// golden compares text with a file, which it writes with -update.
-func golden(t *testing.T, file, text string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs:\n%s", file, text)
-	}
-}
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // The goldens have the permissions of operators of a catalog, and of installed operators.
 func TestWho(t *testing.T) {
@@ -123,9 +104,9 @@ func TestWho(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/who.txt", plain.String())
-	golden(t, "testdata/who.md", marked.String())
-	golden(t, "testdata/who.yaml", string(data))
+	golden.Compare(t, "testdata/who.txt", plain.String())
+	golden.Compare(t, "testdata/who.md", marked.String())
+	golden.Compare(t, "testdata/who.yaml", string(data))
 }
 
 // Packages that are not valid are ignored.

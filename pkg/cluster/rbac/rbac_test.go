@@ -1,7 +1,6 @@
 package rbac
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,11 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
 
 // read returns the ClusterServiceVersion in a file.
 func read(t testing.TB, path string) *v1alpha1.ClusterServiceVersion {
@@ -126,7 +124,7 @@ func TestForOperator(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "testdata/accounts.golden", b.String())
+	golden.Compare(t, "testdata/accounts.golden", b.String())
 	csv.Spec.InstallStrategy.StrategyName = "script"
 	if _, err := ForOperator(csv); err == nil || err.Error() != "unrecognized install strategy" {
 		t.Errorf("got error %v", err)
@@ -151,28 +149,11 @@ func TestForAPIs(t *testing.T) {
 		}
 		b.WriteString("---\n" + string(text))
 	}
-	golden(t, "testdata/apis.golden", b.String())
+	golden.Compare(t, "testdata/apis.golden", b.String())
 
 	csv.Spec.CustomResourceDefinitions.Owned[0].Name = "kilns"
 	if _, err := ForAPIs(csv); err == nil || err.Error() != "invalid parsing of name 'kilns', got [kilns]" {
 		t.Errorf("got error %v", err)
-	}
-}
-
-// golden compares text with a file, which it writes with -update.
-func golden(t *testing.T, file, text string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s differs:\n%s", file, text)
 	}
 }
 

@@ -3,10 +3,7 @@ package manifests
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +13,7 @@ import (
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/opm-toolchain/opm/internal/golden"
 	"golang.org/x/tools/txtar"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -25,8 +23,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/yaml"
 )
-
-var update = flag.Bool("update", false, "write the golden files again")
 
 const testImage = "registry.example/crafts/catalog:v1"
 
@@ -105,29 +101,11 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compare(t, tt.name+".yaml", text)
+			golden.Compare(t, "testdata/"+tt.name+".yaml", text)
 			for i, doc := range bytes.Split(text, []byte("---\n")) {
 				wantObject(t, doc, set.objects[i].value)
 			}
 		})
-	}
-}
-
-// compare compares text with a golden file.
-func compare(t *testing.T, name string, text []byte) {
-	t.Helper()
-	golden := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(golden, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(text, want) {
-		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
 }
 
@@ -144,7 +122,7 @@ func TestFormats(t *testing.T) {
 			for _, f := range files {
 				all.Files = append(all.Files, txtar.File{Name: f.Name, Data: f.Text})
 			}
-			compare(t, "files-"+string(form)+".txtar", txtar.Format(&all))
+			golden.Compare(t, "testdata/files-"+string(form)+".txtar", txtar.Format(&all))
 		})
 	}
 }
@@ -201,7 +179,7 @@ func TestJSON(t *testing.T) {
 		APIVersion, Kind string
 		Items            []json.RawMessage
 	}
-	compare(t, "deployment.json", text)
+	golden.Compare(t, "testdata/deployment.json", text)
 	if err := json.Unmarshal(text, &list); err != nil {
 		t.Fatal(err)
 	}
