@@ -300,7 +300,7 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 	if err := writeReport(outputAs(cmd, f.format), check, f.format, check.WriteText, check.WriteMarkdown); err != nil {
 		return err
 	}
-	if !check.May() {
+	if !check.CanAdd() {
 		return failed("the OperatorGroup would break operators: see the output")
 	}
 	return nil

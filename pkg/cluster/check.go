@@ -35,9 +35,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Check returns the problems for which a cluster refuses, or cannot use, objects of the State: names, selectors of
-// OperatorGroups, specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources that do not
-// match their schema. The problems are sorted by position. The error is ctx's.
+// Check returns the problems for which a cluster would reject an object of the State, or could not use it: names,
+// selectors of OperatorGroups, specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources
+// that do not match their schema. The problems are sorted by position. The error is ctx.Err().
 func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 	c := checker{definitions: s.definitions(), refused: map[string]bool{}}
 	for o := range s.All() {
@@ -62,7 +62,7 @@ func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 		}
 		for field, bundle := range certificates(o.Value) {
 			if len(bytes.TrimSpace(bundle)) > 0 && !x509.NewCertPool().AppendCertsFromPEM(bundle) {
-				c.fail("%s: no certificate can be read from it", field)
+				c.fail("%s: contains no valid PEM certificate", field)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ type checker struct {
 	object      Object[Kubernetes]
 	problems    []*declcfg.Error
 
-	refused      map[string]bool // the definitions that Kubernetes refuses, by name
+	refused      map[string]bool // the names of the definitions that Kubernetes rejects
 	rulesCost    int64           // of all CEL rules so far
 	rulesSkipped bool
 }
@@ -89,11 +89,12 @@ func (c *checker) fail(format string, args ...any) {
 	c.problems = append(c.problems, &declcfg.Error{Pos: c.object.Pos, Err: err})
 }
 
-// pathNamed are the known kinds, except roles and their bindings, whose names only have to be a path segment: an
-// APIService is named after the version and the group, which is empty for the core of Kubernetes.
+// pathNamed are the kinds with a field in State, apart from roles and bindings, whose names only have to be valid path
+// segments: an APIService is named VERSION.GROUP, and the group of the core API is empty.
 var pathNamed = []schema.GroupKind{{Group: "apiregistration.k8s.io", Kind: "APIService"}}
 
-// checkName checks the name and namespace of an object. The name of an unknown kind only has to be a path segment.
+// checkName checks the name and namespace of an object. The name of a kind without a field in State only has to be a
+// valid path segment.
 func (c *checker) checkName() {
 	o := c.object.Value
 	of := KindOf(o)
@@ -113,7 +114,7 @@ func (c *checker) checkName() {
 	}
 }
 
-// pathSegment returns an error if a name cannot be a path segment.
+// pathSegment returns an error if a name is not a valid path segment.
 func pathSegment(name string) error {
 	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, ", "))
@@ -121,7 +122,7 @@ func pathSegment(name string) error {
 	return nil
 }
 
-// certificates returns the certificates in an object, by field.
+// certificates returns the certificate bundles of an object by field path.
 func certificates(o Kubernetes) map[string][]byte {
 	found := map[string][]byte{}
 	webhook := func(i int, config *admissionv1.WebhookClientConfig) {
@@ -152,7 +153,7 @@ type definition struct {
 	versions map[string]*version
 }
 
-// A version is a version of an API whose schema is ready for use.
+// A version is a served version of a custom resource with its compiled schema.
 type version struct {
 	validator validation.SchemaValidator
 	schema    *structural.Structural
@@ -192,7 +193,7 @@ func internalDefinition(d *apiextensionsv1.CustomResourceDefinition) (*apiextens
 	return internal, err
 }
 
-// hidingErrors are the types of errors with which Kubernetes evaluates no CEL rules.
+// hidingErrors are the types of schema errors after which Kubernetes skips the CEL rules.
 var hidingErrors = []field.ErrorType{
 	field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
 }
@@ -234,15 +235,15 @@ func (c *checker) checkCustomResource(ctx context.Context, o *Other) {
 	}
 }
 
-// maxRulesCost limits the rules of all custom resources to some seconds.
+// maxRulesCost limits the total cost of the CEL rules of all custom resources to some seconds.
 const maxRulesCost = 2 * celconfig.RuntimeCELCostBudget
 
-// evaluate evaluates the CEL rules about a new custom resource, which are the rules without oldSelf.
+// evaluate evaluates the CEL rules that apply to a new custom resource: the rules that do not use oldSelf.
 func (c *checker) evaluate(ctx context.Context, content map[string]any, v *version) field.ErrorList {
 	const each = celconfig.RuntimeCELCostBudget
 	if c.rulesCost > maxRulesCost-each {
 		if !c.rulesSkipped {
-			c.fail("CEL rules take too long: they are not evaluated for this object and those after it")
+			c.fail("CEL rules take too long: not evaluated for this and later objects")
 		}
 		c.rulesSkipped = true
 		return nil
@@ -252,7 +253,7 @@ func (c *checker) evaluate(ctx context.Context, content map[string]any, v *versi
 	return errs
 }
 
-// version returns a version, nil if its schema cannot be used. The error is about versions that are not served.
+// version returns a compiled version, nil if its schema is invalid. The error is about a version that is not served.
 func (d *definition) version(name string) (*version, error) {
 	v, ok := d.versions[name]
 	if ok {

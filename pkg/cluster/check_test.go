@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// crd is a definition of As, from line 1; the custom resources of tests follow at line 13.
+// crd is a CustomResourceDefinition of the kind A, from line 1; the custom resources of tests follow at line 13.
 const crd = `kind: CustomResourceDefinition
 apiVersion: apiextensions.k8s.io/v1
 metadata: {name: as.x.io}
@@ -23,7 +23,8 @@ spec:
 ---
 `
 
-// rules returns a definition of As with a CEL rule of spec and one about the name; custom resources follow at line 4.
+// rules returns a CustomResourceDefinition of the kind A with a CEL rule about spec and one about the name; custom
+// resources follow at line 4.
 func rules(ofSpec string) string {
 	return "{kind: CustomResourceDefinition, apiVersion: apiextensions.k8s.io/v1, metadata: {name: as.x.io},\n" +
 		"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: self.metadata.name != 'odd', message: odd name}, {rule: self == oldSelf}], properties: {spec: {type: object, x-kubernetes-validations: [{rule: '" +
@@ -94,7 +95,7 @@ func TestCheck(t *testing.T) {
 			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, conversion: {strategy: Webhook, webhook: " +
 			"{conversionReviewVersions: [v1], clientConfig: {caBundle: YQ==, service: {name: a, namespace: ns}}}}, versions: " +
 			"[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
-			`-:1:1: CustomResourceDefinition "as.x.io": spec.conversion.webhook.clientConfig.caBundle: no certificate can be read from it`},
+			`-:1:1: CustomResourceDefinition "as.x.io": spec.conversion.webhook.clientConfig.caBundle: contains no valid PEM certificate`},
 		{"a conversion by nothing", "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\n" +
 			"spec: {group: x.io, names: {plural: as, singular: a, kind: A, listKind: AList}, scope: Namespaced, conversion: {strategy: Webhook, webhook: " +
 			"{conversionReviewVersions: [v1]}}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
@@ -102,9 +103,9 @@ func TestCheck(t *testing.T) {
 		{"certificates", "{kind: APIService, apiVersion: apiregistration.k8s.io/v1, metadata: {name: v1.y.io}, spec: {group: y.io, version: v1, caBundle: YQ==}}\n---\n" +
 			"{kind: MutatingWebhookConfiguration, apiVersion: admissionregistration.k8s.io/v1, metadata: {name: m}, webhooks: [{name: a, clientConfig: {caBundle: Cg==}}, {name: b, clientConfig: {caBundle: YQ==}}]}\n---\n" +
 			"{kind: ValidatingWebhookConfiguration, apiVersion: admissionregistration.k8s.io/v1, metadata: {name: v}, webhooks: [{name: a, clientConfig: {caBundle: LS0t}}]}",
-			`-:1:1: APIService "v1.y.io": spec.caBundle: no certificate can be read from it
--:3:1: MutatingWebhookConfiguration "m": webhooks[1].clientConfig.caBundle: no certificate can be read from it
--:5:1: ValidatingWebhookConfiguration "v": webhooks[0].clientConfig.caBundle: no certificate can be read from it`},
+			`-:1:1: APIService "v1.y.io": spec.caBundle: contains no valid PEM certificate
+-:3:1: MutatingWebhookConfiguration "m": webhooks[1].clientConfig.caBundle: contains no valid PEM certificate
+-:5:1: ValidatingWebhookConfiguration "v": webhooks[0].clientConfig.caBundle: contains no valid PEM certificate`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			problems, err := load(t, tt.text).Check(t.Context())
@@ -122,7 +123,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Rules that cost too much are not evaluated for all objects.
+// TestExpensiveRules checks that evaluation stops for all further objects when CEL rules have become too expensive.
 func TestExpensiveRules(t *testing.T) {
 	rule := "{rule: '!self.contains(\"" + strings.Repeat("b", 90) + "\")'}"
 	text := "{kind: CustomResourceDefinition, apiVersion: apiextensions.k8s.io/v1, metadata: {name: as.x.io}, " +
@@ -136,7 +137,7 @@ func TestExpensiveRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `-:7:1: A "a2": CEL rules take too long: they are not evaluated for this object and those after it`
+	const want = `-:7:1: A "a2": CEL rules take too long: not evaluated for this and later objects`
 	if len(problems) != 1 || problems[0].Error() != want {
 		t.Errorf("got %v", problems)
 	}

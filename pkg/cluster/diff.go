@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Difference is an object that is in only one of two States, or differs between them.
+// A Difference is an object that exists in only one of two States, or is not equal in both.
 type Difference struct {
 	Kind      string  `json:"kind"`
 	Group     string  `json:"group,omitzero"`
@@ -26,14 +26,14 @@ type Difference struct {
 	Fields    []Field `json:"fields,omitempty"`
 }
 
-// A Field is a field of an object that differs between two States. A missing field is nil.
+// A Field is a field of an object whose values in two States differ. The value of a missing field is nil.
 type Field struct {
 	Path   string         `json:"path"` // such as spec.versions[0].name
 	Before jsontext.Value `json:"before,omitzero"`
 	After  jsontext.Value `json:"after,omitzero"`
 }
 
-// A Change is the kind of a change of an object.
+// A Change says how an object changed.
 type Change string
 
 // The changes.
@@ -95,7 +95,7 @@ func fields(before, after Kubernetes) ([]Field, error) {
 	return c.fields, c.err
 }
 
-// A comparison collects the fields that differ.
+// A comparison collects the fields that differ between two objects.
 type comparison struct {
 	fields []Field
 	err    error

@@ -72,8 +72,7 @@ func Decode(manifest jsontext.Value) (Kubernetes, error) {
 	return o, nil
 }
 
-// Unmarshal reads JSON into an object of a cluster or a part of one, as a cluster does. The error names the value that
-// does not fit.
+// Unmarshal reads JSON into an object or a part of one, by the rules of a cluster. The error names the invalid value.
 func Unmarshal(raw jsontext.Value, v any) error {
 	ptr, err := unmarshal(raw, v)
 	if ptr == "" {
@@ -84,7 +83,7 @@ func Unmarshal(raw jsontext.Value, v any) error {
 
 var errNoType = errors.New("not an object of Kubernetes: it has no apiVersion or no kind")
 
-// newObject returns an object of a type with no field set but the type.
+// newObject returns an empty object of a type.
 func newObject(of metav1.TypeMeta) (Kubernetes, error) {
 	if of.Kind == "" || of.APIVersion == "" {
 		return nil, errNoType
@@ -151,7 +150,7 @@ func (s *State) In(of schema.GroupKind, namespace string) iter.Seq[Object[Kubern
 	return func(func(Object[Kubernetes]) bool) {}
 }
 
-// Clone returns a new State of the same objects.
+// Clone returns a new State that shares the objects.
 func (s *State) Clone() *State {
 	clone := &State{Others: maps.Clone(s.Others)}
 	for _, k := range kinds {
@@ -222,16 +221,16 @@ func ofAnyKind[P Kubernetes](objects iter.Seq[Object[P]]) iter.Seq[Object[Kubern
 	}
 }
 
-// share sets s to a clone of another Store of its type.
+// share makes s a clone of another Store of its type.
 func (s *Store[P]) share(of anyStore) { *s = of.(*Store[P]).Clone() }
 
-// A kind is a kind of objects for which a State has a field.
+// A kind is a kind of objects with its own field in State.
 type kind struct {
 	schema.GroupVersionKind
 	create func() Kubernetes
 	store  func(*State) anyStore
 	check  func(Kubernetes) flaws // returns the problems of an object
-	older  string                 // a version whose fields this version has, too
+	older  string                 // an older version, which has a subset of the fields
 }
 
 const (
@@ -281,7 +280,7 @@ var kinds = []kind{
 		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check),
 }
 
-// newKind returns a kind whose objects are in a Store. All objects need a name; checks return other problems.
+// newKind returns a kind whose objects are in a Store. Every object needs a name; checks return other problems.
 func newKind[T any, P interface {
 	*T
 	Kubernetes
@@ -341,7 +340,7 @@ func checkSubscription(s *v1alpha1.Subscription) flaws {
 		need("/spec/sourceNamespace", s.Spec.CatalogSourceNamespace)
 }
 
-// flaws are the problems for which an object cannot be used.
+// flaws are the problems of an object that make it unusable.
 type flaws []flaw
 
 type flaw struct {
@@ -354,7 +353,7 @@ func (f flaws) need(ptr jsontext.Pointer, value string) flaws {
 	if value != "" {
 		return f
 	}
-	return append(f, flaw{ptr, errors.New("it is required")})
+	return append(f, flaw{ptr, errors.New("required")})
 }
 
 // nameOf returns the kind and the name of an object.
@@ -366,8 +365,8 @@ func nameOf(o Kubernetes) string {
 	return o.GetObjectKind().GroupVersionKind().Kind + " " + name
 }
 
-// An APIService registers the server of a group and version of APIs. The Go module of Kubernetes that has the type
-// needs too many others.
+// An APIService registers the server of a group and version of APIs. It is declared here since the Go module that
+// declares it has too many dependencies.
 type APIService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -376,7 +375,8 @@ type APIService struct {
 	Status APIServiceStatus `json:"status,omitzero"`
 }
 
-// An APIServiceSpec has the group and version, and the Service that serves it. Without a Service, it is the API server.
+// An APIServiceSpec is a group and version and the Service that serves it. Without a Service, the API server itself
+// does.
 type APIServiceSpec struct {
 	Service               *ServiceReference `json:"service,omitempty"`
 	Group                 string            `json:"group,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// everyKind has an object of each kind that a State has a field for, and others.
+// everyKind has an object of each kind with a field in State, and objects of other kinds.
 const everyKind = `
 {kind: Namespace, apiVersion: v1, metadata: {name: a}}
 ---
@@ -90,7 +90,7 @@ func load(t *testing.T, text string) *cluster.State {
 
 func TestEveryKind(t *testing.T) {
 	s := load(t, everyKind)
-	const want = 23 // all but what has no name
+	const want = 23 // all objects that have a name
 	if got := strings.Count(listing(s), "\n") + 1; got != want {
 		t.Errorf("%d objects, want %d:\n%s", got, want, listing(s))
 	}
@@ -106,7 +106,7 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// A clone has the same objects, and changes of one State are not seen in the other.
+// TestClone checks that a clone has the same objects, and that changes of either State are not seen in the other.
 func TestClone(t *testing.T) {
 	s := load(t, everyKind)
 	before := listing(s)
@@ -126,7 +126,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// A copy may be changed without the object.
+// TestDeepCopy checks that changes of a copy are not seen in the object.
 func TestDeepCopy(t *testing.T) {
 	for o := range load(t, everyKind).All() {
 		clone := o.Value.DeepCopyObject().(cluster.Kubernetes)
@@ -160,7 +160,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What must-gather wrote has logs and other data beside the objects, and some objects twice. Files may be cut off.
+// TestMustGather reads the output of must-gather, which also has logs and other data, some objects twice, and truncated
+// files.
 func TestMustGather(t *testing.T) {
 	const dir = "must-gather.local.1/quay-io-must-gather-sha256-1/"
 	const namespace = `{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "ns", "uid": "1", "resourceVersion": "%"}}`

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// Unavailable is the availabilityMode of a ClusterCatalog that OLM v1 does not use.
+// Unavailable is the availabilityMode of a ClusterCatalog that OLM v1 ignores.
 const Unavailable = "Unavailable"
 
 // Other values of the API.
@@ -23,8 +23,8 @@ const (
 	selfCertified = "SelfCertified"
 )
 
-// A Catalog is a ClusterCatalog of OLM v1 with the fields that matter to resolution; the Unknown fields are the rest.
-// The Go module of the API has too many dependencies for two types.
+// A Catalog is a ClusterCatalog of OLM v1. It declares the fields that matter to resolution and keeps all others in
+// Unknown. The Go module of the API has too many dependencies for two types.
 type Catalog struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -54,7 +54,8 @@ type ImageSource struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// An Extension is a ClusterExtension with the fields that matter to resolution; the Unknown fields are the rest.
+// An Extension is a ClusterExtension of OLM v1. It declares the fields that matter to resolution and keeps all others
+// in Unknown.
 type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -120,7 +121,7 @@ func (c *Catalog) check() flaws {
 	return flaws{{"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, have %q", c.Spec.AvailabilityMode)}}
 }
 
-// check returns the problems for which a cluster would refuse the ClusterExtension.
+// check returns the problems for which a cluster would reject the ClusterExtension.
 func (e *Extension) check() flaws {
 	all := flaws(nil).need("/spec/namespace", e.Spec.Namespace).need("/spec/source/sourceType", e.Spec.Source.SourceType)
 	switch source := e.Spec.Source.SourceType; source {
@@ -132,7 +133,7 @@ func (e *Extension) check() flaws {
 	}
 	all = append(all, e.checkConfig()...)
 	if e.Spec.Source.Catalog == nil {
-		return append(all, flaw{"/spec/source/catalog", errors.New("it is required for the sourceType Catalog")})
+		return append(all, flaw{"/spec/source/catalog", errors.New("required for the sourceType Catalog")})
 	}
 	if v := e.Spec.Source.Catalog.Version; v != nil && *v == "" {
 		all = append(all, flaw{"/spec/source/catalog/version", errors.New("want a version range, or no version")})
@@ -151,7 +152,7 @@ func (e *Extension) check() flaws {
 	return all
 }
 
-// checkConfig returns the problem for which a cluster would refuse the configuration.
+// checkConfig returns the problem for which a cluster would reject the configuration.
 func (e *Extension) checkConfig() flaws {
 	c := e.Spec.Config
 	if c == nil {
@@ -171,7 +172,7 @@ func (e *Extension) checkConfig() flaws {
 	return nil
 }
 
-// Request returns the request of the ClusterExtension to OLM v1, nil if it names an image instead of a package.
+// Request returns the resolution request of the ClusterExtension, nil if it names an image instead of a package.
 func (e *Extension) Request() *resolve.V1Request {
 	filter := e.Spec.Source.Catalog
 	if e.Spec.Source.SourceType != sourceCatalog || filter == nil {

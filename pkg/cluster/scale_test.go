@@ -29,7 +29,8 @@ func manyObjects(n int) []byte {
 	return []byte(text.String())
 }
 
-// A State of many objects is read, checked, copied and compared in little time, in a few times the memory of its text.
+// TestManyObjects limits the time and the memory, as a multiple of the size of the text, in which a State of many
+// objects is read, checked, copied and compared.
 func TestManyObjects(t *testing.T) {
 	const n = 20_000
 	text := manyObjects(n)

@@ -66,12 +66,11 @@ type State struct {
 }
 
 // Load reads the manifests of the sources: in a directory, every file whose name ends in .yaml, .yml or .json, except
-// hidden ones, and from the output of "oc adm must-gather" only the objects. A file may have several documents, and
+// hidden files, and in the output of "oc adm must-gather" only the objects. A file may have several documents, and
 // Lists. Unknown fields are ignored, since manifests of a cluster have a status and more.
 //
-// The error joins a [*declcfg.Error] for each object that cannot be used, by position: it is not in the State, which
-// has all the others. Of two objects of one kind, namespace and name, the first is used. If ctx ends, there is no
-// State.
+// The error joins a [*declcfg.Error] for each unusable object, sorted by position. The State has all other objects. If
+// several objects have the same kind, namespace and name, the first is used. If ctx ends, the State is nil.
 func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
 	l := &loader{State: &State{}}
 	for _, s := range sources {
@@ -125,7 +124,7 @@ func isGathered(fsys fs.FS, dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// A loader fills a State.
+// A loader adds the objects of manifests to a State.
 type loader struct {
 	*State
 	errs []error
@@ -172,15 +171,15 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 	}
 }
 
-// A documentReader reads the objects of one document. It collects the calls that need a position, to find all positions
-// in one pass at the end.
+// A documentReader reads the objects of one document. It delays the calls that need a position, so that one pass at the
+// end finds all positions.
 type documentReader struct {
 	*loader
 	label   string
 	pending []pending
 }
 
-// A pending is a call to make when the position of a value is known.
+// A pending is a delayed call, made with the position of the value at ptr.
 type pending struct {
 	ptr jsontext.Pointer
 	do  func(declcfg.Pos)
@@ -209,15 +208,15 @@ func (r *documentReader) wrong(ptr jsontext.Pointer, format string, args ...any)
 	r.add(ptr, func(pos declcfg.Pos) { r.fail(pos, ptr, err) })
 }
 
-// add records a call of do with the position of the value at ptr.
+// add delays a call of do until the position of the value at ptr is known.
 func (r *documentReader) add(ptr jsontext.Pointer, do func(declcfg.Pos)) {
 	r.pending = append(r.pending, pending{ptr, do})
 }
 
-// maxDepth is the maximum depth of nested Lists. Each of them is read again for the one around it.
+// maxDepth is the maximum depth of nested Lists. An inner List is read again for each List around it.
 const maxDepth = 8
 
-// object reads the object at ptr. In a list of a kind, objects need not repeat the type.
+// object reads the object at ptr. The items of a typed list need not repeat the type.
 func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed metav1.TypeMeta, depth int) {
 	var head struct {
 		APIVersion string         `json:"apiVersion"`
@@ -245,7 +244,7 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 	}
 }
 
-// load reads the object at ptr into o, which has only a type so far.
+// load reads the object at ptr into o, in which only the type is set.
 func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubernetes) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if !r.decode(raw, ptr, o) {
@@ -254,7 +253,7 @@ func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubern
 	o.GetObjectKind().SetGroupVersionKind(gvk)
 	k := kindOf(gvk.GroupKind())
 	if k == nil {
-		if o.GetName() != "" { // otherwise it is not an object of a cluster, but a file of a tool
+		if o.GetName() != "" { // a manifest without a name is the configuration of a tool
 			r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 		}
 		return
@@ -268,8 +267,9 @@ func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubern
 	}
 }
 
-// put adds an object, unless one of its name exists. That is an error if they are known to be two objects: a
-// must-gather has some objects twice, and some lists, such as PackageManifests, have several objects of one name.
+// put adds an object, unless one of the same kind, namespace and name exists. That is an error only if the two are
+// known to be different objects: a must-gather has some objects twice, and some lists, such as PackageManifests, have
+// several objects of one name.
 func (l *loader) put(o Object[Kubernetes]) {
 	of := KindOf(o.Value)
 	first, ok := l.Get(of, o.Value.GetNamespace(), o.Value.GetName())
@@ -315,7 +315,7 @@ func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any)
 	return err == nil
 }
 
-// unmarshal reads JSON into v. An error is about the value at within.
+// unmarshal reads JSON into v. The pointer within refers to the value that an error is about.
 func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
 	opts := options
 	switch v.(type) {
@@ -338,7 +338,7 @@ func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
 	return within, message
 }
 
-// withUpdateStrategy reads update strategies without a registryPoll, at which the decoder of the type itself panics.
+// withUpdateStrategy decodes update strategies that have no registryPoll; the decoder of the type panics on them.
 var withUpdateStrategy = json.WithUnmarshalers(json.UnmarshalFunc(func(raw []byte, u *v1alpha1.UpdateStrategy) error {
 	var fields struct {
 		RegistryPoll *struct{} `json:"registryPoll"`
@@ -349,7 +349,7 @@ var withUpdateStrategy = json.WithUnmarshalers(json.UnmarshalFunc(func(raw []byt
 	return u.UnmarshalJSON(raw)
 }))
 
-// withStrictConfig refuses unknown fields in the config of Subscriptions, as kubectl does: they would have no effect.
+// withStrictConfig rejects unknown fields in the config of Subscriptions, as kubectl does: they would have no effect.
 var withStrictConfig = json.WithUnmarshalers(json.UnmarshalFromFunc(
 	func(d *jsontext.Decoder, c *v1alpha1.SubscriptionConfig) error {
 		type config v1alpha1.SubscriptionConfig

@@ -48,7 +48,7 @@ func first[P cluster.Kubernetes](s cluster.Store[P]) (object P) {
 	return object
 }
 
-// Objects are found in all forms in which kubectl prints them.
+// TestLoad reads objects in all forms in which kubectl prints them.
 func TestLoad(t *testing.T) {
 	s, err := cluster.Load(t.Context(), filesOf(`
 -- a/list.yaml --
@@ -146,7 +146,7 @@ state/d.yaml:1:1: ClusterExtension /ce`
 	}
 }
 
-// What cannot be used is reported at its place, and the rest is read.
+// TestProblems checks that invalid objects are reported with their position, and that all other objects are read.
 func TestProblems(t *testing.T) {
 	const good = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: good}\n"
 	for _, tt := range []struct{ name, text, want string }{
@@ -156,21 +156,21 @@ func TestProblems(t *testing.T) {
 		},
 		{
 			"no name", "kind: Namespace\napiVersion: v1\nmetadata: {}\n",
-			`-:3:11: metadata.name: Namespace "": it is required`,
+			`-:3:11: metadata.name: Namespace "": required`,
 		},
 		{
 			"missing fields",
 			"kind: Subscription\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: s, namespace: ns}\nspec:\n  name: p\n",
-			`-:5:3: spec.source: Subscription "ns/s": it is required
--:5:3: spec.sourceNamespace: Subscription "ns/s": it is required`,
+			`-:5:3: spec.source: Subscription "ns/s": required
+-:5:3: spec.sourceNamespace: Subscription "ns/s": required`,
 		},
 		{
 			"no namespace and no spec, in a List",
 			"kind: List\napiVersion: v1\nitems:\n- kind: Subscription\n  apiVersion: operators.coreos.com/v1alpha1\n  metadata: {name: s}\n",
-			`-:4:3: items[0].spec.name: Subscription "s": it is required
--:4:3: items[0].spec.source: Subscription "s": it is required
--:4:3: items[0].spec.sourceNamespace: Subscription "s": it is required
--:6:13: items[0].metadata.namespace: Subscription "s": it is required`,
+			`-:4:3: items[0].spec.name: Subscription "s": required
+-:4:3: items[0].spec.source: Subscription "s": required
+-:4:3: items[0].spec.sourceNamespace: Subscription "s": required
+-:6:13: items[0].metadata.namespace: Subscription "s": required`,
 		},
 		{
 			"a value that is not in an enum",
@@ -232,7 +232,7 @@ func TestProblems(t *testing.T) {
 		{
 			"no catalog",
 			"kind: ClusterExtension\napiVersion: olm.operatorframework.io/v1\nmetadata: {name: e}\nspec: {namespace: ns, source: {sourceType: Catalog}}\n",
-			`-:4:31: spec.source.catalog: ClusterExtension "e": it is required for the sourceType Catalog`,
+			`-:4:31: spec.source.catalog: ClusterExtension "e": required for the sourceType Catalog`,
 		},
 		{
 			"an availabilityMode", "kind: ClusterCatalog\napiVersion: olm.operatorframework.io/v1\nmetadata: {name: c}\nspec: {availabilityMode: Off}\n",
@@ -310,7 +310,7 @@ func subscriptions(n int) []byte {
 	return []byte(text.String())
 }
 
-// A cluster may have many objects; reading them takes time linear in their text.
+// TestLoadManySubscriptions checks that the time to read many objects is linear in the size of the text.
 func TestLoadManySubscriptions(t *testing.T) {
 	const n = 10_000
 	text := subscriptions(n)
@@ -328,7 +328,8 @@ func TestLoadManySubscriptions(t *testing.T) {
 	}
 }
 
-// Problems take time linear in the text, too, even if all of it is on one line.
+// TestLoadManyProblems checks that the time to report problems is linear in the size of the text, even if all of it is
+// on one line.
 func TestLoadManyProblems(t *testing.T) {
 	const n = 20_000
 	text := "kind: List\napiVersion: v1\nitems: [" + strings.Repeat("{}, ", n) + "{}]\n"
@@ -342,7 +343,7 @@ func TestLoadManyProblems(t *testing.T) {
 	}
 }
 
-// Whatever the text is, it is read or there is an error in the file.
+// FuzzLoad checks that every text is either read or reported with a position.
 func FuzzLoad(f *testing.F) {
 	f.Add(subscriptions(2))
 	f.Add([]byte(`{"kind": "List", "apiVersion": "v1", "items": [{"kind": "NamespaceList", "items": [{"metadata": null}]}, null]}`))
@@ -365,7 +366,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// The decoder of update strategies panics if there is no registryPoll.
+// TestUpdateStrategy reads update strategies with and without a registryPoll.
 func TestUpdateStrategy(t *testing.T) {
 	for strategy, want := range map[string]string{
 		"{}": "", "null": "", "{registryPoll: null}": "", "{registryPoll: {interval: 1m}}": "1m0s", "{other: 1}": "",

@@ -27,11 +27,11 @@ type Kubernetes interface {
 // KindOf returns the kind of an object.
 func KindOf(o Kubernetes) schema.GroupKind { return o.GetObjectKind().GroupVersionKind().GroupKind() }
 
-// A Store is the objects of one kind, by namespace and name. Objects without a namespace are in namespace "". The zero
-// Store is empty.
+// A Store is the set of objects of one kind, by namespace and name. Objects without a namespace are in namespace "".
+// The zero Store is empty.
 //
-// Clones of a Store share the objects: to change one, put a changed copy. A Store is for one goroutine, but each
-// namespace may be read by another.
+// A Store and its clones share the objects: to change an object, put a changed copy. A Store is not safe for concurrent
+// use, except that goroutines may read different namespaces.
 type Store[P Kubernetes] struct {
 	namespaces map[string]*scope[P]
 	names      []string // of the namespaces, sorted; nil if they have to be sorted again
@@ -138,7 +138,7 @@ func (s *Store[P]) Namespaces() []string {
 	return s.names
 }
 
-// Clone returns a new Store of the same objects.
+// Clone returns a new Store that shares the objects.
 func (s *Store[P]) Clone() Store[P] {
 	c := Store[P]{namespaces: map[string]*scope[P]{}, length: s.length}
 	for namespace, in := range s.namespaces {

@@ -15,10 +15,10 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// Write writes each object to a YAML file of its own, in the directories of a must-gather:
+// Write writes each object to its own YAML file, in the directory layout of a must-gather:
 // namespaces/NAMESPACE/GROUP/KIND/NAME.yaml and cluster-scoped-resources/GROUP/KIND/NAME.yaml, in lower case, with the
-// group core for Kubernetes itself. [Load] reads them again. Two objects of one file are an error that names both, such
-// as two objects whose kinds differ in case only.
+// group core for the core API. [Load] reads the files again. If two objects have the same file, such as objects whose
+// kinds differ only in case, the error names both.
 func (s *State) Write(root *os.Root) error {
 	w := writer{root: root}
 	defer w.close()
@@ -104,7 +104,7 @@ func (w *writer) close() error {
 	return dir.Close()
 }
 
-// fileOf returns the file of an object. The name of an object has up to 253 characters, and the name of a file 255.
+// fileOf returns the file name of an object. An object name has up to 253 characters, and a file name up to 255.
 func fileOf(o Kubernetes) string {
 	const most, kept = 240, 200
 	name := o.GetName()

@@ -28,7 +28,8 @@ func written(t *testing.T, s *cluster.State) fs.FS {
 	return root.FS()
 }
 
-// What is written is read again as the same objects, and as a type that has all fields.
+// TestWrite checks that written objects are read again unchanged, both as the State's types and as types with all
+// fields.
 func TestWrite(t *testing.T) {
 	s := load(t, everyKind)
 	files := written(t, s)
@@ -135,7 +136,7 @@ status:
 	}
 }
 
-// Nothing is written outside of the directory, or over another file.
+// TestWriteStrangeNames checks that no name leads to a file outside the directory, or overwrites another file.
 func TestWriteStrangeNames(t *testing.T) {
 	for _, manifest := range []string{
 		`{kind: A, apiVersion: x.io/v1, metadata: {name: ../../a}}`,

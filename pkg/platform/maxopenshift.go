@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// MaxOpenShift returns the last version of OpenShift that an operator supports, nil if there are no values
-// (pkg/controller/operators/openshift/helpers.go), which are the values of its properties olm.maxOpenShiftVersion.
+// MaxOpenShift returns the last version of OpenShift that an operator supports, given the values of its properties
+// olm.maxOpenShiftVersion; nil if there are no values (pkg/controller/operators/openshift/helpers.go).
 func MaxOpenShift(values []jsontext.Value) (*Version, error) {
 	const property = declcfg.PropertyMaxOpenShiftVersion
 	switch {
@@ -46,7 +46,7 @@ func MaxOpenShiftV1(values []jsontext.Value) (*Version, error) {
 	}
 	text, err := textOf(values[0])
 	if kind := values[0].Kind(); kind != jsontext.KindString && kind != jsontext.KindNumber {
-		err = errors.New("want a number or text")
+		err = errors.New("want a number or string")
 	}
 	var v Version
 	if err == nil {

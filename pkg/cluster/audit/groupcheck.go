@@ -26,20 +26,20 @@ type GroupCheck struct {
 	Place   declcfg.Pos  `json:"place,omitzero"`
 	Targets []string     `json:"targets"` // [""] for all namespaces
 
-	// Siblings are other groups of its namespace. With more than one group, OLM does nothing in a namespace.
+	// Siblings are the other OperatorGroups of its namespace. OLM installs nothing in a namespace with several groups.
 	Siblings []simulate.Ref `json:"siblings"`
 
-	Broken   []Membership `json:"broken"`   // operators that would fail, or for another reason than now
-	Repaired []Membership `json:"repaired"` // operators that fail now, and no longer would
+	Broken   []Membership `json:"broken"`   // operators that would start to fail, or would fail for another reason
+	Repaired []Membership `json:"repaired"` // operators that would no longer fail
 
-	// Shared are the groups of other namespaces that provide APIs in namespaces that the group targets, too. Its
-	// operators cannot provide the same APIs.
+	// Shared are the groups of other namespaces that provide APIs and have target namespaces in common with the group.
+	// Its operators cannot provide the same APIs.
 	Shared []SharedGroup `json:"shared"`
 
 	Assumed []string `json:"assumed"`
 }
 
-// A Membership is the reason for which an operator is not a member of its OperatorGroup and so fails.
+// A Membership is an operator that fails because it is not a member of its OperatorGroup.
 type Membership struct {
 	Object  simulate.Ref             `json:"object"`
 	Place   declcfg.Pos              `json:"place,omitzero"`
@@ -48,7 +48,7 @@ type Membership struct {
 	Why     string                   `json:"why,omitzero"` // the rule that OLM follows
 }
 
-// A SharedGroup is an OperatorGroup that targets namespaces of another one.
+// A SharedGroup is an OperatorGroup that has target namespaces in common with another one.
 type SharedGroup struct {
 	Group      simulate.Ref `json:"group"`
 	Place      declcfg.Pos  `json:"place,omitzero"`
@@ -57,8 +57,8 @@ type SharedGroup struct {
 }
 
 // CheckGroup returns the effect of adding objects to a cluster: one OperatorGroup, and the other objects of its
-// manifest, such as a Namespace. It may replace an OperatorGroup of the same name. The states stay as they are. The
-// error is about the group, or that of ctx.
+// manifest, such as a Namespace. The group may replace one of the same name. The states do not change. The error is
+// about the group, or ctx.Err().
 func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, error) {
 	if n := added.OperatorGroups.Len(); n != 1 {
 		return nil, fmt.Errorf("want one OperatorGroup, found %d", n)
@@ -99,7 +99,7 @@ func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, 
 	}, nil
 }
 
-// applied returns a group as it is after "kubectl apply": the annotations and status of an existing group are kept.
+// applied returns a group as "kubectl apply" would leave it: an existing group keeps its annotations and status.
 func applied(state *cluster.State, g *operatorsv1.OperatorGroup) *operatorsv1.OperatorGroup {
 	old, ok := state.OperatorGroups.Get(g.Namespace, g.Name)
 	if !ok {
@@ -117,7 +117,7 @@ func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 }
 
-// broken returns the operators that fail because of their group, and did not before, or for another reason.
+// broken returns the operators that start to fail because of their group, or fail for another reason than before.
 func broken(before, after *simulate.Groups) []Membership {
 	all := []Membership{}
 	for o := range after.State.ClusterServiceVersions.All() {
@@ -129,7 +129,7 @@ func broken(before, after *simulate.Groups) []Membership {
 	return all
 }
 
-// repaired returns the operators that failed because of their group before, and no longer do.
+// repaired returns the operators that no longer fail because of their group.
 func repaired(before, after *simulate.Groups) []Membership {
 	all := []Membership{}
 	for o := range before.State.ClusterServiceVersions.All() {
@@ -159,7 +159,7 @@ func isOutside(c *v1alpha1.ClusterServiceVersion) bool {
 	return ok && c.Status.Phase == v1alpha1.CSVPhaseFailed && !c.IsCopied()
 }
 
-// sharing returns the groups of other namespaces that target namespaces of a group and provide APIs.
+// sharing returns the groups of other namespaces that provide APIs and have target namespaces in common with a group.
 func sharing(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup {
 	all := []SharedGroup{}
 	for o := range in.State.OperatorGroups.All() {
@@ -175,8 +175,9 @@ func sharing(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup
 	return all
 }
 
-// May reports whether the group may be added: it is the only one of its namespace, and no operator would fail.
-func (c *GroupCheck) May() bool { return len(c.Siblings) == 0 && len(c.Broken) == 0 }
+// CanAdd reports whether the group can be added: it is the only group of its namespace, and no operator would start to
+// fail.
+func (c *GroupCheck) CanAdd() bool { return len(c.Siblings) == 0 && len(c.Broken) == 0 }
 
 // WriteText writes the effect of the group for a terminal.
 func (c *GroupCheck) WriteText(out io.Writer) error {
@@ -208,7 +209,7 @@ func (c *GroupCheck) summary() string {
 	switch {
 	case len(c.Broken) > 0:
 		verdict = "breaks " + plural.Of(len(c.Broken), "operator")
-	case !c.May():
+	case !c.CanAdd():
 		verdict = "may not be added"
 	}
 	return verdict + "; it targets " + operatorgroup.TargetText(c.Targets)
@@ -221,11 +222,11 @@ func (c *GroupCheck) siblings() string {
 		names = append(names, ref.Name)
 	}
 	return "the namespace has an OperatorGroup already: " + plural.Some(names) +
-		"; OLM installs nothing where there are two"
+		"; OLM installs nothing in a namespace with several"
 }
 
 func (s *SharedGroup) sentence() string {
-	return fmt.Sprintf("its operators cannot provide what those of %s do in %s: %s",
+	return fmt.Sprintf("its operators cannot provide APIs that operators of %s provide in %s: %s",
 		s.Group, operatorgroup.TargetText(s.Namespaces), strings.Join(s.APIs, ", "))
 }
 

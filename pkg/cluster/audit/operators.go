@@ -26,7 +26,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// An Operator has the permissions of an operator, and the roles that may use its APIs.
+// An Operator is an operator with its permissions and the roles that may use its APIs.
 type Operator struct {
 	Catalog   string   `json:"catalog,omitempty"` // "" for an operator of a cluster
 	Package   string   `json:"package,omitempty"`
@@ -36,15 +36,15 @@ type Operator struct {
 	Grants    []Grant  `json:"grants"`              // by service account
 	APIs      []Access `json:"apis"`
 
-	// AllNamespaces is true if the operator can watch all namespaces. Then its OperatorGroup decides whether it has the
-	// permissions in its namespaces or in all.
+	// AllNamespaces is true if the operator can watch all namespaces. The OperatorGroup then decides whether the
+	// permissions apply to the namespaces of the group or to all.
 	AllNamespaces bool `json:"allNamespaces"`
 
-	// NotEvaluable is the reason for which Grants are not known, "" if they are.
+	// NotEvaluable is the reason why Grants are not known, "" if they are known.
 	NotEvaluable string `json:"notEvaluable,omitempty"`
 }
 
-// A Grant has the permissions of a service account in a scope.
+// A Grant is a set of permissions of a service account in a scope.
 type Grant struct {
 	ServiceAccount string              `json:"serviceAccount"`
 	Scope          Scope               `json:"scope"`
@@ -69,14 +69,14 @@ type Access struct {
 	Opened   []Open `json:"opened"`
 }
 
-// An Open has the verbs that a role of Kubernetes in a namespace allows for objects of an API there.
+// An Open is a role of Kubernetes and the verbs that it allows for the objects of an API in a namespace.
 type Open struct {
 	Role  string   `json:"role"` // admin, edit or view
 	Verbs []string `json:"verbs"`
 }
 
-// Of returns the permissions that a ClusterServiceVersion of a catalog would have, or has in a cluster. There, it is
-// annotated with the namespaces that it watches.
+// Of returns the permissions of an operator. A ClusterServiceVersion of a cluster is annotated with the namespaces that
+// the operator watches; for one of a catalog, these are the permissions that it would have.
 func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
 	o := &Operator{Namespace: csv.Namespace, Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
 	o.AllNamespaces = slices.Contains(csv.Spec.InstallModes, v1alpha1.InstallMode{
@@ -120,8 +120,8 @@ func (o *Operator) add(g Grant) {
 	}
 }
 
-// accesses returns the APIs of a ClusterServiceVersion and the roles to which they are opened, without the APIs that
-// OLM cannot open.
+// accesses returns the APIs of a ClusterServiceVersion and the roles that may use them, without the APIs that OLM
+// cannot open to roles.
 func accesses(csv *v1alpha1.ClusterServiceVersion) []Access {
 	var opened []Open
 	for _, l := range rbac.Levels() {
@@ -150,9 +150,9 @@ func OfState(state *cluster.State) []*Operator {
 	return operators
 }
 
-// OfCatalog returns the permissions that the operators of a catalog would have, by package: the head of the default
-// channel, or all bundles if there is no olm.package, such as for a bundle that was rendered alone. The sources of the
-// catalog must still be open.
+// OfCatalog returns the permissions that the operators of a catalog would have, by package. It uses the head of the
+// default channel, or all bundles of a package without an olm.package, such as a bundle that was rendered alone. The
+// sources of the catalog must still be open.
 func OfCatalog(c *resolve.Catalog) []*Operator {
 	var operators []*Operator
 	for _, p := range c.Index.Packages() {
@@ -181,7 +181,7 @@ func ofBundle(bundle *declcfg.Meta) *Operator {
 	m.CSV.Namespace, m.CSV.Annotations = "", nil // they are not from a cluster
 	o := Of(m.CSV)
 	if m.Partial {
-		o.NotEvaluable = "the catalog has no manifests of the bundle, which alone have permissions"
+		o.NotEvaluable = "the catalog lacks the manifests of the bundle, which contain the permissions"
 	}
 	return o
 }

@@ -55,7 +55,7 @@ func property(t *testing.T, csv *v1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf(`{"type":"olm.bundle.object","value":{"data":%q}}`, base64.StdEncoding.EncodeToString(text))
 }
 
-// The goldens have the permissions of operators of a catalog, and of installed operators.
+// TestWho compares the permissions of operators of a catalog and of installed operators with golden files.
 func TestWho(t *testing.T) {
 	text, err := os.ReadFile("../rbac/testdata/accounts.yaml")
 	if err != nil {

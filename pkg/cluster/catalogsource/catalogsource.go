@@ -37,7 +37,7 @@ const (
 
 var errNoSource = errors.New("image and address unset: at least one must be set for sourcetype: grpc")
 
-// Check returns OLM's error about a spec that it cannot use, which has the reason SpecInvalidError.
+// Check returns OLM's error about an invalid spec, whose reason is SpecInvalidError.
 func Check(source *v1alpha1.CatalogSource) error {
 	spec := &source.Spec
 	switch spec.SourceType {
@@ -126,8 +126,8 @@ func pullSecrets(source *v1alpha1.CatalogSource) []corev1.LocalObjectReference {
 	return secrets
 }
 
-// NetworkPolicies returns the policy of the pod, which accepts calls of gRPC, and the policy of the Jobs that unpack
-// bundles from images, which may call the API server. A pod that reads a ConfigMap may call it, too.
+// NetworkPolicies returns the policy of the pod, which accepts gRPC calls, and the policy of the Jobs that unpack
+// bundle images, which may call the API server. A pod that reads a ConfigMap may call it, too.
 func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPolicy {
 	server := networkPolicy(source, source.Name+"-grpc-server", metav1.LabelSelector{MatchLabels: labels(source)})
 	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(grpcPort)}}

@@ -12,7 +12,7 @@ import (
 // ConfigMapImage is the image that serves a catalog from a ConfigMap, unless the arguments of OLM have another one.
 const ConfigMapImage = "quay.io/operator-framework/configmap-operator-registry:latest"
 
-// labelConfigMapVersion is the label of a pod with the resourceVersion of the ConfigMap that it has read.
+// labelConfigMapVersion is the label of a pod with the resourceVersion of the ConfigMap that the pod serves.
 const labelConfigMapVersion = "olm.configMapResourceVersion"
 
 // FromConfigMap reports whether the catalog of a valid CatalogSource is in a ConfigMap.
@@ -39,7 +39,7 @@ func configMapAccount(source *v1alpha1.CatalogSource) string {
 	return source.Name + "-configmap-server"
 }
 
-// readConfigMap changes a pod to serve a catalog from a ConfigMap.
+// readConfigMap changes a pod to serve the catalog of a ConfigMap.
 func readConfigMap(pod *corev1.Pod, source *v1alpha1.CatalogSource) {
 	pod.Labels[labelConfigMapVersion] = configMapVersion(source)
 	pod.Spec.ServiceAccountName = configMapAccount(source)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The images with which OLM serves a catalog that it has extracted, unless its arguments have other ones.
+// The images with which OLM serves an extracted catalog, unless its arguments name others.
 const (
 	OpmImage = "quay.io/operator-framework/opm:latest"
 	OLMImage = "quay.io/operator-framework/olm:latest"
@@ -26,7 +26,7 @@ const (
 	labelEnforce = "pod-security.kubernetes.io/enforce"
 )
 
-// Security returns the security config of the pod of a CatalogSource: its own, or else the one that its namespace
+// Security returns the security config of the pod of a CatalogSource: its own, or else the config that the namespace
 // enforces. The namespace may be nil.
 func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alpha1.SecurityConfig {
 	config := source.Spec.GrpcPodConfig
@@ -40,8 +40,8 @@ func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alp
 	}
 }
 
-// Pod returns the pod that serves a catalog, without the label of its hash and without a name, which Kubernetes
-// generates. A pod that reads a ConfigMap has the version of the ConfigMap in the status of the CatalogSource.
+// Pod returns the pod that serves a catalog. Its name, which Kubernetes generates, and the label with its hash are not
+// set. A pod that reads a ConfigMap has the ConfigMap version of the status of the CatalogSource.
 func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *corev1.Pod {
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: meta(source, ""),
@@ -123,7 +123,7 @@ func pullPolicy(image string) corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// schedule applies the config of a CatalogSource for the nodes, the priority and the memory of the pod.
+// schedule applies the settings of a CatalogSource for the nodes, the priority and the memory of its pod.
 func schedule(spec *corev1.PodSpec, config *v1alpha1.GrpcPodConfig) {
 	config = config.DeepCopy()
 	if config.NodeSelector != nil {

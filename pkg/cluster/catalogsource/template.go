@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 )
 
-// TemplateAnnotation is the annotation of a CatalogSource with the template of its image.
+// TemplateAnnotation is the annotation of a CatalogSource that contains its image template.
 const TemplateAnnotation = "olm.catalogImageTemplate"
 
 // The conditions of a CatalogSource that has a template.
@@ -26,7 +26,7 @@ const (
 // TemplateConditions are the types of the conditions that OLM removes if there is no template.
 var TemplateConditions = []string{conditionResolved, conditionImage}
 
-// A Resolution is the result of the expansion of an image template.
+// A Resolution is the result of expanding an image template.
 type Resolution struct {
 	Image      string // with the tokens that could not be resolved
 	Resolved   bool   // OLM sets spec.image to Image; otherwise it does not change spec.image
@@ -56,10 +56,10 @@ func NeedsVersion(template string) bool {
 	return false
 }
 
-// unknownToken matches tokens that OLM does not replace. The jsonpath of a token may have braces itself.
+// unknownToken matches tokens that OLM does not replace. The JSONPath in a token may itself contain braces.
 var unknownToken = regexp.MustCompile(`\{(?:[^{}]|\{[^{}]*\})*\}`)
 
-// CheckTemplate returns an error if OLM expands a template for no version of Kubernetes.
+// CheckTemplate returns an error if OLM cannot expand a template for any version of Kubernetes.
 func CheckTemplate(template string) error {
 	unknown := slices.DeleteFunc(unknownToken.FindAllString(template, -1), func(variable string) bool {
 		for _, token := range tokens {
@@ -78,8 +78,8 @@ func CheckTemplate(template string) error {
 	return nil
 }
 
-// ResolveImage expands an image template as OLM does in a cluster of Kubernetes version v, which is nil if OLM does not
-// know it.
+// ResolveImage expands an image template as OLM does in a cluster of Kubernetes version v, nil if the version is
+// unknown to OLM.
 func ResolveImage(template string, v *version.Version) Resolution {
 	const missing = "missing" // OLM's value of a token without a version
 	r := Resolution{Image: template}

@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A NamespaceResult is the answer of OLM Classic about a namespace.
+// A NamespaceResult is the result of OLM Classic in a namespace.
 type NamespaceResult struct {
 	Name string `json:"name"`
 	resolve.ClassicResult
@@ -36,7 +36,7 @@ type NamespaceResult struct {
 	request *resolve.ClassicRequest // nil if OLM does not resolve the namespace
 }
 
-// Explain resolves the namespace again and explains the answer. It returns nil if OLM does not resolve the namespace.
+// Explain resolves the namespace again and explains the result. It returns nil if OLM does not resolve the namespace.
 func (n *NamespaceResult) Explain(ctx context.Context, opts resolve.Options) (*resolve.Explanation, error) {
 	if n.request == nil {
 		return nil, nil
@@ -49,14 +49,14 @@ func (n *NamespaceResult) Explain(ctx context.Context, opts resolve.Options) (*r
 	return result.Explanation, nil
 }
 
-// Annotations that the answer depends on.
+// Annotations that change the result.
 const (
 	annotationProperties    = "operatorframework.io/properties"
 	annotationExcludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
 	annotationGeneratedBy   = "olm.generated-by"
 )
 
-// objects are the objects of a namespace.
+// objects are the objects in a namespace that resolution depends on.
 type objects struct {
 	groups        []cluster.Object[*operatorsv1.OperatorGroup]
 	operators     []cluster.Object[*v1alpha1.ClusterServiceVersion]
@@ -85,14 +85,14 @@ func (q *Request) objects(namespace string) *objects {
 	return ns
 }
 
-// Classic returns the answers of OLM Classic about the namespaces that have Subscriptions, by name. The error is that
-// of ctx, or about a catalog that is given twice.
+// Classic returns the results of OLM Classic in all namespaces that have Subscriptions, by name. The error is
+// ctx.Err(), or about a catalog that is given twice.
 func (q *Request) Classic(ctx context.Context, opts resolve.Options) ([]*NamespaceResult, error) {
 	q.AssumeClassic()
 	return q.Answers(ctx, q.Subscriptions.Namespaces(), opts)
 }
 
-// Answers returns the answers of OLM Classic about some namespaces, in their order. It returns the same errors as
+// Answers returns the results of OLM Classic in the given namespaces, in their order. It returns the same errors as
 // Classic.
 func (q *Request) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*NamespaceResult, error) {
 	type result struct {
@@ -113,7 +113,7 @@ func (q *Request) Answers(ctx context.Context, namespaces []string, opts resolve
 	return answers, ctx.Err()
 }
 
-// AssumeClassic adds what is assumed of the CatalogSources that the namespaces see or name.
+// AssumeClassic records the assumptions about the CatalogSources that the namespaces can see or Subscriptions name.
 func (q *Request) AssumeClassic() {
 	namespaces := q.Subscriptions.Namespaces()
 	if len(namespaces) == 0 {
@@ -135,12 +135,12 @@ func (q *Request) AssumeClassic() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(absent)) {
-		q.assume("there is no CatalogSource %s: it is neither in the state nor given", name)
+		q.assume("there is no CatalogSource %s: neither the state nor the given catalogs have it", name)
 	}
 }
 
-// Namespace returns the answer of OLM Classic about one namespace, in the steps of the catalog operator. The errors are
-// those of Classic.
+// Namespace returns the result of OLM Classic in one namespace, in the steps of the catalog operator. It returns the
+// same errors as Classic.
 func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Options) (*NamespaceResult, error) {
 	ns := q.objects(name)
 	answer := &NamespaceResult{Name: name, ClassicResult: resolve.ClassicResult{Install: []resolve.Choice{}}}
@@ -186,12 +186,12 @@ func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Optio
 	return answer, nil
 }
 
-// failForward reports whether failed operators and InstallPlans may be replaced.
+// failForward reports whether the OperatorGroup allows OLM to replace failed operators and InstallPlans.
 func (ns *objects) failForward() bool {
 	return len(ns.groups) == 1 && ns.groups[0].Value.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
 }
 
-// setConditions sets the condition of a resolution that failed. A resolution without error removes it.
+// setConditions sets the condition of a failed resolution. A resolution without an error removes that condition.
 func (n *NamespaceResult) setConditions() {
 	reason := map[resolve.Outcome]string{
 		resolve.Unsatisfiable: "ConstraintsNotSatisfiable",
@@ -213,7 +213,7 @@ func (ns *objects) approval() v1alpha1.Approval {
 	return v1alpha1.ApprovalAutomatic
 }
 
-// waiting reports whether all Subscriptions wait for an InstallPlan, and for which ones.
+// waiting reports whether all Subscriptions wait for an InstallPlan, and returns the names of these InstallPlans.
 func waiting(subscriptions []Subscription) (plans string, ok bool) {
 	names := map[string]bool{}
 	for _, s := range subscriptions {
@@ -225,7 +225,7 @@ func waiting(subscriptions []Subscription) (plans string, ok bool) {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", "), true
 }
 
-// operator returns what OLM knows of an installed operator.
+// operator returns the resolver's input about an installed operator.
 func operator(o cluster.Object[*v1alpha1.ClusterServiceVersion]) resolve.Installed {
 	c := o.Value
 	in := resolve.Installed{
@@ -256,7 +256,7 @@ func apis(all []v1alpha1.APIServiceDescription) []declcfg.APIServiceDescription 
 	return converted
 }
 
-// A Subscription is the state in which OLM leaves a Subscription.
+// A Subscription is a Subscription in the state in which OLM leaves it.
 type Subscription struct {
 	Name             string         `json:"name"`
 	Change           cluster.Change `json:"change,omitzero"` // created, updated to another currentCSV, or ""
@@ -266,19 +266,19 @@ type Subscription struct {
 	CatalogNamespace string         `json:"catalogNamespace"`
 	StartingCSV      string         `json:"startingCSV,omitzero"`
 
-	InstallPlan  string                     `json:"-"`                     // the one it refers to, or ""
-	InstalledCSV string                     `json:"installedCSV,omitzero"` // of its status, as is the rest
+	InstallPlan  string                     `json:"-"`                     // the InstallPlan that it refers to, or ""
+	InstalledCSV string                     `json:"installedCSV,omitzero"` // this and the following fields are of its status
 	CurrentCSV   string                     `json:"currentCSV,omitzero"`
 	State        v1alpha1.SubscriptionState `json:"state,omitzero"`
 
 	Health []v1alpha1.SubscriptionCatalogHealth `json:"-"` // of the visible catalogs; see Statuses
 
-	// Conditions are those that are true, apart from those of the whole namespace. They are not known of a Subscription
-	// that OLM creates.
+	// Conditions are the conditions with status True, without the conditions of the whole namespace. They are unknown
+	// for a Subscription that OLM creates.
 	Conditions []resolve.Condition `json:"conditions,omitempty"`
 }
 
-// current returns the Subscriptions with the status that OLM gives to them before it resolves.
+// current returns the Subscriptions with the status that OLM sets before it resolves.
 func (ns *objects) current(failForward bool) []Subscription {
 	running := map[string]bool{}
 	for _, o := range ns.operators {
@@ -295,7 +295,7 @@ func (ns *objects) current(failForward bool) []Subscription {
 		by, ref := o.Value.Annotations[annotationGeneratedBy], status.InstallPlanRef
 		switch {
 		case ref != nil && s.State == v1alpha1.SubscriptionStateUpgradePending && ns.isGone(ref.Name):
-			s.State, s.CurrentCSV = v1alpha1.SubscriptionStateNone, "" // OLM makes it forget the InstallPlan
+			s.State, s.CurrentCSV = v1alpha1.SubscriptionStateNone, "" // OLM removes the reference to the InstallPlan
 		case ref != nil:
 			s.InstallPlan = ref.Name
 		case by != "" && !ns.isGone(by):
@@ -313,11 +313,10 @@ func (ns *objects) current(failForward bool) []Subscription {
 	return all
 }
 
-// isGone reports whether an InstallPlan is known to be gone: a State with other InstallPlans, or with their definition,
-// would have it.
+// isGone reports whether an InstallPlan does not exist. It is false if the State does not have InstallPlans at all.
 func (ns *objects) isGone(plan string) bool { return ns.plansKnown && ns.plans[plan] == nil }
 
-// pending returns the state of a Subscription whose ClusterServiceVersion is not there yet.
+// pending returns the state of a Subscription whose ClusterServiceVersion does not exist yet.
 func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionState {
 	if p := ns.plans[plan]; failForward && p != nil && p.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
 		return v1alpha1.SubscriptionStateFailed
@@ -325,8 +324,8 @@ func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionS
 	return v1alpha1.SubscriptionStateUpgradePending
 }
 
-// Statuses returns the Subscriptions of a namespace, by name, as OLM leaves them before it resolves: they say what
-// became of their ClusterServiceVersions, InstallPlans and catalogs.
+// Statuses returns the Subscriptions of a namespace, by name, with the status that OLM sets before it resolves: it
+// reflects their ClusterServiceVersions, InstallPlans and catalogs.
 func (q *Request) Statuses(namespace string) []Subscription {
 	ns, answer := q.objects(namespace), &NamespaceResult{Name: namespace}
 	q.describe(answer, ns, ns.current(ns.failForward()))
@@ -341,7 +340,7 @@ func (q *Request) Statuses(namespace string) []Subscription {
 				APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.CatalogSourceKind,
 				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 			},
-			// OLM has no doubts about a server that it does not run itself.
+			// OLM assumes that a server that it does not run itself is healthy.
 			Healthy: c.Spec.Image == "" && c.Spec.Address != "" || q.Reads(c.Namespace, c.Name),
 		})
 	}
@@ -351,7 +350,7 @@ func (q *Request) Statuses(namespace string) []Subscription {
 	return answer.Subscriptions
 }
 
-// describe sets the Subscriptions of an answer.
+// describe sets the Subscriptions of a result.
 func (q *Request) describe(answer *NamespaceResult, ns *objects, subscriptions []Subscription) {
 	updated := map[string]string{}
 	for _, s := range answer.Updated {
@@ -379,7 +378,8 @@ func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) reso
 	return resolve.Condition{Type: string(typ), Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// health returns what is wrong with the CatalogSources that a Subscription sees. It has no effect on what is resolved.
+// health returns the condition about unhealthy CatalogSources among the sources that a Subscription can see. The
+// condition does not affect resolution.
 func (q *Request) health(namespace string, s *Subscription) []resolve.Condition {
 	visible := func(c *resolve.Catalog) bool { return c.Namespace == namespace || c.Namespace == q.global }
 	reason, message := v1alpha1.UnhealthyCatalogSourceFound, "targeted catalogsource "+s.CatalogNamespace+"/"+s.Catalog
@@ -397,7 +397,8 @@ func (q *Request) health(namespace string, s *Subscription) []resolve.Condition 
 	return []resolve.Condition{isTrue(v1alpha1.SubscriptionCatalogSourcesUnhealthy, reason, message)}
 }
 
-// planCondition returns what a Subscription says about its InstallPlan, as far as the State has InstallPlans.
+// planCondition returns the condition of a Subscription about its InstallPlan. It reports false if there is none, or
+// the State has no InstallPlans.
 func (ns *objects) planCondition(name string) (c resolve.Condition, ok bool) {
 	if name == "" || !ns.plansKnown {
 		return c, false
@@ -419,8 +420,8 @@ func (ns *objects) planCondition(name string) (c resolve.Condition, ok bool) {
 	}
 }
 
-// deprecations returns what is deprecated of the package, channel and bundle that a Subscription has installed. It has
-// no effect on what is resolved.
+// deprecations returns the conditions about a deprecated package, channel or bundle of a Subscription. They do not
+// affect resolution.
 func (q *Request) deprecations(s *Subscription) []resolve.Condition {
 	target := q.target(s.CatalogNamespace, s.Catalog)
 	if s.InstalledCSV == "" || target == nil || target.Failure != nil {

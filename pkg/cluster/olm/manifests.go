@@ -16,23 +16,24 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// Manifests are the objects that a bundle installs, as far as a catalog has them.
+// Manifests are the objects that a bundle installs, as far as the catalog includes them.
 type Manifests struct {
 	Image      string                          // of the bundle
-	Properties []declcfg.Property              // of the bundle, but for manifests and olm.csv.metadata
+	Properties []declcfg.Property              // of the bundle, except manifests and olm.csv.metadata
 	CSV        *v1alpha1.ClusterServiceVersion // nil if it has none
 
-	// Others are in the order of the bundle. [Decode] gives their types; a CustomResourceDefinition of v1beta1 keeps its
-	// apiVersion.
+	// Others are the other objects, in the order of the bundle, with the types of [cluster.Decode]. A
+	// CustomResourceDefinition of v1beta1 keeps its apiVersion.
 	Others []cluster.Kubernetes
 
-	// Partial is set for a bundle that has olm.csv.metadata instead of manifests. Its ClusterServiceVersion says neither
-	// what is deployed nor with which permissions, and Others are its CustomResourceDefinitions, with schemas that
-	// accept anything.
+	// Partial is true for a bundle that has olm.csv.metadata instead of manifests. Its ClusterServiceVersion then has
+	// no deployments and no permissions, and Others are its CustomResourceDefinitions, with schemas that accept any
+	// object.
 	Partial bool
 }
 
-// ReadManifests reads the manifests of a bundle of a catalog. The error is about the first that cannot be decoded.
+// ReadManifests reads the manifests of a bundle in a catalog. The error is about the first manifest that cannot be
+// decoded.
 func ReadManifests(meta *declcfg.Meta) (*Manifests, error) {
 	v, err := meta.Decode()
 	if err != nil {
@@ -91,7 +92,7 @@ func (m *Manifests) add(p *declcfg.Property) error {
 
 var definitionV1beta1 = metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1beta1", Kind: "CustomResourceDefinition"}
 
-// infer sets what olm.csv.metadata says of the manifests.
+// infer derives the manifests from olm.csv.metadata, as far as possible.
 func (m *Manifests) infer(b *declcfg.Bundle) error {
 	meta := b.CSVMetadata()
 	text, err := json.Marshal(map[string]any{
@@ -124,12 +125,13 @@ func (m *Manifests) infer(b *declcfg.Bundle) error {
 	return nil
 }
 
-// anything is the schema of objects of which nothing is known.
+// anything is a schema that accepts any object.
 var anything = apiextensionsv1.CustomResourceValidation{
 	OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
 }
 
-// addDefinitions adds the CustomResourceDefinitions that the ClusterServiceVersion owns. Their schemas accept anything.
+// addDefinitions adds the CustomResourceDefinitions that the ClusterServiceVersion owns. Their schemas accept any
+// object.
 func (m *Manifests) addDefinitions() {
 	known := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range m.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -155,7 +157,8 @@ func (m *Manifests) addDefinitions() {
 	}
 }
 
-// Bundle returns a bundle of a CatalogSource, nil if its contents are not given or do not have it.
+// Bundle returns a bundle of a CatalogSource, nil if the contents of the CatalogSource are not given or lack the
+// bundle.
 func (q *Request) Bundle(namespace, catalog, name string) *declcfg.Meta {
 	if c := q.target(namespace, catalog); c != nil {
 		for b := range bundles(c) {
@@ -178,7 +181,7 @@ func (q *Request) BundleNames() []string {
 	return names
 }
 
-// bundles yields the bundles of a catalog, none if its contents are not given.
+// bundles yields the bundles of a catalog. It yields nothing if the contents of the catalog are not given.
 func bundles(c *resolve.Catalog) iter.Seq[*declcfg.Meta] {
 	return func(yield func(*declcfg.Meta) bool) {
 		if c.Index == nil {
@@ -195,7 +198,7 @@ func bundles(c *resolve.Catalog) iter.Seq[*declcfg.Meta] {
 }
 
 // InstalledProperties returns the properties of the bundle that a ClusterExtension has installed, and false if no
-// ClusterCatalog has it any more.
+// ClusterCatalog has the bundle.
 func (q *Request) InstalledProperties(e *cluster.Extension) (properties []resolve.Property, ok bool) {
 	for _, c := range q.clusterCatalogs {
 		if c.Index == nil || e.Spec.Source.Catalog == nil {

@@ -18,50 +18,50 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// Options are what the objects of a cluster do not say.
+// Options are settings of a cluster that its objects do not contain.
 type Options struct {
-	// Catalogs are the contents of the CatalogSource of a namespace and name or, without a namespace, of the
-	// ClusterCatalog and of all CatalogSources of a name. What the State does not have is added to it: without a
-	// namespace, a ClusterCatalog and a global CatalogSource.
+	// Catalogs are the contents of catalogs. One with a namespace is for the CatalogSource of that namespace and name;
+	// one without is for the ClusterCatalog and all CatalogSources of its name. A catalog that is missing from the
+	// State is added to it: without a namespace, as a ClusterCatalog and a global CatalogSource.
 	Catalogs []*resolve.Catalog
 
-	// Priorities replace the priorities of catalogs, which are named by NAMESPACE/NAME or NAME, as Catalogs are.
+	// Priorities replace the priorities of catalogs, by name: NAMESPACE/NAME or NAME, with the meaning of Catalogs.
 	Priorities map[string]int
 
-	// Down are the names of catalogs that the cluster cannot read, as in Priorities.
+	// Down are the names of catalogs that the cluster cannot read, in the form of Priorities.
 	Down []string
 
-	// Global is the namespace whose CatalogSources all namespaces see; "" means openshift-marketplace if it has any, or
-	// else olm.
+	// Global is the namespace whose CatalogSources are visible in all namespaces. "" means openshift-marketplace if it
+	// has any CatalogSource, and olm otherwise.
 	Global string
 
 	// SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM v1, which is off by default.
 	SingleOwnNamespace bool
 }
 
-// A Request is a State with its catalogs: what do both versions of OLM do next?
+// A Request asks for the next step of both versions of OLM, given a State and its catalogs.
 type Request struct {
 	*cluster.State
 	catalogSources  []*resolve.Catalog
 	named           map[types.NamespacedName]*resolve.Catalog // of catalogSources
 	clusterCatalogs []*resolve.Catalog
 	global          string
-	globalFound     bool // by the catalogs in it
+	globalFound     bool // since it has catalogs
 
 	singleOwnNamespace bool // see Options
 
-	// Assumed are sentences about what neither the State nor the Options say.
+	// Assumed are sentences about facts that are neither in the State nor in the Options.
 	Assumed []string
 }
 
-// Waiting is the outcome where OLM does not resolve since it has not yet finished what it resolved before.
+// Waiting is the outcome if OLM does not resolve because an earlier resolution is not installed yet.
 const Waiting resolve.Outcome = "waiting"
 
 // NewRequest adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
 func NewRequest(s *cluster.State, opts Options) (*Request, error) {
 	q := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
 	if q.global == "" {
-		// It is an argument of a program in the cluster, so that only the catalogs can hint at it.
+		// OLM takes the global namespace from a command-line argument, so only the catalogs can hint at it.
 		for _, name := range globalNamespaces {
 			isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
 			_, isRead := slices.BinarySearch(q.CatalogSources.Namespaces(), name)
@@ -89,7 +89,7 @@ func (q *Request) assume(format string, args ...any) {
 	q.Assumed = append(q.Assumed, fmt.Sprintf(format, args...))
 }
 
-// AssumeV1 adds what is assumed of the ClusterCatalogs.
+// AssumeV1 records the assumptions about the ClusterCatalogs.
 func (q *Request) AssumeV1() {
 	for _, c := range q.clusterCatalogs {
 		if c.Failure != nil && q.ClusterExtensions.Len() > 0 {
@@ -98,7 +98,7 @@ func (q *Request) AssumeV1() {
 	}
 }
 
-// missing says why the cluster cannot read a catalog.
+// missing returns the reason why the cluster cannot read a catalog.
 func missing(c *resolve.Catalog) string {
 	if c.Index != nil {
 		return "it is assumed to be down"
@@ -141,7 +141,7 @@ var globalNamespaces = []string{"openshift-marketplace", "olm"}
 // addCatalogs sets the catalogs of the request, the catalogs of the State first.
 func (q *Request) addCatalogs(given []*resolve.Catalog) {
 	used := map[*resolve.Catalog]bool{}
-	// contents returns the catalog of a name with what is given for it. Without that, the cluster cannot read it.
+	// contents returns a catalog with its given contents. The cluster cannot read a catalog without contents.
 	contents := func(namespace, name string) *resolve.Catalog {
 		for _, as := range []string{namespace, ""} {
 			for _, g := range given {
@@ -152,7 +152,7 @@ func (q *Request) addCatalogs(given []*resolve.Catalog) {
 			}
 		}
 		c := &resolve.Catalog{Namespace: namespace, Name: name}
-		unread(c)
+		markUnreadable(c)
 		return c
 	}
 	for o := range q.CatalogSources.All() {
@@ -172,12 +172,12 @@ func (q *Request) addCatalogs(given []*resolve.Catalog) {
 		}
 	}
 	q.named = make(map[types.NamespacedName]*resolve.Catalog, len(q.catalogSources))
-	for _, c := range slices.Backward(q.catalogSources) { // the first of a name counts
+	for _, c := range slices.Backward(q.catalogSources) { // the first of several equal names wins
 		q.named[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
 	}
 }
 
-// addCatalog adds a catalog that the State does not have.
+// addCatalog adds a catalog that is missing from the State.
 func (q *Request) addCatalog(c *resolve.Catalog) {
 	var names []string
 	for _, known := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
@@ -198,15 +198,15 @@ func (q *Request) addCatalog(c *resolve.Catalog) {
 	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
 }
 
-// A NoCatalogError is about a name that no catalog has.
+// A NoCatalogError reports a name that no catalog has.
 type NoCatalogError struct {
 	Name string
-	Hint string // what else may be meant, or ""
+	Hint string // a similar name to suggest, or ""
 }
 
 func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
 
-// change changes the catalogs of a name.
+// change applies a function to the catalogs of a name.
 func (q *Request) change(name string, to func(*resolve.Catalog)) error {
 	var names []string
 	found := false
@@ -224,17 +224,17 @@ func (q *Request) change(name string, to func(*resolve.Catalog)) error {
 	return nil
 }
 
-// unread makes a catalog one that the cluster cannot read.
-func unread(c *resolve.Catalog) {
+// markUnreadable marks a catalog as unreadable for the cluster.
+func markUnreadable(c *resolve.Catalog) {
 	c.Failure = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
 	if c.Namespace == "" {
 		c.Failure = fmt.Errorf("catalog %q is not being served", c.Name)
 	}
 }
 
-// disconnect makes a catalog one whose server does not answer. OLM has a client for it if it does not run the server.
+// disconnect marks a catalog whose server does not answer. OLM keeps a client for a server that it does not run itself.
 func (q *Request) disconnect(c *resolve.Catalog) {
-	unread(c)
+	markUnreadable(c)
 	o, ok := q.CatalogSources.Get(c.Namespace, c.Name)
 	if ok && o.Value.Spec.Image == "" && o.Value.Spec.Address != "" {
 		c.Failure = fmt.Errorf("failed to list bundles: rpc error: code = Unavailable desc = connection error: desc = "+
@@ -242,7 +242,7 @@ func (q *Request) disconnect(c *resolve.Catalog) {
 	}
 }
 
-// target returns the CatalogSource of a name, nil if there is none.
+// target returns a CatalogSource by name, nil if it does not exist.
 func (q *Request) target(namespace, name string) *resolve.Catalog {
 	return q.named[types.NamespacedName{Namespace: namespace, Name: name}]
 }
@@ -253,9 +253,9 @@ func (q *Request) Reads(namespace, name string) bool {
 	return c != nil && c.Failure == nil
 }
 
-// Disconnect makes a CatalogSource one that the cluster cannot read.
+// Disconnect makes a CatalogSource unreadable for the cluster.
 func (q *Request) Disconnect(namespace, name string) {
 	if c := q.target(namespace, name); c != nil {
-		unread(c)
+		markUnreadable(c)
 	}
 }

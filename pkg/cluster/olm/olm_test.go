@@ -46,7 +46,7 @@ func read(t *testing.T, state string) (*cluster.State, *resolve.Catalog) {
 	return s, c
 }
 
-// 10,000 Subscriptions, all in one namespace or each in its own.
+// TestManySubscriptions resolves 10,000 Subscriptions, all in one namespace or each in its own.
 func TestManySubscriptions(t *testing.T) {
 	n := 10_000
 	if testing.Short() { // the race detector is on

@@ -76,7 +76,7 @@ func Hash(v any) string { return HashText(append(marshal(v), '\n')) }
 // break.
 func HashContent(v any) string { return HashText(marshal(v)) }
 
-// HashText returns the SHA-224 of a text in base 62.
+// HashText returns the SHA-224 of a string in base 62.
 func HashText(text []byte) string { return hashText(text, 62) }
 
 func hashText(text []byte, base int) string {

@@ -80,8 +80,8 @@ var certificateVolumes = []struct{ name, path, certificate, key string }{
 	{"apiservice-cert", "/apiserver.local.config/certificates", "apiserver.crt", "apiserver.key"},
 }
 
-// volumes returns the volumes with a certificate, and their mounts. The volumes have the files of a Secret by the names
-// that operators expect.
+// volumes returns the volumes that contain a certificate, and their mounts. The files of the Secret have the names that
+// operators expect.
 func volumes(secret string) (volumes []corev1.Volume, mounts []corev1.VolumeMount) {
 	for _, v := range certificateVolumes {
 		volumes = append(volumes, corev1.Volume{Name: v.name, VolumeSource: corev1.VolumeSource{
@@ -124,7 +124,7 @@ func MountCertificate(pod *corev1.PodSpec, secret string) {
 	}
 }
 
-// MountCertificateV1 is MountCertificate in place of the existing volumes and mounts
+// MountCertificateV1 is MountCertificate for OLM v1: it replaces existing volumes and mounts
 // (internal/operator-controller/rukpak/render/registryv1/generators/generators.go).
 func MountCertificateV1(pod *corev1.PodSpec, secret string) {
 	volumes, mounts := volumes(secret)

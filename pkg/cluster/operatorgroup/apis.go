@@ -59,9 +59,9 @@ func Provided(csv *v1alpha1.ClusterServiceVersion) (APIs, error) {
 	return apis, nil
 }
 
-// Prune returns the annotated APIs of a group that an operator in its namespace provides, without copied operators. It
-// reports false if OLM does not prune: the group is static, or an operator that is not checked yet provides an API that
-// is not annotated.
+// Prune returns the annotated APIs of a group that an operator in its namespace provides; copied operators do not
+// count. It reports false if OLM does not prune: the group is static, or an operator that OLM has not checked yet
+// provides an API that is not annotated.
 func Prune(g *operatorsv1.OperatorGroup, csvs iter.Seq[*v1alpha1.ClusterServiceVersion]) (APIs, bool) {
 	annotated := Annotated(g)
 	if g.Spec.StaticProvidedAPIs {

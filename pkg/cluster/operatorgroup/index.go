@@ -69,7 +69,7 @@ func (x *Index) Delete(name types.NamespacedName) {
 	}
 }
 
-// link calls do for all sets that an entry belongs to.
+// link calls do for every set that an entry belongs to.
 func (x *Index) link(e *entry, do func(set sets.Set[*entry], e *entry) sets.Set[*entry]) {
 	providers := x.some
 	if e.all {

@@ -49,7 +49,7 @@ func TestAnnotated(t *testing.T) {
 	}
 }
 
-// What is written is read again as the same APIs.
+// FuzzAnnotated checks that a written annotation is read again as the same APIs.
 func FuzzAnnotated(f *testing.F) {
 	f.Add("A.v1.x.io, B.v1.x.io,A,,A.x,A.v1.")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -121,7 +121,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Each row is an operator of group n/g: its APIs, the group, and another group.
+// TestDecide has a row for each operator of group n/g: its APIs, the group, and another group.
 func TestDecide(t *testing.T) {
 	const conflict = "InterOperatorGroupOwnerConflict: intersecting operatorgroups provide the same apis"
 	const static = "CannotModifyStaticOperatorGroupProvidedAPIs: static provided api operatorgroup cannot be modified by these apis"
@@ -175,7 +175,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// An API that is not read from the annotation as it was written is not added again and again.
+// TestUnreadableAPI checks that an API is not added again and again if the annotation cannot represent it.
 func TestUnreadableAPI(t *testing.T) {
 	csv := read[v1alpha1.ClusterServiceVersion](t, "spec: {apiservicedefinitions: {owned: [{group: x.io, kind: A B, version: v1}]}}")
 	apis, err := operatorgroup.Provided(csv)
@@ -192,7 +192,7 @@ func TestUnreadableAPI(t *testing.T) {
 	}
 }
 
-// randomGroup returns a group with few choices, so that many intersect.
+// randomGroup returns a group with few choices, so that many groups intersect.
 func randomGroup(r *rand.Rand, i int) *operatorsv1.OperatorGroup {
 	pick := func(most int, format string) string {
 		var names []string
@@ -208,7 +208,7 @@ func randomGroup(r *rand.Rand, i int) *operatorsv1.OperatorGroup {
 	return newGroup(fmt.Sprintf("n%d/g%d", r.IntN(30), i), targets, pick(4, "A%d.v1.x.io"))
 }
 
-// The index answers as if each group was compared with each other, also after groups have changed.
+// TestIndexAgrees compares the index with a comparison of every pair of groups, also after groups have changed.
 func TestIndexAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	groups := make([]*operatorsv1.OperatorGroup, 40)
@@ -252,7 +252,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// rivals compares a group with each other.
+// rivals compares a group with every other group.
 func rivals(g *operatorsv1.OperatorGroup, apis operatorgroup.APIs, all []*operatorsv1.OperatorGroup) []types.NamespacedName {
 	surface := func(g *operatorsv1.OperatorGroup) []string {
 		if len(g.Status.Namespaces) == 0 {
@@ -274,8 +274,9 @@ func rivals(g *operatorsv1.OperatorGroup, apis operatorgroup.APIs, all []*operat
 	return found
 }
 
-// The work of deciding about all groups grows with their number, not with its square: for tenants that each run the
-// same operators in ten namespaces of their own, and for groups that share ten namespaces but no API.
+// BenchmarkDecide checks that the time to decide about all groups grows with their number, not with its square: for
+// tenants that each run the same operators in ten namespaces of their own, and for groups that share ten namespaces but
+// no API.
 func BenchmarkDecide(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		for _, kind := range []string{"tenants", "shared"} {

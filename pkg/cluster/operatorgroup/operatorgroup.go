@@ -53,14 +53,14 @@ func Targets(g *operatorsv1.OperatorGroup, namespaces iter.Seq[*corev1.Namespace
 	return targets, nil
 }
 
-// A Failure is the reason for which OLM sets the phase of a ClusterServiceVersion to Failed, until its cause is gone.
+// A Failure is the reason why OLM sets the phase of a ClusterServiceVersion to Failed, until the cause is removed.
 type Failure struct {
 	Reason  v1alpha1.ConditionReason `json:"reason"`
 	Message string                   `json:"message"`
 }
 
-// Membership returns the reason for which an operator cannot be a member of the OperatorGroup of its namespace, nil if
-// it can. The arguments are all groups of the namespace, whose targets are in status.namespaces.
+// Membership returns the reason why an operator cannot be a member of the OperatorGroup of its namespace, nil if it
+// can. The arguments are all groups of the namespace, whose targets are in status.namespaces.
 func Membership(csv *v1alpha1.ClusterServiceVersion, groups ...*operatorsv1.OperatorGroup) *Failure {
 	switch len(groups) {
 	case 0:

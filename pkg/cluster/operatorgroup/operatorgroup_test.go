@@ -140,7 +140,7 @@ func TestMembership(t *testing.T) {
 	}
 }
 
-// A mode that is listed as unsupported is as good as none.
+// TestUnsupportedMode checks that a mode listed as unsupported equals a missing mode.
 func TestUnsupportedMode(t *testing.T) {
 	csv := read[v1alpha1.ClusterServiceVersion](t, "spec: {installModes: [{type: AllNamespaces, supported: false}]}")
 	if f := operatorgroup.Membership(csv, group("")); f == nil || f.Reason != v1alpha1.CSVReasonUnsupportedOperatorGroup {
@@ -148,7 +148,7 @@ func TestUnsupportedMode(t *testing.T) {
 	}
 }
 
-// The end of each failure has a message.
+// TestRecovered checks the message at the end of each failure.
 func TestRecovered(t *testing.T) {
 	for reason, want := range map[v1alpha1.ConditionReason]string{
 		"NoOperatorGroup":                             "InstallModes now support target namespaces",

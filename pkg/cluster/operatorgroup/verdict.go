@@ -13,11 +13,11 @@ type Result string
 const (
 	NoAPIConflict Result = "NoAPIConflict" // the operator continues
 	AddAPIs       Result = "AddAPIs"       // its APIs are added to the annotation of its group
-	RemoveAPIs    Result = "RemoveAPIs"    // they are removed, as another group provides one of them: a conflict follows
+	RemoveAPIs    Result = "RemoveAPIs"    // its APIs are removed, since another group provides one: a conflict follows
 	APIConflict   Result = "APIConflict"   // the operator fails
 )
 
-// A Verdict is the effect of the APIs that an operator provides on the operator and its group.
+// A Verdict is OLM's decision about the APIs that an operator provides, with its effect on the operator and its group.
 type Verdict struct {
 	Result    Result
 	Annotated APIs                   // the new annotation of the group
@@ -52,7 +52,7 @@ func (x *Index) Decide(g *operatorsv1.OperatorGroup, apis APIs) Verdict {
 	case v.Result == AddAPIs:
 		v.Annotated = v.Annotated.Union(apis)
 		if Annotation(v.Annotated) == g.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey] {
-			v.Result = NoAPIConflict // an API that is not read as it is written, such as one with a space in its name
+			v.Result = NoAPIConflict // the annotation cannot represent an API, such as one with a space in its name
 		}
 	default:
 		v.Annotated = v.Annotated.Difference(apis)

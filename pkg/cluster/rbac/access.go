@@ -32,8 +32,8 @@ var levels = []Level{
 }
 
 // ForAPIs returns the ClusterRoles that open the APIs of a ClusterServiceVersion to the roles admin, edit and view of a
-// namespace. OLM creates them once the operator runs. The UIDs of their owners are not known here. The error is about
-// the first API for which OLM cannot create them.
+// namespace. OLM creates them when the operator runs. The UIDs of their owners are not set. The error is about the
+// first API for which OLM cannot create them.
 func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error) {
 	var roles []*rbacv1.ClusterRole
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {

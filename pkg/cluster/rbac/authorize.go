@@ -40,7 +40,7 @@ func NewAuthorizer() *Authorizer {
 	}
 }
 
-// Add adds an object, which must not change afterwards. It ignores other kinds than roles and bindings.
+// Add adds an object, which must not change afterwards. It ignores objects that are neither roles nor bindings.
 func (a *Authorizer) Add(o metav1.Object) {
 	switch o := o.(type) {
 	case *rbacv1.Role:
@@ -128,7 +128,8 @@ const maxCombinations = 100_000
 // ErrTooLarge is the error about a rule with too many combinations of verbs, groups, resources and names to compare.
 var ErrTooLarge = errors.New("rule has too many combinations")
 
-// Covers reports whether rules include the permissions of rule, as Kubernetes decides it. The error is ErrTooLarge.
+// Covers reports whether rules include all permissions of rule, by the algorithm of Kubernetes. The error is
+// ErrTooLarge.
 func Covers(rules []rbacv1.PolicyRule, rule rbacv1.PolicyRule) (bool, error) {
 	if slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, rule) }) {
 		return true, nil

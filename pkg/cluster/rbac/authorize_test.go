@@ -26,7 +26,7 @@ const roles = `
   aggregationRule: {clusterRoleSelectors: [{matchLabels: {nodes: "true"}}, {matchExpressions: [{operator: Wrong}]}]}
 `
 
-// Kubernetes knows a service account as a user and in groups.
+// TestAuthorizer checks that bindings may name a service account as a user, or by its groups.
 func TestAuthorizer(t *testing.T) {
 	for _, tt := range []struct {
 		name, namespace  string // of the binding
@@ -69,7 +69,7 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
-// A service account without a namespace is in the namespace of the binding.
+// TestAuthorizerNamespace checks that a service account without a namespace is in the namespace of the binding.
 func TestAuthorizerNamespace(t *testing.T) {
 	a := NewAuthorizer()
 	addRoles(t, a)
@@ -122,7 +122,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// A rule with a million combinations takes no time if it is granted as it is, and is refused otherwise.
+// TestCoversLargeRules checks that a rule with a million combinations is compared quickly if it is granted literally,
+// and rejected otherwise.
 func TestCoversLargeRules(t *testing.T) {
 	var names []string
 	for i := range 1000 {
