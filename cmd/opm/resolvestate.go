@@ -240,7 +240,7 @@ func writeNamespace(w io.Writer, n *olm.NamespaceResult, why *resolve.Explanatio
 		writeIndented(w, limit, why.WriteShort)
 	}
 	if n.OrderSensitive {
-		fmt.Fprintln(w, "  OLM may also answer otherwise: the answer depends on a random order")
+		fmt.Fprintln(w, "  OLM may also answer differently: the result depends on a random order")
 	}
 	for _, c := range n.Conditions {
 		writeCondition(w, "  all Subscriptions: ", c, n.Message)

@@ -33,7 +33,7 @@ func catalogSources(_ context.Context, r *run) error {
 	r.findPods()
 	for o := range r.State.CatalogSources.All() {
 		if err := catalogsource.Check(o.Value); err != nil {
-			r.refuse(o, err)
+			r.reject(o, err)
 			continue
 		}
 		o = r.expandTemplate(o)
@@ -52,9 +52,9 @@ func catalogSources(_ context.Context, r *run) error {
 	return nil
 }
 
-// refuse sets the error of an invalid spec.
-func (r *run) refuse(o source, err error) {
-	why := computed("OLM connects to no CatalogSource whose spec is invalid, and resolves nothing where it is visible")
+// reject sets the error of an invalid spec.
+func (r *run) reject(o source, err error) {
+	why := computed("OLM does not connect to a CatalogSource with an invalid spec, nor resolve namespaces that can see it")
 	o = r.setError(o, v1alpha1.CatalogSourceSpecInvalidError, err.Error(), why)
 	wait(r, o, "a valid spec: "+err.Error(), Computed)
 }
@@ -65,7 +65,7 @@ func (r *run) clearError(o source) source {
 	case v1alpha1.CatalogSourceSpecInvalidError:
 		return r.setError(o, "", "", computed("the spec is valid"))
 	case v1alpha1.CatalogSourceConfigMapError:
-		return r.setError(o, "", "", computed("the ConfigMap is there"))
+		return r.setError(o, "", "", computed("the ConfigMap exists"))
 	}
 	return o
 }
@@ -103,7 +103,7 @@ func (r *run) expandTemplate(o source) source {
 	v, err := version.ParseGeneric(r.opts.KubeVersion) // v is nil if there is an error
 	if err != nil && catalogsource.NeedsVersion(template) {
 		r.assume(fmt.Sprintf("CatalogSource %s/%s keeps spec.image: its image template needs the version of Kubernetes, "+
-			"which is not known", o.Value.Namespace, o.Value.Name))
+			"which is unknown", o.Value.Namespace, o.Value.Name))
 		return o
 	}
 	resolved := catalogsource.ResolveImage(template, v)
@@ -128,8 +128,8 @@ func (r *run) expandTemplate(o source) source {
 	}, strings.Join(news, ", "), computed("OLM expands image templates with the version of Kubernetes"))
 }
 
-// connect sets the state of the connection if it is known: catalogs with given contents can be read, and catalogs that
-// are assumed to be down cannot.
+// connect sets the state of the connection if it is known: OLM can read catalogs whose contents are given, and cannot
+// read catalogs that are assumed to be down.
 func (r *run) connect(o source) {
 	state := disconnected
 	switch name := o.Value.Namespace + "/" + o.Value.Name; {
@@ -167,7 +167,7 @@ func (r *run) configMap(o source) (source, bool) {
 		return o, false
 	}
 	if !r.question.Reads(c.Namespace, c.Name) {
-		r.assume(fmt.Sprintf("CatalogSource %s/%s serves ConfigMap %s, whose contents are not read: --catalog gives them",
+		r.assume(fmt.Sprintf("CatalogSource %s/%s serves ConfigMap %s, whose contents are not read: pass them with --catalog",
 			c.Namespace, c.Name, name))
 	}
 	if found == nil {
@@ -183,11 +183,11 @@ func (r *run) configMap(o source) (source, bool) {
 		c.Status.ConfigMapResource = &v1alpha1.ConfigMapResourceReference{
 			Name: found.Name, Namespace: found.Namespace, UID: found.UID, ResourceVersion: found.ResourceVersion,
 		}
-	}, "configMapReference "+found.Name, computed("the status says which version of the ConfigMap is served")), false
+	}, "configMapReference "+found.Name, computed("the status has the version of the served ConfigMap")), false
 }
 
-// findConfigMap returns the ConfigMap of a CatalogSource, nil if the state does not have it. It is known to be missing
-// if the state has other ConfigMaps of the namespace.
+// findConfigMap returns the ConfigMap of a CatalogSource, nil if the state does not have it. In that case it is known
+// to be missing only if the state has other ConfigMaps of the namespace.
 func (r *run) findConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
 	all := r.State.Others[configMapKind]
 	if all == nil || !catalogsource.FromConfigMap(c) {
@@ -201,8 +201,8 @@ func (r *run) findConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, mi
 
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// servePod creates the pod of a CatalogSource and its other objects, unless the status has the Service already. A pod
-// with another image or ConfigMap is replaced.
+// servePod creates the pod of a CatalogSource and the objects that belong to it, unless the status already has the
+// Service. It replaces a pod with another image or another version of the ConfigMap.
 func (r *run) servePod(o source) source {
 	var outdated []cluster.Object[*cluster.Other]
 	isCurrent := false
@@ -252,11 +252,11 @@ func (r *run) findPods() {
 	}
 }
 
-// asKubernetes are the options to read and write JSON as the types of Kubernetes expect it.
+// asKubernetes are JSON options for the types of Kubernetes.
 var asKubernetes = jsonv1.DefaultOptionsV1()
 
-// podObjects returns the objects that OLM creates to serve a catalog, in its order. In a cluster the name of the pod is
-// random.
+// podObjects returns the objects that OLM creates to serve a catalog, in its order. In a cluster, the name of the pod
+// is random.
 func (r *run) podObjects(c *v1alpha1.CatalogSource) []cluster.Kubernetes {
 	var namespace *corev1.Namespace
 	if o, ok := r.State.Namespaces.Get("", c.Namespace); ok {
@@ -285,7 +285,7 @@ func (r *run) podObjects(c *v1alpha1.CatalogSource) []cluster.Kubernetes {
 	return append(objects, untyped(pod), untyped(service))
 }
 
-// untyped converts an object of a kind for which a State has no field to an Other.
+// untyped converts an object of a kind without a field in State to an Other.
 func untyped(o cluster.Kubernetes) cluster.Kubernetes {
 	object, err := cluster.Decode([]byte(jsonText(o)))
 	if err != nil {

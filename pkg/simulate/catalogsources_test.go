@@ -11,12 +11,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
-// The specs, templates, pods, intervals and connections of CatalogSources, with every reason and message of OLM.
+// TestCatalogSources covers the specs, templates, pods, intervals and connections of CatalogSources, with every reason
+// and message of OLM.
 func TestCatalogSources(t *testing.T) {
 	runTable(t, "testdata/catalogsources.txtar", outcome, catalogSources)
 }
 
-// Kubernetes knows all fields of the objects for a CatalogSource.
+// TestCatalogObjects checks that the types of Kubernetes have all fields of the objects that serve a CatalogSource.
 func TestCatalogObjects(t *testing.T) {
 	r := newRun(loaded(t, `apiVersion: v1
 kind: Namespace

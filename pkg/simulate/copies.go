@@ -27,7 +27,7 @@ import (
 )
 
 // copies keeps copies of the ClusterServiceVersions of operators in the namespaces that they watch, and grants the
-// operators their permissions there.
+// operators their permissions in these namespaces.
 func copies(ctx context.Context, r *run) error {
 	c := &copier{run: r, enabled: true, permissions: sync.OnceValue(r.authorizer)}
 	c.namespaces = sync.OnceValue(func() (names []string) {
@@ -68,11 +68,11 @@ type copier struct {
 	changed bool // a copy of an operator that watches all namespaces was added or deleted
 }
 
-// maxCopies is the maximum number of ClusterServiceVersions with the copies. A copy takes a kilobyte, and 300 operators
-// that watch 10,000 namespaces have three million copies.
+// maxCopies is the maximum number of ClusterServiceVersions, including copies. A copy takes a kilobyte, and 300
+// operators that watch 10,000 namespaces would have three million copies.
 const maxCopies = 50_000
 
-// A copying has the values that the copies of an operator depend on.
+// A copying has the inputs of the copies of an operator.
 type copying struct {
 	parent     *v1alpha1.ClusterServiceVersion
 	group      *operatorsv1.OperatorGroup
@@ -136,11 +136,11 @@ func (c *copier) copyTo(targets []string, o csv) {
 	c.copiesEvent(cluster.Created, o, copied, "copied to "+plural.Some(copied), why)
 }
 
-// targets returns the existing namespaces that a group targets, without its own.
+// targets returns the existing namespaces that a group targets, without its own namespace.
 func (c *copier) targets(group *operatorsv1.OperatorGroup) []string {
 	known := c.input.Namespaces.Len() > 0
 	if !known {
-		c.assume("the state has no Namespaces: those that OperatorGroups name are assumed to be there, others are not known")
+		c.assume("the state has no Namespaces: namespaces that OperatorGroups name are assumed to exist, others are unknown")
 	}
 	var names []string
 	if named := group.Status.Namespaces; slices.Contains(named, corev1.NamespaceAll) {
@@ -155,7 +155,7 @@ func (c *copier) targets(group *operatorsv1.OperatorGroup) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return n == group.Namespace })
 }
 
-// copyOf returns the copy of an operator without a namespace.
+// copyOf returns a copy of an operator whose namespace is not set yet.
 func copyOf(c *v1alpha1.ClusterServiceVersion) *v1alpha1.ClusterServiceVersion {
 	copied := &v1alpha1.ClusterServiceVersion{
 		TypeMeta:   c.TypeMeta,
@@ -175,8 +175,8 @@ func copyOf(c *v1alpha1.ClusterServiceVersion) *v1alpha1.ClusterServiceVersion {
 	return copied
 }
 
-// put puts a copy into a namespace, and reports whether it is new. The update of an existing copy is no Event. Copies
-// share everything but the name of their namespace.
+// put puts a copy into a namespace, and reports whether it is new. The update of an existing copy is not an Event.
+// Copies share all fields except their namespace.
 func (c *copier) put(prototype *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	store := &c.State.ClusterServiceVersions
 	found, ok := store.Get(namespace, prototype.Name)
@@ -192,7 +192,7 @@ func (c *copier) put(prototype *v1alpha1.ClusterServiceVersion, namespace string
 	return !ok
 }
 
-// isSame reports whether OLM leaves a copy as it is.
+// isSame reports whether OLM would leave a copy unchanged.
 func isSame(copied, prototype *v1alpha1.ClusterServiceVersion) bool {
 	return copied.Status.Phase == prototype.Status.Phase &&
 		copied.Status.Message == prototype.Status.Message &&
@@ -202,7 +202,7 @@ func isSame(copied, prototype *v1alpha1.ClusterServiceVersion) bool {
 		equality.Semantic.DeepEqual(copied.Spec, prototype.Spec)
 }
 
-// deleteOutdated deletes the copies for which deletionReason has a reason.
+// deleteOutdated deletes the copies that have a deletionReason.
 func (c *copier) deleteOutdated() {
 	gone := map[[2]string][]csv{} // by name and reason
 	for o := range c.State.ClusterServiceVersions.All() {
@@ -229,10 +229,10 @@ func (c *copier) deleteOutdated() {
 	}
 }
 
-// disabled is the reason for which a copy is deleted if an OLMConfig disables copies.
+// disabled is the reason to delete a copy if an OLMConfig disables copies.
 const disabled = "OLMConfig disables copies of operators that watch all namespaces"
 
-// deletionReason returns the reason for which a copy is deleted, "" if it stays.
+// deletionReason returns the reason to delete a copy, "" if it stays.
 func (c *copier) deletionReason(copied *v1alpha1.ClusterServiceVersion) string {
 	from, ok := copied.Annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey]
 	if !ok {
@@ -295,7 +295,7 @@ func (c *copier) setCondition() {
 	}, text, computed("spec.features.disableCopiedCSVs"))
 }
 
-// groupRoles creates and updates the ClusterRoles of OperatorGroups, which aggregate the ClusterRoles for the APIs that
+// groupRoles creates and updates the ClusterRoles of OperatorGroups, which aggregate the ClusterRoles of the APIs that
 // their operators provide.
 func groupRoles(_ context.Context, r *run) error {
 	why := computed("each OperatorGroup has roles for the users of its APIs")
@@ -338,7 +338,7 @@ func (r *run) updateAggregation(roles []*rbacv1.ClusterRole) {
 	}
 }
 
-// lift grants an operator that watches all namespaces the permissions of its own namespace in the whole cluster.
+// lift grants an operator that watches all namespaces the permissions in its own namespace for the whole cluster.
 func (c *copier) lift(o *v1alpha1.ClusterServiceVersion) {
 	text, why := "lifted from the Roles of the operator", computed("it watches all namespaces")
 	owned := c.owned(o)
@@ -350,7 +350,7 @@ func (c *copier) lift(o *v1alpha1.ClusterServiceVersion) {
 	create(c.run, text, why, lifted.ClusterRoleBindings...)
 }
 
-// permit grants an operator the permissions of its own namespace in other namespaces.
+// permit grants an operator the permissions in its own namespace for other namespaces, too.
 func (c *copier) permit(o *v1alpha1.ClusterServiceVersion, namespaces []string) {
 	text, why := "copied from the Roles of the operator", computed("it watches the namespace")
 	owned := c.owned(o)
@@ -365,7 +365,8 @@ func (c *copier) permit(o *v1alpha1.ClusterServiceVersion, namespaces []string) 
 	}
 }
 
-// allowed reports whether an operator already has the permissions of its own namespace in another one, or everywhere.
+// allowed reports whether an operator already has the permissions in its own namespace in another namespace, or in the
+// whole cluster.
 func (c *copier) allowed(o *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	strategy, err := operator.Strategy(o)
 	if err != nil {
@@ -400,7 +401,7 @@ func (c *copier) owned(o *v1alpha1.ClusterServiceVersion) *rbac.Account {
 }
 
 // contentLabels labels the Roles and RoleBindings of OLM with the hash of their content. OLM does so if it finds an
-// object without its labels when it starts, which is the service account of an OperatorGroup.
+// object without its labels when it starts; that object is the service account of an OperatorGroup.
 func contentLabels(_ context.Context, r *run) error {
 	if r.labelling {
 		labelContents(r, &r.State.Roles)
@@ -417,7 +418,7 @@ func labelContents[P cluster.Kubernetes](r *run, s *cluster.Store[P]) {
 			return err == nil && gv.Group == operatorsv1.GroupVersion.Group
 		}) {
 			update(r, o, func(o P) { rbac.LabelContent(o) }, "label with the hash of its content",
-				computed("OLM labels its objects after the service account of an OperatorGroup"))
+				computed("OLM labels its objects once it has labelled the service account of an OperatorGroup"))
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (x *execution) addAlongside(o storedDefinition, owner types.NamespacedName)
 }
 
 // removeAlongside removes the annotation of a replaced operator from the definitions that it was installed with. OLM
-// does so when it executes the InstallPlan of the next operator once more, which happens for most InstallPlans.
+// does so when it executes the InstallPlan of the next operator again, which happens for most InstallPlans.
 func (r *run) removeAlongside(gone *v1alpha1.ClusterServiceVersion) {
 	key, _ := alongsideAnnotation(keyOf(gone))
 	for _, d := range gone.Spec.CustomResourceDefinitions.Owned {
@@ -196,7 +196,7 @@ func (x *execution) checkUpdate(old, crd *apiextensionsv1.CustomResourceDefiniti
 		return err
 	}
 	if len(resources) == 0 && !equality.Semantic.DeepEqual(old.Spec.Versions, crd.Spec.Versions) {
-		x.assume("custom resources that the state does not have fit the new schemas of their definitions")
+		x.assume("custom resources that are missing from the state match the new schemas of their definitions")
 	}
 	for _, f := range crdcheck.Compare(graph.Classic, old, crd, resources) {
 		if f.Severity != problem.Warning {
@@ -218,8 +218,8 @@ func versionsOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return strings.Join(names, ", ")
 }
 
-// addVersions replaces the spec of crd, of whose manifest only the versions are known, with the spec of old and the
-// versions that old lacks.
+// addVersions replaces the spec of crd, whose manifest only lists versions, with the spec of old plus the versions that
+// old lacks.
 func addVersions(crd, old *apiextensionsv1.CustomResourceDefinition) {
 	versions := slices.Clone(old.Spec.Versions)
 	for _, v := range crd.Spec.Versions {
@@ -232,7 +232,7 @@ func addVersions(crd, old *apiextensionsv1.CustomResourceDefinition) {
 	crd.Spec.Versions, crd.Annotations = versions, old.Annotations
 }
 
-// accept sets the status that the API server gives to an accepted definition.
+// accept sets the status of a definition to accepted, as the API server does.
 func accept(crd *apiextensionsv1.CustomResourceDefinition) {
 	status := &crd.Status
 	status.AcceptedNames = crd.Spec.Names

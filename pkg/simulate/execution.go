@@ -32,7 +32,7 @@ type execution struct {
 	objects map[string][]cluster.Kubernetes // the objects of each bundle, by the bundle's name
 }
 
-// steps executes the remaining steps, up to the first that fails.
+// steps executes the remaining steps until one fails.
 func (x *execution) steps() error {
 	for _, step := range x.plan.Status.Plan {
 		switch {
@@ -96,7 +96,8 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	return x.other(step, o, inNamespace), nil
 }
 
-// whileCreating has the prefix of OLM's errors about an object, for the kinds that OLM handles by separate functions.
+// whileCreating has the formats of OLM's errors about creating an object, for the kinds that OLM handles in separate
+// functions.
 var whileCreating = map[string]string{
 	v1alpha1.ClusterServiceVersionKind: "error creating csv %s",
 	v1alpha1.SubscriptionKind:          "error creating subscription %s",
@@ -168,7 +169,7 @@ func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, erro
 	s.Annotations = with(s.Annotations, annotationGeneratedBy, x.plan.Name)
 	s.Labels = with(s.Labels, operator.LabelManaged, "true")
 	create(x.run, fmt.Sprintf("startingCSV %s", s.Spec.StartingCSV),
-		computed("OLM subscribes to what it installs as a dependency"), s)
+		computed("OLM subscribes to the dependencies that it installs"), s)
 	return v1alpha1.StepStatusCreated, nil
 }
 
@@ -177,7 +178,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return labels.Merge(m, labels.Set{key: value})
 }
 
-// operator creates a ClusterServiceVersion. An existing one of the same name stays as it is.
+// operator creates a ClusterServiceVersion, unless one of the same name exists.
 func (x *execution) operator(
 	step *v1alpha1.Step, csv *v1alpha1.ClusterServiceVersion, b *contents,
 ) (v1alpha1.StepStatus, error) {
@@ -228,8 +229,8 @@ func setDefaults(csv *v1alpha1.ClusterServiceVersion) {
 	csv.Spec.InstallStrategy.StrategySpec = *strategy
 }
 
-// replacedBy returns the name that the ClusterServiceVersion of a step replaces: it is in the manifest of the step, or
-// in the reference to the ConfigMap with the manifest.
+// replacedBy returns the name of the ClusterServiceVersion that the one in a step replaces. The name is in the manifest
+// of the step, or in its reference to the ConfigMap with the manifest.
 func replacedBy(step *v1alpha1.Step) (string, error) {
 	var manifest struct {
 		unpacked
@@ -258,8 +259,8 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 	return false
 }
 
-// completed returns an object as the API server stores it: it encodes the strings of a Secret, and sets the types of a
-// NetworkPolicy.
+// completed returns an object with the changes of the API server: the strings of a Secret are encoded, and the types of
+// a NetworkPolicy are set.
 func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	switch o.GetObjectKind().GroupVersionKind() {
 	case corev1.SchemeGroupVersion.WithKind("Secret"):
@@ -289,8 +290,8 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	return o
 }
 
-// own sets the owner of an object. OLM adds no owner to the Roles, bindings and service accounts that are manifests of
-// a bundle, and only one label to its ClusterRoles: they outlive the operator.
+// own sets the owner of an object. Roles, bindings and service accounts that are manifests of a bundle get no owner,
+// and ClusterRoles only one label, so they outlive the operator.
 func (x *execution) own(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersion, inNamespace bool) {
 	o.SetLabels(with(o.GetLabels(), operator.LabelManaged, "true"))
 	switch o.(type) {
@@ -336,11 +337,11 @@ func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace
 	return v1alpha1.StepStatusPresent
 }
 
-// An account is the service account of an OperatorGroup, as which OLM creates objects.
+// An account is the service account of an OperatorGroup, with whose permissions OLM creates objects.
 type account struct {
 	*run
-	ref         *corev1.ObjectReference // nil for OLM itself, which may do everything
-	permissions func() *rbac.Authorizer // of all service accounts of the cluster, when the controller started
+	ref         *corev1.ObjectReference // nil for OLM itself, which has all permissions
+	permissions func() *rbac.Authorizer // of all service accounts in the cluster, at the start of the controller
 }
 
 // permit returns the API server's error if the account may not create an object. The namespace is "" for objects
@@ -351,7 +352,7 @@ func (a *account) permit(o cluster.Kubernetes, namespace string) error {
 		return nil
 	}
 	if !hasOthers(&a.input.ClusterRoleBindings) && !hasOthers(&a.input.RoleBindings) {
-		a.assume(fmt.Sprintf("service account %s/%s may create what InstallPlans and operators have",
+		a.assume(fmt.Sprintf("service account %s/%s may create the objects of InstallPlans and operators",
 			ref.Namespace, ref.Name))
 		return nil
 	}

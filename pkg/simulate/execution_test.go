@@ -15,8 +15,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// Manifests of a bundle that are about permissions outlive the operator (the play extras). During an update the service
-// account has both operators as owners.
+// TestOwn checks that roles and service accounts of a bundle outlive the operator (the play extras), and that both
+// operators own the service account during an update.
 func TestOwn(t *testing.T) {
 	named := func(name string) *v1alpha1.ClusterServiceVersion {
 		return &v1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}}

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// extensions resolves ClusterExtensions, each on its own, and installs the bundles that are chosen for them.
+// extensions resolves each ClusterExtension on its own and installs the chosen bundles.
 func extensions(ctx context.Context, r *run) error {
 	for o := range r.State.ClusterExtensions.All() {
 		if err := ctx.Err(); err != nil {
@@ -42,19 +42,19 @@ func (r *run) waitFor(o cluster.Object[*cluster.Extension], w Wait) {
 	}
 }
 
-// extend reconciles a ClusterExtension as OLM v1 does, and returns the reason for which it waits.
+// extend reconciles a ClusterExtension as OLM v1 does, and returns the reason why it waits.
 func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	question, answer := r.question.Extension(o)
 	if answer.Outcome == olm.Waiting {
 		return Wait{For: "the bundle that is being rolled out, which no object names", Verdict: NotEvaluable}
 	}
-	text, why := "", computed("OLM v1 resolves a ClusterExtension on its own, and again and again where it fails")
+	text, why := "", computed("OLM v1 resolves each ClusterExtension on its own, and retries until it succeeds")
 	changed := func(*cluster.Extension) {}
 	if question.Changes(answer) {
 		ref := RefTo(o.Value)
 		next := question.Next(answer).Installed
 		if loop := r.updateLoop(ref, next.Name); loop != "" {
-			return Wait{For: "nothing: it is updated in a circle, " + loop, Verdict: Computed}
+			return Wait{For: "a bundle outside its update loop, " + loop, Verdict: Computed}
 		}
 		from := ""
 		if question.Installed != nil {
@@ -82,11 +82,11 @@ func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 	return Wait{}
 }
 
-// normalReasons are the reasons of the conditions of a ClusterExtension without problems.
+// normalReasons are the condition reasons of a ClusterExtension without problems.
 var normalReasons = []string{"Succeeded", "NotDeprecated", "DeprecationStatusUnknown", "Absent"}
 
-// extensionConditions returns the conditions of a ClusterExtension with the conditions of an answer, and describes the
-// changes that matter to users.
+// extensionConditions returns the conditions of a ClusterExtension, updated with the conditions of an answer, and
+// describes the changes that matter to users.
 func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (all []metav1.Condition, news []string) {
 	all = slices.Clone(old)
 	for _, c := range answer {

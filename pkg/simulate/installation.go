@@ -40,8 +40,8 @@ func (ns *installed) installation(c *v1alpha1.ClusterServiceVersion) (i *install
 	return i, err
 }
 
-// mayReinstall reports whether the service account now has the permissions for whose lack an operator could not be
-// installed. If not, the operator waits.
+// mayReinstall reports whether the service account now has the permissions that were missing when the operator was to
+// be installed. If not, the operator waits.
 func (ns *installed) mayReinstall(o csv) bool {
 	strategy, err := operator.Strategy(o.Value)
 	if err != nil || o.Value.Status.Reason != v1alpha1.CSVReasonComponentFailed {
@@ -60,7 +60,7 @@ func (ns *installed) mayReinstall(o csv) bool {
 }
 
 // create creates Deployments and APIServices. The error is about the first object that the service account may not
-// create; the reason for the status depends on whether OLM tries again.
+// create; the reason of the status depends on whether OLM retries.
 func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1alpha1.ConditionReason, error) {
 	for _, spec := range deployments {
 		if err := i.certify(spec); err != nil {
@@ -80,7 +80,7 @@ func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1
 	return "", nil
 }
 
-// serve creates an APIService, or takes it over from the replaced operator.
+// serve creates an APIService, or adopts it from the replaced operator.
 func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
 	s, text := stored(i.run, &cluster.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
@@ -102,7 +102,7 @@ func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
 	return nil
 }
 
-// installFailed is the prefix of OLM's message about an operator that it could not install.
+// installFailed is the prefix of OLM's message about a failed installation.
 const installFailed = "install strategy failed: "
 
 // install creates the objects that run an operator, as the service account of its OperatorGroup.
@@ -119,7 +119,7 @@ func (ns *installed) install(o csv) {
 	}
 	if reason, err := i.create(strategy.DeploymentSpecs); err != nil {
 		ns.phase(o, v1alpha1.CSVPhaseFailed, reason, installFailed+err.Error(),
-			computed("OLM creates what an operator runs as the service account of the OperatorGroup"))
+			computed("OLM creates the objects of an operator as the service account of the OperatorGroup"))
 		return
 	}
 	if err := i.installWebhooks(); err != nil {
@@ -127,7 +127,7 @@ func (ns *installed) install(o csv) {
 		return
 	}
 	ns.phase(o, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonInstallSuccessful,
-		"waiting for install components to report healthy", computed("everything that it runs is created"))
+		"waiting for install components to report healthy", computed("all its objects are created"))
 }
 
 // check waits until the objects that run an operator are ready.
@@ -150,13 +150,13 @@ func (ns *installed) ready(o csv) {
 // broken reports whether an operator is assumed to fail.
 func (ns *installed) broken(o csv) bool { return slices.Contains(ns.opts.Fail, o.Value.Name) }
 
-// unhealthy are the reasons to fail that depend on running pods, which a simulation does not know.
+// unhealthy are the reasons of failures that depend on running pods, which a simulation does not have.
 var unhealthy = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonInstallCheckFailed, v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonComponentUnhealthy,
 	v1alpha1.CSVReasonAPIServiceResourceIssue, v1alpha1.CSVReasonAPIServiceInstallFailed,
 }
 
-// assume records an assumption about a fact that neither the state nor the options have.
+// assume records an assumption about a fact that is neither in the state nor in the options.
 func (r *run) assume(what string) {
 	if !r.isAssumed[what] {
 		r.isAssumed[what] = true
@@ -164,13 +164,14 @@ func (r *run) assume(what string) {
 	}
 }
 
-// annotationCAHash has the hash of the certificate authority of an operator. A new hash restarts its pods.
+// annotationCAHash is the annotation with the hash of the certificate authority of an operator. A new hash restarts its
+// pods.
 const annotationCAHash = "olmcahash"
 
-// labelDeploymentHash has the hash of a Deployment's spec when OLM last set it.
+// labelDeploymentHash is the label with the hash of a Deployment's spec as OLM last set it.
 const labelDeploymentHash = "olm.deployment-spec-hash"
 
-// deploy creates a Deployment, or takes it over from the replaced operator.
+// deploy creates a Deployment, or adopts it from the replaced operator.
 func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
 	d, text := stored(i.run, &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -210,8 +211,8 @@ func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.Strateg
 	}
 }
 
-// keepDefaults keeps the defaults that the API server set in the existing Deployment of the operator, and would set
-// again.
+// keepDefaults copies the defaults that the API server has set in the existing Deployment of the operator, and would
+// set again.
 func keepDefaults(d, old *appsv1.DeploymentSpec) {
 	d.ProgressDeadlineSeconds = cmp.Or(d.ProgressDeadlineSeconds, old.ProgressDeadlineSeconds)
 	d.Strategy.Type = cmp.Or(d.Strategy.Type, old.Strategy.Type)
@@ -280,18 +281,18 @@ func (r *run) podConfig(c *v1alpha1.ClusterServiceVersion) *v1alpha1.Subscriptio
 	return config
 }
 
-// reportSteps is the number of steps after which the controller of operators sees the status of a Subscription. In
-// recorded clusters, operators run before their Subscription reports them as installed.
+// reportSteps is the number of steps until the controller of operators sees the status of a Subscription. In recorded
+// clusters, operators run before their Subscription reports them as installed.
 const reportSteps = 3
 
-// isReportedLate reports whether a Subscription has reported an operator as installed so late that OLM first installs
-// it without spec.config. OLM installs the operator again when it compares the Deployments.
+// isReportedLate reports whether a Subscription reports an operator as installed so late that OLM first installs it
+// without spec.config. OLM installs the operator again when it compares the Deployments.
 func (r *run) isReportedLate(s *v1alpha1.Subscription, c *v1alpha1.ClusterServiceVersion) bool {
 	step, ok := r.reported[keyOf(s)]
 	return ok && r.Steps+1-step < reportSteps && c.Status.Phase != v1alpha1.CSVPhaseSucceeded
 }
 
-// proxy returns the variables of the proxy of OpenShift, also the empty ones.
+// proxy returns the environment variables of the OpenShift proxy, including empty ones.
 func (r *run) proxy() []corev1.EnvVar {
 	var proxy struct {
 		Status struct {
@@ -394,8 +395,8 @@ type drift struct {
 	missing bool   // the Deployment does not exist, or belongs to another operator
 }
 
-// maxReinstalls is the maximum number of reinstallations of an operator. In OLM, two operators with Deployments of the
-// same name are reinstalled without end.
+// maxReinstalls is the maximum number of reinstallations of an operator. In a cluster, OLM never stops reinstalling two
+// operators whose Deployments have the same name.
 const maxReinstalls = 5
 
 // reinstall installs an operator again if its Deployments drifted, and reports whether they did. The phase and the
@@ -421,7 +422,7 @@ func (ns *installed) reinstall(
 }
 
 // drift compares the Deployments of an operator with its ClusterServiceVersion, as OLM does. It returns nil if they
-// match, or if the state has too little about them.
+// match, or if the state has too few objects to decide.
 func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 	strategy, err := operator.Strategy(c)
 	if err != nil {
@@ -447,20 +448,21 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 	return nil
 }
 
-// knowsDeployments reports whether a Deployment that the state lacks is missing in the cluster, too: the state has
-// Deployments, or service accounts, of which every namespace has one, or OLM could not create the Deployment.
+// knowsDeployments reports whether a Deployment that is missing from the state is also missing in the cluster: the
+// state has Deployments, or service accounts. Every namespace has a service account; without one, OLM could not create
+// the Deployment.
 func (ns *installed) knowsDeployments(c *v1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(neverInstalled, c.Status.Reason) || ns.input.Deployments.Len() > 0 ||
 		hasOthers(&ns.input.ServiceAccounts)
 }
 
-// neverInstalled are the reasons for which operators fail before OLM has created all their Deployments.
+// neverInstalled are the reasons of failures that occur before OLM has created all Deployments of an operator.
 var neverInstalled = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonOwnerConflict, v1alpha1.CSVReasonInvalidWebhookDescription,
 }
 
-// difference returns OLM's message about a Deployment that has another annotation of its pods, or another hash of its
-// spec; "" if it has not. OLM compares annotations in a random order.
+// difference returns OLM's message about a Deployment whose pod annotations or spec hash differ from the expected ones,
+// "" if they are equal. OLM compares annotations in a random order.
 func (i *installation) difference(d *appsv1.Deployment, spec v1alpha1.StrategyDeploymentSpec) string {
 	annotations := d.Spec.Template.Annotations
 	for _, key := range slices.Sorted(maps.Keys(i.csv.Annotations)) {

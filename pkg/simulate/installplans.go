@@ -68,8 +68,8 @@ func (r *run) approve(o cluster.Object[*v1alpha1.InstallPlan]) cluster.Object[*v
 	}, "phase Installing", computed("it is approved"))
 }
 
-// execute executes the steps of an InstallPlan, and sets its phase. OLM retries a failing step for a minute, but a
-// forbidden one for ever.
+// execute executes the steps of an InstallPlan, and sets its phase. OLM retries a failed step for a minute, and a
+// forbidden one forever.
 func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 	executed := o.Value.DeepCopy()
 	x := &execution{
@@ -81,16 +81,16 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 	if apierrors.IsForbidden(err) {
 		status.Message = "retrying execution due to error: " + err.Error()
 		o = update(r, o, func(p *v1alpha1.InstallPlan) { *p = *executed }, status.Message, computed(
-			"OLM creates objects as the service account of the OperatorGroup, and retries what is forbidden for ever"))
+			"OLM creates objects as the service account of the OperatorGroup, and retries forbidden objects forever"))
 		wait(r, o, "permissions of its service account: "+err.Error(), Computed)
 		return
 	}
-	text, why := "phase Complete", computed("all its objects are there")
+	text, why := "phase Complete", computed("all its objects exist")
 	if err != nil {
 		status.Phase, status.Message = v1alpha1.InstallPlanPhaseFailed, err.Error()
 		status.SetCondition(v1alpha1.ConditionFailed(
 			v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonComponentFailed, err.Error(), nil))
-		text, why = "phase Failed: "+err.Error(), computed("OLM gives up after a minute, and does not undo what it did")
+		text, why = "phase Failed: "+err.Error(), computed("OLM gives up after a minute, and keeps the objects that it created")
 		switch {
 		case apierrors.IsNotFound(err):
 			why = computed("Kubernetes does not serve CustomResourceDefinitions of apiextensions.k8s.io/v1beta1 since 1.22")
@@ -115,7 +115,8 @@ func invalidStep(p *v1alpha1.InstallPlan) string {
 	return ""
 }
 
-// The number of InstallPlans that OLM keeps in a namespace, and the number it deletes at once.
+// maxPlans is the number of InstallPlans that OLM keeps in a namespace, and maxDeletes the number that it deletes at
+// once.
 const (
 	maxPlans   = 5
 	maxDeletes = 5
@@ -174,14 +175,14 @@ func (r *run) createPlan(answer *olm.NamespaceResult) *v1alpha1.InstallPlan {
 		generation, plan.Spec.Approval, plan.Status.Phase, strings.Join(installs, ", "))
 	why := "a Subscription changes"
 	if !plan.Spec.Approved {
-		why += "; the approval is Manual if that of any Subscription in the namespace is"
+		why += "; the approval is Manual if any Subscription of the namespace has Manual approval"
 	}
 	create(r, text, computed(why), plan)
 	return plan
 }
 
-// newPlanName returns the name of a new InstallPlan. In a cluster it is random; here it ends in the generation, after
-// the namespace if another namespace has an InstallPlan of the same name.
+// newPlanName returns the name of a new InstallPlan. In a cluster the name is random; here it ends in the generation,
+// preceded by the namespace if another namespace has an InstallPlan of the same name.
 func (r *run) newPlanName(namespace, prefix string, generation int) string {
 	if r.planNames == nil {
 		r.planNames = map[string]bool{}
@@ -197,8 +198,9 @@ func (r *run) newPlanName(namespace, prefix string, generation int) string {
 	return name
 }
 
-// addSteps adds the steps of an InstallPlan: to create Subscriptions for dependencies, and the objects of each bundle.
-// Objects of bundles without an image are in the catalog, and come before the objects that are unpacked from images.
+// addSteps adds the steps of an InstallPlan, which create Subscriptions for dependencies, and the objects of each
+// bundle. The objects of bundles without an image are in the catalog, and come before objects that are unpacked from
+// images.
 func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) {
 	var listed, unpacked []*v1alpha1.Step
 	for _, s := range answer.Generated {
@@ -254,7 +256,7 @@ func generatedStep(s resolve.Subscription, namespace string) v1alpha1.StepResour
 
 const kindBundleSecret = "BundleSecret"
 
-// stepKind returns the kind of an object in a step, in which the Secrets of a bundle have a kind of their own.
+// stepKind returns the kind of an object in a step. Secrets of a bundle have their own kind there.
 func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvk == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
@@ -272,7 +274,7 @@ func bundleStep(c resolve.Choice, o cluster.Kubernetes, manifest string) v1alpha
 	}
 }
 
-// listedManifest returns the manifest of an object of a bundle that is in the catalog.
+// listedManifest returns the manifest of an object of a bundle whose manifests are in the catalog.
 func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string {
 	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
 		return jsonText(planned(csv, c.Replaces, b))
@@ -280,7 +282,7 @@ func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string 
 	return jsonText(o)
 }
 
-// planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares the fields that do not change.
+// planned returns a ClusterServiceVersion as an InstallPlan creates it. The unchanged fields are shared.
 func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) *v1alpha1.ClusterServiceVersion {
 	changed := *csv
 	changed.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
@@ -299,7 +301,7 @@ func reference(c resolve.Choice, b *contents) string {
 	})
 }
 
-// An unpacked refers to the ConfigMap that a bundle is unpacked into.
+// An unpacked is a reference to the ConfigMap into which a bundle is unpacked.
 type unpacked struct {
 	Kind                   string `json:"kind"`
 	Name                   string `json:"name"`
@@ -322,7 +324,7 @@ func jsonText(v any) string {
 // Contents are the manifests of a bundle in a catalog.
 type contents struct {
 	*olm.Manifests
-	err error // if the manifests are not known
+	err error // why the manifests are unknown
 }
 
 var errNotInCatalog = errors.New("no catalog is given that has the bundle")
@@ -363,8 +365,8 @@ func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 	return all, err
 }
 
-// propertiesText returns the value of the annotation operatorframework.io/properties. Required APIs and packages occur
-// twice in it: a catalog serves them as dependencies, too, which OLM converts to properties.
+// propertiesText returns the value of the annotation operatorframework.io/properties. It has required APIs and packages
+// twice, since a catalog also serves them as dependencies, which OLM converts to properties.
 func propertiesText(properties []declcfg.Property) string {
 	type property struct {
 		Type  string `json:"type"`
@@ -413,7 +415,7 @@ func (r *run) checkGroup(o cluster.Object[*v1alpha1.InstallPlan]) (cluster.Objec
 		if p.Status.GetCondition(v1alpha1.InstallPlanInstalled).Reason == v1alpha1.InstallPlanReasonInstallCheckFailed {
 			p.Status.SetCondition(v1alpha1.ConditionFailed(v1alpha1.InstallPlanInstalled, "Unknown", "", nil))
 		}
-	}, "the OperatorGroup is there", why)
+	}, "the OperatorGroup exists", why)
 	if account == nil {
 		return o, true
 	}
@@ -422,7 +424,7 @@ func (r *run) checkGroup(o cluster.Object[*v1alpha1.InstallPlan]) (cluster.Objec
 	}, "by service account "+account.Name, computed("the OperatorGroup names it")), true
 }
 
-// accountOf returns the service account with which OLM creates objects in a namespace, nil for OLM's own.
+// accountOf returns the service account with which OLM creates objects in a namespace, nil for OLM itself.
 func (r *run) accountOf(namespace string) (*corev1.ObjectReference, error) {
 	var groups []*operatorsv1.OperatorGroup
 	for o := range r.State.OperatorGroups.In(namespace) {

@@ -12,7 +12,7 @@ import (
 // Prometheus. Counters start with the simulation: csv_upgrade_count is the number of operators whose replacement
 // started, and subscription_sync_total counts one sync of each Subscription with its last values.
 //
-// Metrics that depend on time, or on answers of the API server, are not known: catalog_source_snapshots_total,
+// Metrics that depend on time or on responses of the API server are omitted: catalog_source_snapshots_total,
 // olm_resolution_duration_seconds and installplan_warnings_total.
 func (r *Result) WriteMetrics(out io.Writer) error {
 	m := metrics{prometheus.NewRegistry()}
@@ -51,7 +51,7 @@ func (m metrics) catalogSources(r *Result) {
 	ready := m.gauges("catalogsource_ready", "State of a CatalogSource. 1 indicates that the CatalogSource is in a "+
 		"READY state. 0 indicates CatalogSource is in a Non READY state.", "namespace", "name")
 	for o := range r.State.CatalogSources.All() {
-		if connection := o.Value.Status.GRPCConnectionState; connection != nil { // or else OLM does not connect
+		if connection := o.Value.Status.GRPCConnectionState; connection != nil { // nil if OLM does not connect
 			ready.WithLabelValues(o.Value.Namespace, o.Value.Name).Set(oneIf(connection.LastObservedState == connected))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The metrics of clusters in which nothing happens, without what describes them.
+// TestMetrics compares the metrics of idle clusters, without comments.
 func TestMetrics(t *testing.T) {
 	runTable(t, "testdata/metrics.txtar", func(r *Result) string {
 		var text, samples strings.Builder
@@ -22,7 +22,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// What keeps OpenShift from its next minor version.
+// TestOpenShift covers the reasons that prevent an update of OpenShift to its next minor version.
 func TestOpenShift(t *testing.T) {
 	blocks := func(_ context.Context, r *run) error { return r.openShift() }
 	runTable(t, "testdata/openshift.txtar", func(r *Result) string {

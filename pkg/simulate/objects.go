@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// The objects of a run change by create, update, put and remove only, which add an Event. The type of each object is
-// set.
+// Controllers change the objects of a run only with create, update, put and remove, which record Events. The type of
+// each object is set.
 
 // create adds the missing objects, all of one kind and namespace, as one Event.
 func create[P cluster.Kubernetes](r *run, text string, why reason, objects ...P) {
@@ -83,7 +83,7 @@ func remove[P cluster.Kubernetes](r *run, o cluster.Object[P], text string, why 
 	r.event(cluster.Deleted, o.Value, o.Pos, text, why)
 }
 
-// same reports whether two objects are equal. The fields of an Other may be in another order.
+// same reports whether two objects are equal. The order of the fields of an Other does not matter.
 func same(a, b cluster.Kubernetes) bool {
 	x, isOther := a.(*cluster.Other)
 	y, both := b.(*cluster.Other)
@@ -104,17 +104,17 @@ func keepComponentLabels(o cluster.Kubernetes, old map[string]string) {
 	}
 }
 
-// stored returns a copy of the stored object with the name of o, or else o. The text is that of the Event in which its
-// owner sets its fields.
+// stored returns a copy of the stored object with the name of o, or o itself if there is none. The text is for the
+// Event in which its owner sets its fields.
 func stored[P cluster.Kubernetes](r *run, o P, owner string) (_ P, text string) {
 	if found, ok := r.State.Get(cluster.KindOf(o), o.GetNamespace(), o.GetName()); ok {
-		return found.Value.DeepCopyObject().(P), "as " + owner + " has it"
+		return found.Value.DeepCopyObject().(P), "as specified by " + owner
 	}
 	return o, "for " + owner
 }
 
-// The kinds of objects that are deleted with an operator: owned objects in its namespace, before the kinds for which a
-// State has no field, and labelled objects without a namespace.
+// The kinds of objects that are deleted with an operator: owned objects in its namespace, before the kinds without a
+// field in State, and labelled objects without a namespace.
 var (
 	ownedKinds = []schema.GroupKind{
 		{Group: operatorsv2.GroupVersion.Group, Kind: kindCondition}, {Group: appsv1.GroupName, Kind: "Deployment"},
@@ -128,10 +128,10 @@ var (
 	}
 )
 
-// collect deletes the objects that a deleted operator owned, as Kubernetes and OLM do. Objects with other owners only
-// lose their reference to it.
+// collect deletes the objects that a deleted operator owned, as Kubernetes and OLM do. From objects with other owners
+// it only removes the reference.
 func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
-	why := computed("what has owners goes with the last of them")
+	why := computed("an object is deleted with its last owner")
 	isGone := func(ref metav1.OwnerReference) bool {
 		_, runs := r.State.ClusterServiceVersions.Get(gone.Namespace, ref.Name)
 		_, reports := r.State.OperatorConditions.Get(gone.Namespace, ref.Name)

@@ -14,19 +14,19 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// An OpenShift is the verdict whether the operators that are installed at the end allow to update OpenShift to its next
-// minor version. Patches are always allowed.
+// An OpenShift is the verdict whether the operators that are installed at the end allow an update of OpenShift to its
+// next minor version. Patch updates are always allowed.
 type OpenShift struct {
 	Version     string    `json:"version"`
 	Upgradeable bool      `json:"upgradeable"`
-	Blocked     []Blocker `json:"blocked"` // the operators that do not allow it
+	Blocked     []Blocker `json:"blocked"` // the operators that prevent the update
 }
 
-// A Blocker is an object that keeps another one, or OpenShift, from being updated.
+// A Blocker is an object that prevents the update of another one, or of OpenShift.
 type Blocker struct {
 	Object  Ref         `json:"object"`
 	Place   declcfg.Pos `json:"place,omitzero"`
-	Message string      `json:"message"` // the reason; for OpenShift, the message that OpenShift shows
+	Message string      `json:"message"` // the reason; for OpenShift, its own message
 }
 
 // openShift sets the verdict about OpenShift if its version is known: from the options or else from the state.
@@ -90,8 +90,8 @@ func desiredVersion(s *cluster.State) string {
 	return version.Status.Desired.Version
 }
 
-// blocksClassic returns OLM Classic's message about an operator that does not support the version after the current
-// one, "" if it does.
+// blocksClassic returns OLM Classic's message about an operator that does not support the next version of OpenShift, ""
+// if it does.
 func blocksClassic(name string, properties []resolve.Property, err error, current platform.Version) string {
 	var highest *platform.Version
 	if err == nil {

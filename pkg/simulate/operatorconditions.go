@@ -18,8 +18,7 @@ import (
 const kindCondition = "OperatorCondition"
 
 // operatorConditions creates an OperatorCondition for each operator, in which the operator reports whether it may be
-// updated, and the permission to do so. An operator without deployments is one whose catalog does not have its
-// manifests.
+// updated, and the permission to change it. An operator without deployments is one whose catalog lacks its manifests.
 func operatorConditions(ctx context.Context, r *run) error {
 	for o := range r.State.ClusterServiceVersions.All() {
 		if err := ctx.Err(); err != nil {
@@ -35,7 +34,7 @@ func operatorConditions(ctx context.Context, r *run) error {
 		}, c.Name)
 		condition.OwnerReferences = operator.Controlled(operator.OwnedBy(c)[0])
 		condition.Spec.ServiceAccounts, condition.Spec.Deployments = parts(strategy)
-		r.put(condition, text, computed("an operator tells OLM there whether it may be updated"))
+		r.put(condition, text, computed("operators report there whether they may be updated"))
 		role, binding := rbac.ForCondition(condition)
 		why := computed("the service accounts of an operator may change its OperatorCondition")
 		create(r, "for "+c.Name, why, role)
@@ -67,8 +66,8 @@ func reportedConditions(_ context.Context, r *run) error {
 	return nil
 }
 
-// withCondition sets a condition in a list and reports whether that changes the list. If set has no time or generation,
-// the condition keeps the old ones: a simulation has no clock.
+// withCondition sets a condition in a list and reports whether the list changes. If the new condition has no time or
+// generation, it keeps the old ones: a simulation has no clock.
 func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Condition, changed bool) {
 	i := slices.IndexFunc(all, func(c metav1.Condition) bool { return c.Type == set.Type })
 	if i < 0 {
@@ -83,8 +82,8 @@ func withCondition(all []metav1.Condition, set metav1.Condition) (_ []metav1.Con
 	return all, changed
 }
 
-// parts returns the service accounts of an operator, one for each of its permissions as OLM lists them, and its
-// deployments.
+// parts returns the service accounts and the deployments of an operator. Like OLM's list, it has one account for each
+// element of the permissions.
 func parts(s *v1alpha1.StrategyDetailsDeployment) (accounts, deployments []string) {
 	for _, p := range slices.Concat(s.ClusterPermissions, s.Permissions) {
 		if p.ServiceAccountName != "" {
@@ -102,7 +101,7 @@ func parts(s *v1alpha1.StrategyDetailsDeployment) (accounts, deployments []strin
 	return accounts, deployments
 }
 
-// upgradeable returns the reason for which an operator must not be replaced, nil if it may.
+// upgradeable returns the reason why an operator must not be replaced, nil if it may be.
 func (ns *installed) upgradeable(o *csv) error {
 	found, ok := ns.State.OperatorConditions.Get(o.Value.Namespace, o.Value.Name)
 	if !ok {

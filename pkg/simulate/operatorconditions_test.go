@@ -14,17 +14,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The OperatorConditions of operators.
+// TestOperatorConditions covers the creation of OperatorConditions.
 func TestOperatorConditions(t *testing.T) {
 	runTable(t, "testdata/conditions.txtar", manifests(t, "OperatorCondition"), operatorConditions)
 }
 
-// What operators report decides about their updates in the same step.
+// TestReportedConditions checks that conditions reported by operators affect their updates in the same step.
 func TestReportedConditions(t *testing.T) {
 	runTable(t, "testdata/reported.txtar", outcome, reportedConditions, operators)
 }
 
-// A condition has the time of its last change only if an object has that time.
+// TestConditionsWithoutTime checks that a condition has a lastTransitionTime only if a given object has it.
 func TestConditionsWithoutTime(t *testing.T) {
 	first, _ := withCondition(nil, metav1.Condition{Type: "A", Status: "True"})
 	if !first[0].LastTransitionTime.IsZero() {
@@ -40,17 +40,17 @@ func TestConditionsWithoutTime(t *testing.T) {
 	}
 }
 
-// What OLM adds to the deployments of operators.
+// TestDeployments covers the changes that OLM makes to the deployments of operators.
 func TestDeployments(t *testing.T) {
 	runTable(t, "testdata/deployments.txtar", manifests(t, "Deployment"), operators)
 }
 
-// What a deployment needs to serve webhooks and APIServices.
+// TestCertificates covers the objects for a deployment that serves webhooks or APIServices.
 func TestCertificates(t *testing.T) {
 	runTable(t, "testdata/certificates.txtar", manifests(t, "Service", "Secret"), operators)
 }
 
-// A Secret that is there has the authority that clients of webhooks and APIServices trust.
+// TestAuthority checks that clients of webhooks and APIServices trust the certificate authority of an existing Secret.
 func TestAuthority(t *testing.T) {
 	result := simulated(t, loaded(t, `
 apiVersion: operators.coreos.com/v1alpha1
@@ -87,7 +87,7 @@ spec: {group: x.io, names: {plural: kilns, kind: Kiln}, scope: Namespaced, versi
 	}
 }
 
-// What OLM grants for the sake of both.
+// TestGranted covers the permissions for OperatorConditions and certificates.
 func TestGranted(t *testing.T) {
 	show := manifests(t, "Role", "RoleBinding", "ClusterRoleBinding")
 	runTable(t, "testdata/granted.txtar", show, operators, operatorConditions)

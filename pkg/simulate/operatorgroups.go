@@ -27,18 +27,19 @@ type group = cluster.Object[*operatorsv1.OperatorGroup]
 // A grouping is the state of the controller of OperatorGroups.
 type grouping struct {
 	*run
-	seen   int                                                 // the number of Events that were considered
+	seen   int                                                 // the number of Events seen so far
 	index  *operatorgroup.Index                                // of the current groups
 	groups map[types.NamespacedName]*operatorsv1.OperatorGroup // the groups in the index
 	errors map[types.NamespacedName]error                      // about the targets of a group
 	latest map[string]*operatorsv1.OperatorGroup               // by namespace, the last group whose targets changed
 
-	// first has the APIs that a group keeps because its operators come before others in this simulation.
+	// first has the APIs that a group keeps since its operators are reconciled before other operators in this
+	// simulation.
 	first map[types.NamespacedName]operatorgroup.APIs
 }
 
 // operatorGroups finds the targets of OperatorGroups, labels these namespaces, and decides which operators are members.
-// It does so before the controller of operators.
+// It runs before the controller of operators.
 func operatorGroups(ctx context.Context, r *run) error {
 	if r.grouping == nil {
 		r.grouping = &grouping{
@@ -77,8 +78,8 @@ type Groups struct {
 	Invalid map[types.NamespacedName]error // about the targets of a group, by group
 }
 
-// OperatorGroups runs the controller of OperatorGroups, and no other, until nothing changes. The state stays as it is.
-// The error is ctx's.
+// OperatorGroups runs only the controller of OperatorGroups until nothing changes. The state is not changed. The error
+// is ctx.Err().
 func OperatorGroups(ctx context.Context, state *cluster.State) (*Groups, error) {
 	r := newRun(state, Options{})
 	result, err := r.loop(ctx, []controller{operatorGroups})
@@ -102,15 +103,15 @@ func (g *grouping) namespacesChanged() bool {
 	})
 }
 
-// whyLabels is the reason for which namespaces get labels. Selectors do not use these labels: nobody knows the uid of a
-// group beforehand.
+// whyLabels is the reason why namespaces get labels. Selectors do not use these labels, since the uid of a group is not
+// known beforehand.
 const whyLabels = "OperatorGroups label the namespaces that they name or select"
 
 func keyOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// updateTargets updates the status of the groups and the index. Targets stay if no namespace has changed.
+// updateTargets updates the status of the groups and the index. Targets are kept if no namespace has changed.
 func (g *grouping) updateTargets(namespacesChanged bool) {
 	var byLabel labelIndex
 	if namespacesChanged {
@@ -140,7 +141,7 @@ func (g *grouping) updateTargets(namespacesChanged bool) {
 }
 
 // syncAccount sets the reference to the service account in the status of a group, labels the account, and reports
-// whether it exists. Without it, OLM does nothing else with the group.
+// whether it exists. If it does not, OLM does no more with the group.
 func (g *grouping) syncAccount(o group) (group, bool) {
 	const of = operatorsv1.OperatorGroupServiceAccountCondition
 	name := o.Value.Spec.ServiceAccountName
@@ -175,7 +176,7 @@ func (g *grouping) syncAccount(o group) (group, bool) {
 	}, text, computed("spec.serviceAccountName")), true
 }
 
-// A labelIndex has the namespaces by label. The zero label has all of them.
+// A labelIndex maps labels to the namespaces that have them. The zero label maps to all namespaces.
 type labelIndex map[label][]*corev1.Namespace
 
 type label struct{ key, value string }
@@ -225,7 +226,7 @@ func whyTargets(g *operatorsv1.OperatorGroup) string {
 	}
 }
 
-// setCondition sets the condition of a group that is not the only one of its namespace.
+// setCondition updates the condition about several groups in one namespace.
 func (g *grouping) setCondition(o group) group {
 	of := operatorsv1.MutlipleOperatorGroupCondition
 	found := meta.FindStatusCondition(o.Value.Status.Conditions, of) != nil
@@ -247,8 +248,8 @@ func (g *grouping) setCondition(o group) group {
 }
 
 // label adds the labels of groups to the namespaces that they target, and removes them from other namespaces. Groups
-// that target all namespaces have no label, nor have groups without a uid, which were not read from a cluster. OLM adds
-// no labels of groups with a service account.
+// that target all namespaces have no label, nor do groups that were not read from a cluster and so have no uid, nor
+// groups with a service account.
 func (g *grouping) label() {
 	wanted := map[string][]string{}
 	for o := range g.State.OperatorGroups.All() {
@@ -327,11 +328,11 @@ func (g *grouping) updateMember(o csv, groups []group) {
 	message, failed := operatorgroup.Recovered(o.Value.Status.Reason)
 	if failed && o.Value.Status.Phase == v1alpha1.CSVPhaseFailed {
 		g.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message,
-			computed("what it failed for is over"))
+			computed("the cause of its failure is gone"))
 	}
 }
 
-// whyNoMember has the rules about members, by the reason for which an operator is none.
+// whyNoMember has the rules about members by the reason that OLM reports for an operator that is not a member.
 var whyNoMember = map[v1alpha1.ConditionReason]string{
 	v1alpha1.CSVReasonNoOperatorGroup:          "operators need an OperatorGroup in their namespace",
 	v1alpha1.CSVReasonTooManyOperatorGroups:    "operators need exactly one OperatorGroup in their namespace",
@@ -403,19 +404,19 @@ func (g *grouping) provide(og group, apis operatorgroup.APIs, why string) {
 	}, "annotation "+key+": "+orNone(strings.ReplaceAll(text, ",", ", ")), computed(why)))
 }
 
-// conflictReason names the groups that conflict with the group of an operator. It is assumed if the conflict depends on
-// the order in which OLM reconciles operators.
+// conflictReason names the groups that conflict with the group of an operator. The verdict is Assumed if the conflict
+// depends on the order in which OLM reconciles operators.
 func (g *grouping) conflictReason(
 	og *operatorsv1.OperatorGroup, apis operatorgroup.APIs, v operatorgroup.Verdict,
 ) reason {
 	if len(v.Rivals) == 0 {
 		return computed("OLM does not change what a static OperatorGroup provides")
 	}
-	why := "OperatorGroups that provide one of its APIs where " + og.Name + " does: " + namesOf(v.Rivals)
+	why := "OperatorGroups that provide one of its APIs in target namespaces of " + og.Name + ": " + namesOf(v.Rivals)
 	for _, rival := range v.Rivals {
 		if g.first[rival].HasAny(apis.UnsortedList()...) {
-			g.assume(fmt.Sprintf("OLM looks at the operators of OperatorGroup %s before those of %s, which provide the same "+
-				"APIs; in a cluster it may be the other way round, and the former fail", rival, keyOf(og)))
+			g.assume(fmt.Sprintf("OLM reconciles the operators of OperatorGroup %s before the operators of %s, which provide the same "+
+				"APIs; in a cluster the order may be reversed, and the former fail", rival, keyOf(og)))
 			return assumed(why)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
-// Each file has rows: a state NAME.yaml and what happens to it, NAME.
+// TestOperatorGroups runs tables whose rows are a state, NAME.yaml, and its expected outcome, NAME.
 func TestOperatorGroups(t *testing.T) {
 	files, err := filepath.Glob("testdata/operatorgroups/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -98,7 +98,7 @@ func groupedState(t *testing.T, state *cluster.State) *Result {
 	return result
 }
 
-// The order of the objects in the input does not matter.
+// TestOperatorGroupsInAnyOrder checks that the order of the objects in the input does not matter.
 func TestOperatorGroupsInAnyOrder(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/operatorgroups/apis.txtar")
 	if err != nil {
@@ -117,8 +117,8 @@ func TestOperatorGroupsInAnyOrder(t *testing.T) {
 	}
 }
 
-// manyGroups returns a State of n namespaces, of which each twentieth has an OperatorGroup that selects the next 20, and
-// of operators in three of five groups: some groups have the operators of others.
+// manyGroups returns a State of n namespaces. Every twentieth has an OperatorGroup that selects the next 20, and three
+// of five groups have operators, some of them the same ones.
 func manyGroups(n int) *cluster.State {
 	s := &cluster.State{}
 	for i := range n {
@@ -148,7 +148,8 @@ func manyGroups(n int) *cluster.State {
 	return s
 }
 
-// The work grows with the namespaces and groups, not with their square: 10,000 namespaces, 500 groups and 300 operators.
+// BenchmarkOperatorGroups checks that the time grows with the number of namespaces and groups, not with its square:
+// 10,000 namespaces, 500 groups and 300 operators.
 func BenchmarkOperatorGroups(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		s := manyGroups(n)

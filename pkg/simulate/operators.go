@@ -65,7 +65,7 @@ func (r *run) groupOf(namespace string) *operatorsv1.OperatorGroup {
 	return nil
 }
 
-// installed are the operators of a namespace, by name, as they were before the controller changed any of them.
+// An installed is the set of operators of a namespace, by name, as they were before the controller changed any of them.
 type installed struct {
 	*run
 	namespace string
@@ -73,11 +73,11 @@ type installed struct {
 	all       []csv
 
 	replacements map[string][]string     // the names of the replacements, by the name of the replaced operator
-	permissions  func() *rbac.Authorizer // of all service accounts of the cluster, when the controller started
+	permissions  func() *rbac.Authorizer // of all service accounts in the cluster, at the start of the controller
 }
 
-// authorizer returns the permissions of the service accounts of the cluster, without the bindings that OLM creates for
-// each operator: a state that has only these says nothing about the permissions of an operator.
+// authorizer returns the permissions of the service accounts of the cluster, without the bindings that OLM itself
+// creates for each operator: from a state with no other bindings, the permissions of an operator cannot be derived.
 func (r *run) authorizer() *rbac.Authorizer {
 	a := rbac.NewAuthorizer()
 	addAll(a, &r.State.Roles)
@@ -153,7 +153,8 @@ func (r *run) phase(
 // finalizer keeps a deleted ClusterServiceVersion until OLM has deleted the objects that it created for the operator.
 const finalizer = "operators.coreos.com/csv-cleanup"
 
-// phaseAnd sets the phase and the requirement status, which stays if rows is nil or if phase, reason and message stay.
+// phaseAnd sets the phase and the requirement status. The status is kept if rows is nil, or if phase, reason and
+// message do not change.
 func (r *run) phaseAnd(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 	rows []v1alpha1.RequirementStatus,
@@ -219,8 +220,8 @@ func (ns *installed) invalidStrategy(o csv, err error) {
 		fmt.Sprintf("install strategy invalid: %v", err), computed("OLM installs deployments only"))
 }
 
-// succeeded checks whether a running operator is replaced, and whether its requirements are still met. If so, it
-// creates the ClusterRoles for the users of its APIs.
+// succeeded checks whether a running operator is being replaced, and whether its requirements are still met. If they
+// are, it creates the ClusterRoles for the users of its APIs.
 func (ns *installed) succeeded(o csv) {
 	if next := ns.replacementOf(o); next != nil {
 		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
@@ -239,7 +240,7 @@ func (ns *installed) succeeded(o csv) {
 	}
 	if ns.broken(o) {
 		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy,
-			"installing: waiting for deployment to become ready", assumed("the operator is not ready any more"))
+			"installing: waiting for deployment to become ready", assumed("the operator is no longer ready"))
 		return
 	}
 	if ns.reinstall(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy) {
@@ -259,7 +260,7 @@ func (ns *installed) succeeded(o csv) {
 		}
 	}
 	create(ns.run, "for the users of its APIs",
-		computed("who is admin, edit or view in a namespace may use the APIs there"), roles...)
+		computed("the roles admin, edit and view of a namespace may use the APIs there"), roles...)
 }
 
 // failed checks whether a failed operator can leave the phase Failed.
@@ -296,14 +297,14 @@ func (ns *installed) failed(o csv) {
 }
 
 // retry checks again for the conflict of a failed operator whose deployments were never created. OLM keeps trying: it
-// finds them missing, installs the operator again, and fails as before.
+// finds the deployments missing, installs the operator again, and fails as before.
 func (ns *installed) retry(o csv) {
 	err := checkWebhooks(o.Value)
 	if err == nil {
 		err = ns.ownerConflict(o)
 	}
 	if err != nil {
-		wait(ns.run, o, "a change of what it fails for: "+err.Error(), Computed)
+		wait(ns.run, o, "a change of the cause of its failure: "+err.Error(), Computed)
 		return
 	}
 	if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
@@ -321,7 +322,7 @@ var (
 	errOwnsAPIService = errors.New("unable to adopt APIService")
 )
 
-// current returns an operator as it is now, nil if it does not exist or is a copy.
+// current returns the current version of an operator, nil if it does not exist or is a copy.
 func (ns *installed) current(name string) *csv {
 	o, ok := ns.State.ClusterServiceVersions.Get(ns.namespace, name)
 	if !ok || o.Value.IsCopied() {
@@ -333,7 +334,7 @@ func (ns *installed) current(name string) *csv {
 // replacedBy returns the operator that o replaces, nil if it does not exist.
 func (ns *installed) replacedBy(o csv) *csv { return ns.current(o.Value.Spec.Replaces) }
 
-// replacementOf returns the operator that replaces o, nil if there is none. If there are several, OLM takes any.
+// replacementOf returns the operator that replaces o, nil if there is none. OLM takes any if there are several.
 func (ns *installed) replacementOf(o csv) *csv {
 	for _, name := range ns.replacements[o.Value.Name] {
 		if next := ns.current(name); next != nil {
@@ -343,7 +344,8 @@ func (ns *installed) replacementOf(o csv) *csv {
 	return nil
 }
 
-// sort sorts operators after the operators that they replace: the phase of one depends on whether the other is deleted.
+// sort sorts operators after the operators that they replace, since the phase of an operator depends on the deletion of
+// the replaced one.
 func (ns *installed) sort() {
 	ages := map[string]int{} // the number of existing predecessors, by name
 	var age func(csv) int
@@ -352,7 +354,7 @@ func (ns *installed) sort() {
 		if n, ok := ages[name]; ok {
 			return n
 		}
-		ages[name] = 0 // ends a loop of replacements
+		ages[name] = 0 // stops at a loop of replacements
 		if previous := ns.replacedBy(o); previous != nil {
 			ages[name] = age(*previous) + 1
 		}
@@ -382,8 +384,8 @@ func (ns *installed) ownerConflict(o csv) error {
 	return nil
 }
 
-// adopts reports whether an operator may take over an object with these labels: the object belongs to the operator, to
-// one of its chain of replacements, or to an operator that no longer exists.
+// adopts reports whether an operator may adopt an object with these labels: the object belongs to the operator, to
+// another one in its chain of replacements, or to an operator that no longer exists.
 func (ns *installed) adopts(chain map[string]bool, labels map[string]string) bool {
 	name, namespace := labels[operator.LabelOwner], labels[operator.LabelOwnerNamespace]
 	if name == "" || namespace == "" {

@@ -15,7 +15,8 @@ import (
 
 var updateTables = flag.Bool("update", false, "rewrite what the tables expect")
 
-// Each file in a table is a state. Its first line may have options. The file after it has the expected output of show.
+// runTable runs each file in a table as a state. The first line of the file may have options, and the next file has the
+// expected output of show.
 func runTable(t *testing.T, table string, show func(*Result) string, all ...controller) {
 	archive, err := txtar.ParseFile(table)
 	if err != nil {
@@ -82,7 +83,7 @@ func outcome(r *Result) string {
 	return b.String()
 }
 
-// simulated returns what some controllers do.
+// simulated returns the result of a simulation with some controllers.
 func simulated(t *testing.T, state *cluster.State, opts Options, all []controller) *Result {
 	t.Helper()
 	r := newRun(state, opts)
@@ -96,7 +97,7 @@ func simulated(t *testing.T, state *cluster.State, opts Options, all []controlle
 	return result
 }
 
-// checkAgain checks that a simulation of the last state of a simulation changes nothing.
+// checkAgain checks that a second simulation of the final state changes nothing.
 func checkAgain(t *testing.T, r *Result, opts Options, all []controller) {
 	t.Helper()
 	again := simulated(t, r.State, opts, all)
@@ -105,13 +106,14 @@ func checkAgain(t *testing.T, r *Result, opts Options, all []controller) {
 	}
 }
 
-// The phases of operators, with every reason and message that OLM has for them.
+// TestOperators covers the phases of operators, with every reason and message that OLM has for them.
 func TestOperators(t *testing.T) { runTable(t, "testdata/operators.txtar", outcome, operators) }
 
-// Copies of operators, and permissions that go with them.
+// TestCopies covers copies of operators and the permissions in their namespaces.
 func TestCopies(t *testing.T) { runTable(t, "testdata/copies.txtar", outcome, copies, groupRoles) }
 
-// A copy does not have the labels and annotations about the original alone, nor the rest of its metadata.
+// TestCopyOf checks that a copy has neither the labels and annotations that only apply to the original, nor the rest of
+// its metadata.
 func TestCopyOf(t *testing.T) {
 	state := loaded(t, `apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
@@ -166,7 +168,7 @@ status:
 	}
 }
 
-// The requirement status is the same as OLM's.
+// TestRequirementRows compares the requirement status with OLM's.
 func TestRequirementRows(t *testing.T) {
 	state, err := os.ReadFile("testdata/requirements.yaml")
 	if err != nil {

@@ -19,22 +19,22 @@ type Outcome struct {
 	Before string      `json:"before,omitempty"`
 	After  string      `json:"after,omitempty"` // the installed bundle; Before and After are empty for none
 	Phase  string      `json:"phase,omitempty"` // of After for a Subscription, or Missing
-	Next   string      `json:"next,omitempty"`  // the bundle that is chosen for it, and not installed
+	Next   string      `json:"next,omitempty"`  // the chosen bundle that is not installed yet
 
 	// Waiting are the elements of Result.Waiting about the object, its InstallPlans and its operators.
 	Waiting []Wait `json:"waiting,omitempty"`
 
-	// BlockedBy are other Subscriptions of the namespace that keep OLM from updating this one, by name.
+	// BlockedBy are the other Subscriptions of the namespace that prevent the update, by name.
 	BlockedBy []Blocker `json:"blockedBy,omitempty"`
 
-	// Explanation explains why OLM Classic cannot resolve the namespace. Of the conflicting Subscriptions, only the
-	// first has it.
+	// Explanation explains why OLM Classic cannot resolve the namespace. It is set for the first of the conflicting
+	// Subscriptions only.
 	Explanation *resolve.Explanation `json:"explanation,omitempty"`
 
 	// Catalogs explain why OLM v1 finds no bundle.
 	Catalogs []resolve.V1Catalog `json:"catalogs,omitempty"`
 
-	// Help are actions of a user that would help.
+	// Help are actions of a user that would resolve the problem.
 	Help []string `json:"help,omitempty"`
 
 	inConflict bool              // the Subscriptions of the namespace cannot all be resolved
@@ -45,7 +45,7 @@ type Outcome struct {
 // phaseMissing is the phase of a ClusterServiceVersion that does not exist.
 const phaseMissing = "Missing"
 
-// maxExplained is the maximum number of explained namespaces: to explain one, it is resolved many times.
+// maxExplained is the maximum number of explained namespaces, since explaining a namespace resolves it many times.
 const maxExplained = 50
 
 // setOutcomes sets the Outcomes of the Subscriptions and ClusterExtensions that exist at the end.
@@ -88,7 +88,7 @@ func (r *run) setOutcomes(ctx context.Context) error {
 	return r.explainOutcomes(ctx, conflicts)
 }
 
-// outcome returns the Outcome of a Subscription, without the fields about the reasons for which it waits.
+// outcome returns the Outcome of a Subscription, without the fields that explain why it waits.
 func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 	ref, status := RefTo(o.Value), &o.Value.Status
 	out := Outcome{Object: ref, Place: o.Pos, After: status.InstalledCSV, related: map[Ref]bool{ref: true}}
@@ -119,8 +119,8 @@ func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 	return out
 }
 
-// blocker explains how a Subscription contributes to the conflict of its namespace: by the reason for which its
-// operator waits, or else by its requirement.
+// blocker explains how a Subscription contributes to the conflict of its namespace: by the reason why its operator
+// waits, or else by its requirement.
 func (o *Outcome) blocker(answer *olm.NamespaceResult) Blocker {
 	b := Blocker{o.Object, o.Place, answer.Message}
 	if i := slices.IndexFunc(o.Waiting, o.isAboutOther); i >= 0 {
@@ -150,8 +150,8 @@ func conflicting(answer *olm.NamespaceResult) []string {
 	return slices.Compact(names)
 }
 
-// setBlockers sets the other Subscriptions of a conflict, which keep one from being updated, and the help that needs no
-// solver.
+// setBlockers sets the other Subscriptions of a conflict, which prevent the update of this one, and the help that can
+// be found without a solver.
 func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 	namespace := out.Object.Namespace
 	subscription, ok := r.State.Subscriptions.Get(namespace, out.Object.Name)
@@ -180,19 +180,19 @@ func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 	}
 }
 
-// blockByApproval adds the Subscriptions that make the InstallPlans of the namespace need approval.
+// blockByApproval adds the Subscriptions that require manual approval of the InstallPlans of the namespace.
 func (r *run) blockByApproval(out *Outcome) {
 	for o := range r.State.Subscriptions.In(out.Object.Namespace) {
 		if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {
 			out.BlockedBy = append(out.BlockedBy, Blocker{
-				RefTo(o.Value), o.Pos, "its installPlanApproval Manual holds for all InstallPlans of the namespace",
+				RefTo(o.Value), o.Pos, "its installPlanApproval Manual applies to all InstallPlans of the namespace",
 			})
 		}
 	}
 }
 
-// explainOutcomes adds explanations. The explanation of a namespace goes to the first Subscription of its conflict,
-// unless the operator of that Subscription waits: then this is the reason.
+// explainOutcomes adds explanations. The explanation of a namespace is set in the first Subscription of its conflict,
+// unless the operator of that Subscription waits: in that case the wait is the reason.
 func (r *run) explainOutcomes(ctx context.Context, conflicts map[string][]Blocker) error {
 	explained := 0
 	for i := range r.Outcomes {
@@ -215,8 +215,8 @@ func (r *run) explainOutcomes(ctx context.Context, conflicts map[string][]Blocke
 	return nil
 }
 
-// Only returns the part of a result about one Subscription: its Outcome, and the Events of it, its InstallPlans and its
-// operators. It is nil if there is no such Subscription.
+// Only returns the part of a result about one Subscription: its Outcome, and the Events of the Subscription, its
+// InstallPlans and its operators. It returns nil if there is no such Subscription.
 func (r *Result) Only(namespace, name string) *Result {
 	ref := Ref{v1alpha1.SubscriptionKind, namespace, name}
 	i := slices.IndexFunc(r.Outcomes, func(o Outcome) bool { return o.Object == ref })

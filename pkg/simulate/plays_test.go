@@ -21,7 +21,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A play is what OLM did in a real cluster; see the README of the data.
+// A play is a recording of OLM in a real cluster; see the README of the data.
 type play struct {
 	Catalogs   map[string]string // folders, by NAMESPACE/NAME
 	Down       []string
@@ -33,13 +33,13 @@ type play struct {
 	GlobalNamespace string
 }
 
-// unequal are the differences of the plays that are not equal, with the reasons.
+// unequal are the expected differences between plays and simulations, with the reasons.
 var unequal = map[string][]string{
 	// The state has the default 0, which the Go type of CatalogSources does not write.
 	"cat_two_prio/1": {"CatalogSource olm/community .spec.priority"},
-	// OLM leaves out each second account of the namespaced permissions, for an unknown reason.
+	// OLM omits every second account of the namespaced permissions, for an unknown reason.
 	"many_sa/1": {"ClusterServiceVersion work/kiln.v1.0.0 .status.requirementStatus"},
-	// OLM forgets the deleted operator only if it executes the InstallPlan once more.
+	// OLM removes the annotation of the deleted operator only if it executes the InstallPlan again.
 	"upd_crd_versions/2-adds": {"CustomResourceDefinition firings.pottery.example .metadata.annotations." +
 		"operatorframework.io/installed-alongside-5369063c68767b1e"},
 	// OLM checked the requirements before the InstallPlan had updated the service account, unlike in upd_fail_forward.

@@ -53,7 +53,7 @@ const (
 	ofContainers = ofPods + `(c|initC)ontainers\[\d+\]\.`
 )
 
-// passingReasons are the reasons of phases that an operator has only by chance.
+// passingReasons are the reasons of phases that an operator may or may not pass through.
 var passingReasons = strings.Fields("InstallWaiting RequirementsNotMet NeedsReinstall InstallSucceeded " +
 	"AllRequirementsMet RequirementsUnknown")
 
@@ -68,7 +68,7 @@ var (
 	unpackingName    = regexp.MustCompile(`^[0-9a-f]{63}$`) // of ConfigMaps, Jobs and roles
 )
 
-// text returns a text in an object of JSON, at a path of names.
+// text returns a string in a JSON object, by its path of names.
 func text(o any, names ...string) string {
 	for _, name := range names {
 		m, _ := o.(map[string]any)
@@ -78,13 +78,13 @@ func text(o any, names ...string) string {
 	return s
 }
 
-// field returns an object in an object of JSON, nil if it has none.
+// field returns a nested JSON object, nil if it does not exist.
 func field(o map[string]any, name string) map[string]any {
 	m, _ := o[name].(map[string]any)
 	return m
 }
 
-// normalized returns objects as they are compared, by a key that begins with their group and kind.
+// normalized returns the normalized objects by a key that begins with the group and kind.
 func normalized(all []map[string]any) map[[4]string]map[string]any {
 	names, objects := planNames(all), map[[4]string]map[string]any{}
 	for _, o := range all {
@@ -102,7 +102,7 @@ func normalized(all []map[string]any) map[[4]string]map[string]any {
 	return objects
 }
 
-// planNames returns names for InstallPlans, whose own are random, as strings.NewReplacer needs them.
+// planNames returns replacements for the random names of InstallPlans, in the form of strings.NewReplacer.
 func planNames(all []map[string]any) []string {
 	var plans []map[string]any
 	for _, o := range all {
@@ -127,7 +127,7 @@ func planNames(all []map[string]any) []string {
 	return names
 }
 
-// renamed returns a copy of an object with other names in all its texts.
+// renamed returns a copy of an object with names replaced in all its strings.
 func renamed(o map[string]any, names []string) map[string]any {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -298,7 +298,7 @@ func isNothing(v any) bool {
 	return v == nil || v == ""
 }
 
-// playDifferences returns what differs between the objects of a cluster and ours.
+// playDifferences returns the differences between the objects of a cluster and of a simulation.
 func playDifferences(all, others []map[string]any) []playDifference {
 	actual, ours := normalized(all), normalized(others)
 	keys := maps.Clone(actual)

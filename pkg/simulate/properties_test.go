@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// testCatalog returns a catalog of three packages: cup depends on jug, and lid on nothing.
+// testCatalog returns a catalog of three packages: cup depends on jug, and lid has no dependency.
 func testCatalog(t *testing.T) *resolve.Catalog {
 	t.Helper()
 	var text strings.Builder
@@ -76,7 +76,7 @@ func randomObjects(random *rand.Rand) []string {
 	return objects
 }
 
-// Nothing changes in a cluster that came to rest, and the order of its objects does not matter.
+// TestRest checks that an idle cluster does not change, and that the order of its objects does not matter.
 func TestRest(t *testing.T) {
 	catalog := testCatalog(t)
 	for seed := range uint64(60) {

@@ -20,11 +20,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// findings are the results of OLM's checks of the requirements of an operator.
+// findings are the results of the checks that OLM makes of the requirements of an operator.
 type findings struct {
 	rows    []v1alpha1.RequirementStatus
 	met     bool
-	assumed bool // a requirement is assumed to be met: the state has too little about it
+	assumed bool // a requirement is assumed to be met, since the state cannot decide it
 }
 
 func (f *findings) add(row v1alpha1.RequirementStatus, status v1alpha1.StatusReason, message string) {
@@ -158,8 +158,8 @@ func (ns *installed) findDefinition(c *v1alpha1.ClusterServiceVersion, d v1alpha
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "CRD is present and Established condition is true")
 }
 
-// installedOthers returns the operators of the namespace that a definition was installed with, nil if it was installed
-// with c, too: then the InstallPlan of c has applied it.
+// installedOthers returns the operators of the namespace that a definition was installed with. It returns nil if the
+// definition was also installed with c: then the InstallPlan of c has applied it.
 func (ns *installed) installedOthers(
 	crd *apiextensionsv1.CustomResourceDefinition, c *v1alpha1.ClusterServiceVersion,
 ) []string {
@@ -176,7 +176,8 @@ func (ns *installed) installedOthers(
 	return others
 }
 
-// isEstablished reports whether the API server serves a definition, which is assumed if it has no conditions.
+// isEstablished reports whether the API server serves a definition. A definition without conditions is assumed to be
+// served.
 func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	conditions := crd.Status.Conditions
 	if len(conditions) == 0 {
@@ -190,8 +191,8 @@ func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return isTrue(apiextensionsv1.Established) && isTrue(apiextensionsv1.NamesAccepted)
 }
 
-// findService checks a required APIService, which is assumed to be available if it was created in the simulation and so
-// has no conditions.
+// findService checks a required APIService. One that was created in the simulation has no conditions, and is assumed to
+// be available.
 func (ns *installed) findService(d v1alpha1.APIServiceDescription, f *findings) {
 	row := serviceRow(d)
 	isAvailable := func(c cluster.APIServiceCondition) bool {
@@ -243,7 +244,7 @@ func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {
 		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "Native API does not exist")
 		return
 	case servingUnknown:
-		ns.assume(f, "the APIs that operators name as nativeAPIs are assumed to be there")
+		ns.assume(f, "the APIs that operators name as nativeAPIs are assumed to exist")
 	}
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "Native API exists")
 }
@@ -297,7 +298,7 @@ func (ns *installed) hasAccount(namespace, name string, f *findings) bool {
 	return !ns.known(hasOthers(&ns.input.ServiceAccounts), "ServiceAccounts", f)
 }
 
-// ownedByOthers reports whether ClusterServiceVersions own a service account, but not c.
+// ownedByOthers reports whether a service account is owned by ClusterServiceVersions other than c, and not by c.
 func (ns *installed) ownedByOthers(c *v1alpha1.ClusterServiceVersion, account string) bool {
 	o, ok := ns.State.ServiceAccounts.Get(c.Namespace, account)
 	if !ok {
@@ -346,11 +347,11 @@ func (ns *installed) findRules(
 	return nil
 }
 
-// known records the assumption about a kind of which the state has no objects, and returns has. The manifests of a
-// whole cluster have objects of each kind.
+// known returns has. If it is false, known records the assumption about a kind without objects in the state: the
+// manifests of a whole cluster have objects of each kind.
 func (ns *installed) known(has bool, kind string, f *findings) bool {
 	if !has {
-		ns.assume(f, "the state has no "+kind+": those that operators need are assumed to be there")
+		ns.assume(f, "the state has no "+kind+": all that operators need are assumed to exist")
 	}
 	return has
 }

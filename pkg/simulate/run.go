@@ -21,19 +21,19 @@ type run struct {
 	Result
 	opts     Options
 	input    *cluster.State // the state at the start
-	question *olm.Request   // about the current State
+	question *olm.Request   // to OLM about the current State
 
 	// The last step in which an object of a namespace changed; "" is for objects without a namespace.
 	changed map[string]int
 
-	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons they wait.
+	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons why they wait.
 	synced, resolved map[string]int
 	blocked          map[string]blockage
 
 	unpacking map[string]int               // the step in which unpacking started, by the images of bundles
 	bundles   map[string]*contents         // by catalog and name
 	history   map[string][]string          // the bundles that a Subscription or ClusterExtension had installed, by its Ref
-	unchanged map[string]Wait              // the waits of ClusterExtensions that no longer change, by name
+	unchanged map[string]Wait              // the waits of ClusterExtensions that have become stable, by name
 	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
 	grouping  *grouping                    // of operatorGroups, nil before the first step
 
@@ -63,8 +63,9 @@ func newRun(state *cluster.State, opts Options) *run {
 	}
 }
 
-// setQuestion reads the catalogs and checks the options that refer to them. The contents of catalogs do not change, so
-// one question is enough. OLM has no client for a CatalogSource with an invalid spec or without its ConfigMap.
+// setQuestion reads the catalogs and checks the options that refer to them. One question serves the whole run, since
+// the contents of catalogs do not change. OLM has no client for a CatalogSource with an invalid spec or a missing
+// ConfigMap.
 func (r *run) setQuestion() error {
 	q, err := olm.NewRequest(r.State, r.opts.Cluster)
 	if err != nil {
@@ -94,7 +95,7 @@ type reason struct {
 // computed returns a reason that follows from the objects alone.
 func computed(why string) reason { return reason{why, Computed} }
 
-// assumed returns a reason that depends on an assumption.
+// assumed returns a reason that also depends on an assumption.
 func assumed(why string) reason { return reason{why, Assumed} }
 
 // event records a change of an object, which was read at pos.
@@ -106,12 +107,12 @@ func (r *run) event(c cluster.Change, o cluster.Kubernetes, pos declcfg.Pos, tex
 	r.changed[o.GetNamespace()] = step
 }
 
-// wait records the reason for which an object waits.
+// wait records the reason why an object waits.
 func wait[P cluster.Kubernetes](r *run, o cluster.Object[P], what string, v Verdict) {
 	r.Waiting = append(r.Waiting, Wait{Object: RefTo(o.Value), Place: o.Pos, For: what, Verdict: v})
 }
 
-// A serving is the answer to the question whether a cluster serves a kind of objects.
+// A serving says whether a cluster serves a kind of objects, if known.
 type serving int
 
 const (
@@ -121,7 +122,7 @@ const (
 )
 
 // serving returns whether the cluster serves a kind of objects, according to its definitions and APIServices. The
-// answer is unknown without definitions, and for the groups of Kubernetes itself without APIServices.
+// result is unknown without any definitions, and for API groups of Kubernetes itself without any APIServices.
 func (r *run) serving(of schema.GroupVersionKind) serving {
 	for o := range r.State.CustomResourceDefinitions.All() {
 		spec := &o.Value.Spec
@@ -150,7 +151,7 @@ func servedIf(ok bool) serving {
 	return notServed
 }
 
-// isOfKubernetes reports whether an API group belongs to Kubernetes itself.
+// isOfKubernetes reports whether an API group is part of Kubernetes itself.
 func isOfKubernetes(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
@@ -165,7 +166,7 @@ func (r *run) addHistory(of Ref, from, to string) {
 }
 
 // updateLoop returns the loop of updates that the next one would close, "" for none. SkipRanges can lead back to an
-// older version, again and again.
+// older version repeatedly.
 func (r *run) updateLoop(of Ref, next string) string {
 	history := r.history[of.String()]
 	i := slices.Index(history, next)

@@ -45,7 +45,7 @@ type Result struct {
 	Waiting []Wait   `json:"waiting"` // after the last step, by controller and object
 	Idle    bool     `json:"idle"`    // the last step changed no object
 	Steps   int      `json:"steps"`   // the number of steps that changed objects
-	Assumed []string `json:"assumed"` // facts that neither the state nor the options have
+	Assumed []string `json:"assumed"` // facts that are neither in the state nor in the options
 
 	// Outcomes are the Outcomes of the Subscriptions, by namespace and name, and then of the ClusterExtensions, by
 	// name.
@@ -54,7 +54,7 @@ type Result struct {
 	// OpenShift is nil if its version is not known.
 	OpenShift *OpenShift `json:"openshift,omitempty"`
 
-	// Changes are nil unless the caller sets them to be written; see [cluster.Diff].
+	// Changes are the changed fields of objects, set only by a caller that wants them written; see [cluster.Diff].
 	Changes []cluster.Difference `json:"changes,omitempty"`
 
 	State *cluster.State `json:"-"` // after the last step
@@ -62,11 +62,11 @@ type Result struct {
 	replaced int // the number of operators whose replacement started
 }
 
-// Done reports whether all that the objects ask for is installed: the simulation is idle, and no object waits.
+// Done reports whether everything that the objects ask for is installed: the simulation is idle, and no object waits.
 func (r *Result) Done() bool { return r.Idle && len(r.Waiting) == 0 }
 
-// A controller reconciles the objects that it is responsible for, and records the reasons for which they wait. The
-// error is the context's, or about options that do not fit the state.
+// A controller reconciles the objects that it is responsible for, and records the reasons why they wait. The error is
+// ctx.Err(), or about options that do not match the state.
 type controller func(context.Context, *run) error
 
 // controllers are the controllers of OLM, in the order in which they run in a step.
@@ -75,7 +75,7 @@ var controllers = []controller{
 	contentLabels, copies, groupRoles, extensions, waiting,
 }
 
-// Run simulates a cluster. The state stays as it is. The error is ctx's, or about a name or version in the
+// Run simulates a cluster. It does not change the state. The error is ctx.Err(), or about a name or version in the
 // options.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
 	r := newRun(state, opts)
@@ -122,11 +122,11 @@ type Verdict string
 // The verdicts.
 const (
 	Computed     Verdict = "computed"
-	Assumed      Verdict = "assumed"               // it depends on facts of no object, such as whether pods become ready
-	NotEvaluable Verdict = "not evaluable offline" // it is not decided, because an object or a catalog is missing
+	Assumed      Verdict = "assumed"               // it depends on facts outside the objects, such as whether pods start
+	NotEvaluable Verdict = "not evaluable offline" // it is undecided, because an object or a catalog is missing
 )
 
-// A Wait is the reason for which an object waits after the last step.
+// A Wait is the reason why an object waits after the last step.
 type Wait struct {
 	Object  Ref         `json:"object"`
 	Place   declcfg.Pos `json:"place,omitzero"`

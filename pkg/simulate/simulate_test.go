@@ -31,7 +31,8 @@ func timeline(r *Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// A run ends when nothing changes, or after its steps. The state that it is given stays as it is.
+// TestLoop checks that a run ends when nothing changes, or after its maximum number of steps, and does not change its
+// input.
 func TestLoop(t *testing.T) {
 	grow := func(_ context.Context, r *run) error {
 		for o := range r.State.Namespaces.All() {

@@ -31,8 +31,8 @@ var statusConditions = []v1alpha1.SubscriptionConditionType{
 	v1alpha1.SubscriptionDeprecated,
 }
 
-// subscriptions updates the status of Subscriptions from their catalogs, InstallPlans and ClusterServiceVersions. If
-// the InstallPlan or the ClusterServiceVersion of one changes it, OLM waits a step before it resolves the namespace.
+// subscriptions updates the status of Subscriptions from their catalogs, InstallPlans and ClusterServiceVersions. If an
+// InstallPlan or a ClusterServiceVersion changes the status, OLM resolves the namespace one step later.
 func subscriptions(_ context.Context, r *run) error {
 	for _, namespace := range r.due() {
 		r.addOperators(namespace)
@@ -58,14 +58,14 @@ func subscriptions(_ context.Context, r *run) error {
 			r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
 				setConditions(status, s.Conditions, o.Value.Annotations[annotationGeneratedBy])
 				setHealth(status, s.Health)
-			}, computed("a Subscription shows its catalogs, its InstallPlan, and what is deprecated"))
+			}, computed("a Subscription shows its catalogs, its InstallPlan and deprecations"))
 		}
 	}
 	return nil
 }
 
 // setPlanPending sets the condition of a Subscription about the InstallPlan that created it. In a cluster, that
-// InstallPlan was still installing then.
+// InstallPlan is still installing at this time.
 func (r *run) setPlanPending(status *v1alpha1.SubscriptionStatus, plan string) {
 	phase := v1alpha1.InstallPlanPhaseInstalling
 	if old, ok := r.input.InstallPlans.Get(status.InstallPlanRef.Namespace, plan); ok {
@@ -140,9 +140,9 @@ var planConditions = []v1alpha1.SubscriptionConditionType{
 	v1alpha1.SubscriptionInstallPlanFailed,
 }
 
-// setConditions sets the conditions that are true, and removes the others of the controller. The condition about the
-// health of catalogs is always set. The conditions about the InstallPlan stay if it is the one that generated the
-// Subscription: the Subscription does not own that InstallPlan, so OLM ignores that it is complete.
+// setConditions sets the given conditions, which are true, and removes the controller's other conditions. The condition
+// about the health of catalogs is always set. The conditions about the InstallPlan that generated the Subscription are
+// kept: the Subscription does not own that InstallPlan, so OLM does not notice that it is complete.
 func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condition, generatedBy string) {
 	healthy := resolve.Condition{
 		Type:    string(v1alpha1.SubscriptionCatalogSourcesUnhealthy),
@@ -151,7 +151,7 @@ func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Con
 		Message: "all available catalogsources are healthy",
 	}
 	all := append([]resolve.Condition{healthy}, conditions...)
-	slices.Reverse(all) // the last condition of a type counts
+	slices.Reverse(all) // the last condition of a type wins
 	isGenerated := generatedBy != "" && planName(status) == generatedBy
 	for _, of := range statusConditions {
 		if isGenerated && slices.Contains(planConditions, of) {
@@ -166,8 +166,7 @@ func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Con
 	}
 }
 
-// setHealth sets the health of the catalogs, unless it differs from the old only in times and in versions of
-// CatalogSources.
+// setHealth sets the health of the catalogs, unless only times and versions of CatalogSources differ.
 func setHealth(status *v1alpha1.SubscriptionStatus, health []v1alpha1.SubscriptionCatalogHealth) {
 	old := slices.SortedFunc(slices.Values(status.CatalogHealth), func(a, b v1alpha1.SubscriptionCatalogHealth) int {
 		return strings.Compare(healthName(a), healthName(b))
@@ -189,7 +188,7 @@ func healthName(h v1alpha1.SubscriptionCatalogHealth) string {
 	return h.CatalogSourceRef.Namespace + "/" + h.CatalogSourceRef.Name
 }
 
-// setCondition sets a condition, which keeps its times if nothing else changes.
+// setCondition sets a condition. It keeps the old times if nothing else changes.
 func setCondition(status *v1alpha1.SubscriptionStatus, c resolve.Condition) {
 	set := v1alpha1.SubscriptionCondition{
 		Type: v1alpha1.SubscriptionConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
@@ -291,7 +290,7 @@ func resolution(ctx context.Context, r *run) error {
 // apply installs the bundles of an answer, or reports that there are none.
 func (r *run) apply(answer *olm.NamespaceResult) {
 	if answer.OrderSensitive {
-		r.assume("OLM may resolve namespace " + answer.Name + " otherwise: the answer depends on a random order")
+		r.assume("OLM may resolve namespace " + answer.Name + " differently: the result depends on a random order")
 	}
 	switch answer.Outcome {
 	case resolve.Resolved:
@@ -301,7 +300,7 @@ func (r *run) apply(answer *olm.NamespaceResult) {
 		r.block(answer, "an answer: "+answer.Message, NotEvaluable)
 	default:
 		r.block(answer, "a change, since it is not resolved: "+answer.Message, Computed)
-		why := computed("OLM resolves all Subscriptions of a namespace together, and tells all of them why it cannot")
+		why := computed("OLM resolves all Subscriptions of a namespace together, and reports a failure in each of them")
 		r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
 			for _, c := range answer.Conditions {
 				setCondition(status, c)
@@ -310,13 +309,13 @@ func (r *run) apply(answer *olm.NamespaceResult) {
 	}
 }
 
-// A blockage is the reason for which the Subscriptions of a namespace wait, and the answer it comes from.
+// A blockage is the reason why the Subscriptions of a namespace wait, and the answer that it comes from.
 type blockage struct {
 	Wait
 	answer *olm.NamespaceResult
 }
 
-// block sets the reason for which the Subscriptions of a namespace wait.
+// block sets the reason why the Subscriptions of a namespace wait.
 func (r *run) block(answer *olm.NamespaceResult, what string, v Verdict) {
 	r.blocked[answer.Name] = blockage{Wait{For: what, Verdict: v}, answer}
 }
@@ -329,7 +328,7 @@ func (r *run) setAll(namespace string, change func(*v1alpha1.SubscriptionStatus)
 }
 
 // install unpacks the bundles of an answer and then creates an InstallPlan for them. OLM creates none if the answer
-// changes no Subscription, as for an operator that someone deleted.
+// does not change a Subscription, as for an operator that was deleted by hand.
 func (r *run) install(answer *olm.NamespaceResult) {
 	if len(answer.Updated) == 0 {
 		if len(answer.Install) > 0 {
@@ -340,14 +339,14 @@ func (r *run) install(answer *olm.NamespaceResult) {
 		return
 	}
 	if loop := r.answerLoop(answer); loop != "" {
-		r.block(answer, "nothing: it is updated in a circle, "+loop, Computed)
+		r.block(answer, "a bundle outside its update loop, "+loop, Computed)
 		return
 	}
 	if !r.unpack(answer) {
 		return
 	}
 	plan := r.createPlan(answer)
-	why := computed("what is resolved for a Subscription becomes its currentCSV")
+	why := computed("the bundle chosen for a Subscription becomes its currentCSV")
 	for o := range r.State.Subscriptions.In(answer.Name) {
 		i := slices.IndexFunc(answer.Updated, func(s resolve.Subscription) bool { return s.Name == o.Value.Name })
 		if i < 0 {
@@ -386,8 +385,8 @@ func (r *run) answerLoop(answer *olm.NamespaceResult) string {
 	return ""
 }
 
-// unpack unpacks the bundles of an answer, and reports whether all are unpacked. That takes a step, once for each
-// image. As long as one cannot be unpacked, OLM installs nothing in the namespace.
+// unpack unpacks the bundles of an answer, and reports whether all are unpacked. Unpacking takes one step, once for
+// each image. While a bundle cannot be unpacked, OLM installs nothing in the namespace.
 func (r *run) unpack(answer *olm.NamespaceResult) bool {
 	var images, failing []string
 	for _, c := range answer.Install {
@@ -428,7 +427,7 @@ const jobFailed = "Bundle unpacking failed - BackoffLimitExceeded: Job has reach
 	"invalid image. Manual retry: in the CatalogSource namespace, run " +
 	"`kubectl get jobs -l operatorframework.io/bundle-unpack-ref` and delete the specific failing job."
 
-// startUnpacking starts to unpack the images of an answer, and reports whether the namespace has to wait for that.
+// startUnpacking starts to unpack the images of an answer, and reports whether the namespace has to wait for it.
 func (r *run) startUnpacking(namespace, images string) bool {
 	step, before := r.Steps+1, len(r.Events)
 	if since, ok := r.unpacking[images]; images == "" || ok && since < step {
@@ -489,7 +488,7 @@ func (r *run) waitForPlan(o cluster.Object[*v1alpha1.Subscription]) {
 		return
 	}
 	name := o.Value.Status.InstallPlanRef.Name
-	what := "InstallPlan " + name + ", which is not there"
+	what := "InstallPlan " + name + ", which does not exist"
 	if p, ok := r.State.InstallPlans.Get(o.Value.Namespace, name); ok {
 		what = "InstallPlan " + name + ", which is in phase " + string(p.Value.Status.Phase)
 		if p.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {

@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// OLM's errors about webhooks that it does not install.
+// OLM's errors about webhooks that it rejects.
 var (
 	errRepeatedWebhook = errors.New("CSV contains repeated WebhookDescription name")
 	errAllGroups       = errors.New("webhook rules cannot include all groups")
@@ -34,7 +34,7 @@ var (
 		"to let API Server call webhook to do the conversion")
 )
 
-// checkWebhooks returns an error if OLM does not allow the webhooks of an operator.
+// checkWebhooks returns an error if OLM rejects the webhooks of an operator.
 func checkWebhooks(c *v1alpha1.ClusterServiceVersion) error {
 	seen := map[string]bool{}
 	for _, d := range c.Spec.WebhookDefinitions {
@@ -65,9 +65,9 @@ func checkWebhookRule(rule admissionv1.Rule) error {
 	return nil
 }
 
-// installWebhooks creates the configurations of the webhooks of an operator. In a cluster their names end randomly;
-// here they end in the name of the operator. The error is about conversion webhooks, which OLM only reports as not
-// ready.
+// installWebhooks creates the configurations of the webhooks of an operator. In a cluster their names have a random
+// suffix; here the suffix is the name of the operator. The error is about conversion webhooks, which OLM only reports
+// as not ready.
 func (i *installation) installWebhooks() error {
 	var selector *metav1.LabelSelector
 	if i.group != nil {
@@ -105,7 +105,7 @@ func (i *installation) installWebhooks() error {
 // labelWebhook is the label of a configuration with the generateName of its webhook.
 const labelWebhook = "olm.webhook-description-generate-name"
 
-// ensureWebhook creates the configuration of a webhook unless the operator has one of any name.
+// ensureWebhook creates the configuration of a webhook, unless the operator already has one, under any name.
 func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], config P) {
 	for o := range s.In("") {
 		if operator.IsOwned(o.Value, i.csv) && o.Value.GetLabels()[labelWebhook] == config.GetLabels()[labelWebhook] {
@@ -115,7 +115,8 @@ func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], c
 	create(i.run, "for "+i.csv.Name, computed("webhookdefinitions of the operator"), config)
 }
 
-// convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, their old caBundle stays.
+// convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, their existing caBundle is
+// kept.
 func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error {
 	c := i.csv
 	if err := i.checkConversion(c, d); err != nil {
@@ -135,7 +136,7 @@ func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error 
 	return nil
 }
 
-// checkConversion returns the error if OLM cannot set up a conversion webhook. The operator must support AllNamespaces,
+// checkConversion returns an error if OLM cannot set up a conversion webhook. The operator must support AllNamespaces,
 // and no other install mode.
 func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) error {
 	isWrong := func(m v1alpha1.InstallMode) bool {
@@ -161,7 +162,7 @@ func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alp
 	return nil
 }
 
-// conversionError returns the error if OLM cannot set up the conversion webhooks of an operator.
+// conversionError returns an error if OLM cannot set up the conversion webhooks of an operator.
 func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
 	for _, d := range c.Spec.WebhookDefinitions {
 		if d.Type == v1alpha1.ConversionWebhook {
@@ -173,8 +174,8 @@ func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
 	return nil
 }
 
-// failConversion fails the installation of an operator because of its conversion webhook. OLM installs it again and
-// fails again, without end; here it waits the second time.
+// failConversion fails the installation of an operator because of its conversion webhook. OLM retries endlessly; here
+// the operator waits after the second failure.
 func (ns *installed) failConversion(o csv, err error) {
 	message := installFailed + err.Error()
 	if slices.ContainsFunc(o.Value.Status.Conditions, func(c v1alpha1.ClusterServiceVersionCondition) bool {
@@ -187,10 +188,10 @@ func (ns *installed) failConversion(o csv, err error) {
 		computed("OLM cannot set up a conversion webhook"))
 }
 
-// A certificate is the certificate with which the pods of a Deployment serve webhooks and APIServices.
+// A certificate is the serving certificate of the pods of a Deployment, for webhooks and APIServices.
 type certificate struct {
 	secret string
-	ca     []byte // the certificate of the authority that signed it; empty if it is not known
+	ca     []byte // the certificate of the authority that signed it; empty if unknown
 }
 
 // caHash returns the hash of the authority's certificate, "" if it is not known.
@@ -245,7 +246,7 @@ func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
 	return nil
 }
 
-// service returns a Service with the spec that it has in the state.
+// service returns a Service with the spec of the one in the state.
 func (ns *installed) service(c *v1alpha1.ClusterServiceVersion, name string) *corev1.Service {
 	service := new(corev1.Service)
 	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Service"}, c.Namespace, name); ok {
@@ -263,8 +264,8 @@ func (ns *installed) service(c *v1alpha1.ClusterServiceVersion, name string) *co
 // caKey is the key of the authority's certificate in the Secret of a certificate.
 const caKey = "olmCAKey"
 
-// secret returns the Secret of a certificate, and the authority's certificate. An existing Secret keeps its data; the
-// data of a new one is not known.
+// secret returns the Secret of a certificate, and the certificate of the authority. An existing Secret keeps its data;
+// the data of a new one are unknown.
 func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o cluster.Kubernetes, ca []byte) {
 	owners := operator.OwnedBy(c)
 	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Secret"}, c.Namespace, name); ok {

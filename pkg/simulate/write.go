@@ -96,7 +96,7 @@ func (o *Outcome) versions() string {
 	return text
 }
 
-// lines describe the reasons for which the object is not updated, and actions that would help.
+// lines describe the reasons why the object is not updated, and actions that would help.
 func (o *Outcome) lines() []string {
 	var lines []string
 	explained := o.Explanation != nil || o.inConflict && len(o.BlockedBy) > 0 ||
@@ -125,7 +125,7 @@ func (o *Outcome) lines() []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// named returns the kind and the name without the namespace.
+// named returns the kind and name, without the namespace.
 func (r Ref) named() string { return r.Kind + " " + r.Name }
 
 // otherWaiting returns the elements of Waiting that are in no Outcome.
@@ -154,7 +154,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// counts returns the numbers of changed objects, by kind.
+// counts returns the number of changed objects of each kind.
 func (r *Result) counts() []kindCount {
 	type changes struct{ first, last cluster.Change }
 	objects := map[Ref]changes{}
@@ -183,7 +183,8 @@ func (r *Result) counts() []kindCount {
 var changeSigns = map[cluster.Change]string{cluster.Created: "+", cluster.Updated: "~", cluster.Deleted: "-"}
 
 // WriteTimeline writes the Events by step, and the objects that wait at the end. Events that differ only in their
-// objects share a line. A reason is not repeated for the next event, nor in a step for objects of the same kind.
+// objects share a line. A reason is omitted if it equals that of the previous event, or that of the last event of the
+// step with the same kind and change.
 func (r *Result) WriteTimeline(out io.Writer) error {
 	w := new(strings.Builder)
 	r.writeAssumed(w)
@@ -219,7 +220,7 @@ func (r *Result) writeAssumed(w io.Writer) {
 	}
 }
 
-// writeEnd writes the text and its end: the verdict about OpenShift, and the changes.
+// writeEnd writes the buffered text, followed by the verdict about OpenShift and the changes.
 func (r *Result) writeEnd(out io.Writer, w *strings.Builder) error {
 	for _, line := range r.OpenShift.lines() {
 		fmt.Fprintln(w, sentence(line))
@@ -293,7 +294,7 @@ func ending(r *Result) string {
 	if r.Steps == 0 {
 		return "nothing changes"
 	}
-	return "nothing changes any more after " + steps
+	return "no changes after " + steps
 }
 
 // WriteMarkdownTimeline writes the Events as a table, and the objects that wait and the assumptions as lists.
@@ -320,7 +321,8 @@ func writeWaiting(w io.Writer, all []Wait) {
 	})
 }
 
-// writeMarkdownEnd writes the text and its end: the assumptions, the verdict about OpenShift, and the changes as code.
+// writeMarkdownEnd writes the buffered text, followed by the assumptions, the verdict about OpenShift, and the changes
+// as code.
 func (r *Result) writeMarkdownEnd(out io.Writer, w *strings.Builder) error {
 	markdown.List(w, "Assumed", r.Assumed, markdown.Escape)
 	if lines := r.OpenShift.lines(); lines != nil {
@@ -332,7 +334,7 @@ func (r *Result) writeMarkdownEnd(out io.Writer, w *strings.Builder) error {
 		var text strings.Builder
 		_ = cluster.WriteDiff(&text, r.Changes)
 		for line := range strings.Lines(text.String()) {
-			fmt.Fprintf(w, "    %s", line) // indented code, which no change can end
+			fmt.Fprintf(w, "    %s", line) // indented code: no content can close it
 		}
 	}
 	_, err := io.WriteString(out, w.String())

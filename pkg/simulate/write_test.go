@@ -8,8 +8,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
-// Events that differ only in their objects share a line. A reason is written once for the events that follow each other,
-// and once in a step for a kind.
+// TestWriteTimeline checks that Events that differ only in their objects share a line, and that a reason is written
+// once for consecutive events, and once in a step for a kind.
 func TestWriteTimeline(t *testing.T) {
 	r := &Result{Idle: true, Steps: 2}
 	event := func(step int, c cluster.Change, kind, name, text, why string) {
@@ -48,7 +48,7 @@ step 2
       it selects it
   ~ Pod ns/i: labels
   - Pod ns/j: labels
-nothing changes any more after 2 steps
+no changes after 2 steps
 `
 	var got strings.Builder
 	if err := r.WriteTimeline(&got); err != nil {
