@@ -90,7 +90,8 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		status.Phase, status.Message = v1alpha1.InstallPlanPhaseFailed, err.Error()
 		status.SetCondition(v1alpha1.ConditionFailed(
 			v1alpha1.InstallPlanInstalled, v1alpha1.InstallPlanReasonComponentFailed, err.Error(), nil))
-		text, why = "phase Failed: "+err.Error(), computed("OLM gives up after a minute, and keeps the objects that it created")
+		text = "phase Failed: " + err.Error()
+		why = computed("OLM gives up after a minute, and keeps the objects that it created")
 		switch {
 		case apierrors.IsNotFound(err):
 			why = computed("Kubernetes does not serve CustomResourceDefinitions of apiextensions.k8s.io/v1beta1 since 1.22")

@@ -415,8 +415,8 @@ func (g *grouping) conflictReason(
 	why := "OperatorGroups that provide one of its APIs in target namespaces of " + og.Name + ": " + namesOf(v.Rivals)
 	for _, rival := range v.Rivals {
 		if g.first[rival].HasAny(apis.UnsortedList()...) {
-			g.assume(fmt.Sprintf("OLM reconciles the operators of OperatorGroup %s before the operators of %s, which provide the same "+
-				"APIs; in a cluster the order may be reversed, and the former fail", rival, keyOf(og)))
+			g.assume(fmt.Sprintf("OLM reconciles the operators of OperatorGroup %s before the operators of %s, which provide "+
+				"the same APIs; in a cluster the order may be reversed, and the former fail", rival, keyOf(og)))
 			return assumed(why)
 		}
 	}

@@ -267,7 +267,7 @@ type Subscription struct {
 	StartingCSV      string         `json:"startingCSV,omitzero"`
 
 	InstallPlan  string                     `json:"-"`                     // the InstallPlan that it refers to, or ""
-	InstalledCSV string                     `json:"installedCSV,omitzero"` // this and the following fields are of its status
+	InstalledCSV string                     `json:"installedCSV,omitzero"` // of its status, as are the fields below
 	CurrentCSV   string                     `json:"currentCSV,omitzero"`
 	State        v1alpha1.SubscriptionState `json:"state,omitzero"`
 

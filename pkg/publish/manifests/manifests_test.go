@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"github.com/opm-toolchain/opm/internal/golden"
 	"golang.org/x/tools/txtar"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -22,6 +21,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/opm-toolchain/opm/internal/golden"
 )
 
 const testImage = "registry.example/crafts/catalog:v1"
