@@ -160,6 +160,11 @@ type checkedReader struct {
 	n        int64
 }
 
+// VerifiedBlob returns a reader of a blob whose last read fails if the size or the digest is wrong.
+func VerifiedBlob(r io.ReadCloser, desc v1.Descriptor) io.ReadCloser {
+	return newCheckedReader(r, desc)
+}
+
 func newCheckedReader(r io.ReadCloser, desc v1.Descriptor) *checkedReader {
 	return &checkedReader{ReadCloser: r, verifier: newVerifier(desc.Digest), size: desc.Size}
 }

@@ -18,8 +18,11 @@ const (
 	maxIndexes = 32
 )
 
-// attestation is the annotation of attestations, which builders store next to images.
-const attestation = "vnd.docker.reference.type"
+// The annotations of attestations, which builders store next to images.
+const (
+	attestation    = "vnd.docker.reference.type"
+	attestedDigest = "vnd.docker.reference.digest" // of the image that it attests
+)
 
 // parsePlatform parses os/arch or os/arch/variant; "" means linux and the architecture of this program.
 func parsePlatform(text string) (v1.Platform, error) {

@@ -190,16 +190,19 @@ func (p *Pusher) Live() []string { return slices.Clone(p.live) }
 
 // ask calls fn with a context for requests caused by the registry of r, and adds the tag and advice to its error.
 func (p *Pusher) ask(ctx context.Context, r *repository, tag string, fn func(context.Context) error) error {
-	err := fn(withRegistry(ctx, r.RegistryStr()))
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		err = ctx.Err()
-	default:
-		err = p.opener.advise(ctx, r.Repository, err, true)
+	if err := p.opener.ask(ctx, r.Repository, fn); err != nil {
+		return pushError(tag, err)
 	}
-	return pushError(tag, err)
+	return nil
+}
+
+// ask calls fn, which pushes to repo, with a context for requests caused by its registry, and adds advice to its error.
+func (o *Opener) ask(ctx context.Context, repo name.Repository, fn func(context.Context) error) error {
+	err := fn(withRegistry(ctx, repo.RegistryStr()))
+	if ctx.Err() != nil && err != nil {
+		return ctx.Err()
+	}
+	return o.advise(ctx, repo, err, true)
 }
 
 // A contextTransport sends requests with this context, because the library call does not take a context.

@@ -1,0 +1,316 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// A Repository reads and writes the manifests and blobs of one repository in a registry as they are, whether they
+// belong to images or to other artifacts. Calls may be concurrent. Errors include advice, and wrap ErrNotFound or
+// ErrUnavailable as those of Open.
+type Repository struct {
+	remoteSource
+	writer *repository // nil if it is only for reading
+}
+
+// Source returns the repository of ref, a reference as for Open, for reading. Mirrors and the signature policy apply as
+// they do for Open.
+func (o *Opener) Source(ref string) (*Repository, error) {
+	_, source, err := o.remote(ref)
+	if err != nil {
+		return nil, openError(ref, err)
+	}
+	return &Repository{remoteSource: remoteSource{opener: o, places: source.places}}, nil
+}
+
+// Target returns a repository, such as quay.io/org/image, for writing and reading. Mirrors do not apply.
+func (o *Opener) Target(repo string) (*Repository, error) {
+	parsed, err := parseRemote(repo+":latest", o.opts.Insecure)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", printable(repo), err)
+	}
+	place, err := o.opts.Mirrors.destination(parsed)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", printable(repo), err)
+	}
+	writer, err := o.repository(place, repo)
+	if err != nil {
+		return nil, err
+	}
+	return &Repository{remoteSource{opener: o, places: []candidate{place}}, writer}, nil
+}
+
+// Manifest returns a manifest or an index by its tag or digest, with its descriptor. The content is verified if the
+// digest is given.
+func (r *Repository) Manifest(ctx context.Context, id string) (raw []byte, desc v1.Descriptor, err error) {
+	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+		got, found, err := manifestAt(ctx, p, within(at.Context(), id))
+		if err == nil {
+			raw, desc = got, *found
+		}
+		return err
+	})
+	return raw, desc, err
+}
+
+// Head returns the digest of the manifest with this tag or digest.
+func (r *Repository) Head(ctx context.Context, id string) (digest v1.Hash, err error) {
+	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+		desc, err := p.Head(ctx, within(at.Context(), id))
+		if err == nil {
+			digest = desc.Digest
+		}
+		return err
+	})
+	return digest, err
+}
+
+// Tagged is Manifest for a tag that only the registry or mirror that answered last is asked for: it has what belongs to
+// the image.
+func (r *Repository) Tagged(ctx context.Context, tag string) (raw []byte, desc v1.Descriptor, err error) {
+	err = r.here(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+		got, found, err := manifestAt(ctx, p, at.Context().Tag(tag))
+		if err == nil {
+			raw, desc = got, *found
+		}
+		return err
+	})
+	return raw, desc, err
+}
+
+// Referrers returns the descriptors of the manifests whose subject has this digest, by the API for referrers or, if the
+// registry has none, by the tag schema; see
+// https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers. Only the registry or mirror
+// that answered last is asked.
+func (r *Repository) Referrers(ctx context.Context, digest v1.Hash) (found []v1.Descriptor, err error) {
+	err = r.here(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+		index, err := remote.Referrers(at.Context().Digest(digest.String()), remote.WithContext(ctx), remote.Reuse(p))
+		if isUnsupported(err) {
+			index, err = referrersByTag(ctx, p, at.Context().Tag(digest.Algorithm+"-"+digest.Hex))
+		}
+		if err != nil || index == nil {
+			return err
+		}
+		list, err := index.IndexManifest()
+		if err == nil {
+			found = list.Manifests
+		}
+		return err
+	})
+	return found, err
+}
+
+// isUnsupported reports whether a registry has no API for referrers, with a status that the library does not expect.
+func isUnsupported(err error) bool {
+	answer, ok := errors.AsType[*gcr.Error](err)
+	return ok && slices.Contains([]int{http.StatusMethodNotAllowed, http.StatusNotImplemented}, answer.StatusCode)
+}
+
+// referrersByTag returns the index with the tag of the tag schema, nil if there is none.
+func referrersByTag(ctx context.Context, p *remote.Puller, tag name.Tag) (v1.ImageIndex, error) {
+	got, err := p.Get(ctx, tag)
+	if answer, ok := errors.AsType[*gcr.Error](err); ok && answer.StatusCode == http.StatusNotFound {
+		return nil, nil //nolint:nilnil // documented
+	}
+	if err != nil {
+		return nil, err
+	}
+	return got.ImageIndex()
+}
+
+// here calls fn for the place that answered last.
+func (r *Repository) here(ctx context.Context, fn inquiry) error {
+	return r.try(ctx, r.places[r.answer.Load()], fn)
+}
+
+// within returns the reference of a manifest in a repository by its tag or digest.
+func within(repo name.Repository, id string) name.Reference {
+	if strings.Contains(id, ":") {
+		return repo.Digest(id)
+	}
+	return repo.Tag(id)
+}
+
+// Blob opens a blob. It is not stored in the cache. Reading ends with an error if its size or digest is wrong.
+func (r *Repository) Blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error) {
+	var body io.ReadCloser
+	err := r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+		layer, err := p.Layer(ctx, at.Context().Digest(desc.Digest.String()))
+		if err == nil {
+			body, err = layer.Compressed()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newCheckedReader(body, desc), nil
+}
+
+// Check asks the registry for permission to push.
+func (r *Repository) Check(ctx context.Context) error {
+	return r.write(ctx, func(ctx context.Context) error {
+		return remote.CheckPushPermission(r.writer.Tag("latest"), r.opener.opts.Keychain,
+			&contextTransport{ctx, r.writer.transport})
+	})
+}
+
+// A BlobOpener opens the content of a blob; it may be called again after a failure.
+type BlobOpener func(ctx context.Context) (io.ReadCloser, error)
+
+// Upload stores a blob, unless the repository has it. If from is not nil, it is a repository in the same registry that
+// has the blob, from which the registry may mount it. Otherwise open provides the content. An error of open or of
+// reading is returned as it is.
+func (r *Repository) Upload(ctx context.Context, desc v1.Descriptor, from *Repository, open BlobOpener) error {
+	content := &uploadedBlob{desc: desc, open: func() (io.ReadCloser, error) { return open(ctx) }}
+	var layer v1.Layer = content
+	if from != nil {
+		layer = &remote.MountableLayer{Layer: layer, Reference: from.writer.Digest(desc.Digest.String())}
+	}
+	err := r.write(ctx, func(ctx context.Context) error { return r.writer.pusher.Upload(ctx, r.writer.Repository, layer) })
+	if err != nil && content.failed != nil {
+		return content.failed
+	}
+	return err
+}
+
+// An uploadedBlob is a blob to upload, as a layer of go-containerregistry.
+type uploadedBlob struct {
+	v1.Layer // nil: DiffID and Uncompressed are not used
+	desc     v1.Descriptor
+	open     func() (io.ReadCloser, error)
+	failed   error // of the source
+}
+
+func (b *uploadedBlob) Digest() (v1.Hash, error)            { return b.desc.Digest, nil }
+func (b *uploadedBlob) Size() (int64, error)                { return b.desc.Size, nil }
+func (b *uploadedBlob) MediaType() (types.MediaType, error) { return types.OCILayer, nil } // any that is uploaded
+func (b *uploadedBlob) Descriptor() (*v1.Descriptor, error) { return &b.desc, nil }
+
+func (b *uploadedBlob) Compressed() (io.ReadCloser, error) {
+	b.failed = nil
+	r, err := b.open()
+	if err != nil {
+		b.failed = err
+		return nil, err
+	}
+	return &uploadedBody{r, b}, nil
+}
+
+// An uploadedBody records the error of reading a blob, which is not an error of the registry that it is uploaded to.
+type uploadedBody struct {
+	io.ReadCloser
+	blob *uploadedBlob
+}
+
+func (b *uploadedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		b.blob.failed = err
+	}
+	return n, err
+}
+
+// Put stores a manifest under its digest or a tag. The registry must have its blobs and manifests. If the manifest has
+// a subject and the registry no API for referrers, the index of the tag schema is updated; the caller must not put
+// manifests of the same subject at the same time.
+func (r *Repository) Put(ctx context.Context, id string, raw []byte, mediaType types.MediaType) error {
+	return r.write(ctx, func(ctx context.Context) error {
+		return r.writer.pusher.Put(ctx, within(r.writer.Repository, id), storedManifest{raw, mediaType})
+	})
+}
+
+// A storedManifest is a manifest to put.
+type storedManifest struct {
+	raw       []byte
+	mediaType types.MediaType
+}
+
+func (m storedManifest) RawManifest() ([]byte, error)        { return m.raw, nil }
+func (m storedManifest) MediaType() (types.MediaType, error) { return m.mediaType, nil }
+
+// Delete deletes a manifest by digest.
+func (r *Repository) Delete(ctx context.Context, digest v1.Hash) error {
+	return r.write(ctx, func(ctx context.Context) error {
+		return r.writer.pusher.Delete(ctx, r.writer.Digest(digest.String()))
+	})
+}
+
+// write calls fn, which writes to the repository.
+func (r *Repository) write(ctx context.Context, fn func(context.Context) error) error {
+	return r.opener.ask(ctx, r.writer.Repository, fn)
+}
+
+// Contents are the descriptors in a manifest.
+type Contents struct {
+	MediaType types.MediaType // of the manifest
+	Manifests []v1.Descriptor // of an index
+	Blobs     []v1.Descriptor // the config and the layers of an image, without layers that must not be distributed
+}
+
+// ParseContents parses a manifest or an index. said is the media type from its descriptor or from the registry; it may
+// be empty.
+func ParseContents(raw []byte, said types.MediaType) (Contents, error) {
+	m, err := parseManifest(raw, said)
+	if err != nil {
+		return Contents{}, err
+	}
+	c := Contents{MediaType: m.MediaType, Manifests: m.Manifests}
+	if c.MediaType == "" {
+		c.MediaType = said
+	}
+	if m.Config != nil {
+		c.Blobs = append(c.Blobs, *m.Config)
+	}
+	for _, l := range m.Layers {
+		if l.MediaType.IsDistributable() {
+			c.Blobs = append(c.Blobs, l)
+		}
+	}
+	return c, nil
+}
+
+// ForPlatforms returns the entries of an index for platforms, each os/arch or os/arch/variant, and the attestations of
+// these entries. Nested indexes are kept. It is an error if a platform has no entry.
+func ForPlatforms(entries []v1.Descriptor, platforms []string) (kept []v1.Descriptor, err error) {
+	found, digests := map[string]bool{}, map[string]bool{}
+	var offered []string
+	for _, e := range entries {
+		if isAttestation(e) || e.Platform == nil {
+			continue
+		}
+		offered = append(offered, printable(e.Platform.String()))
+		for _, text := range platforms {
+			want, err := parsePlatform(text)
+			if err != nil {
+				return nil, err
+			}
+			if satisfies(*e.Platform, want) {
+				found[text], digests[e.Digest.String()] = true, true
+			}
+		}
+	}
+	for _, text := range platforms {
+		if len(offered) > 0 && !found[text] {
+			slices.Sort(offered)
+			return nil, fmt.Errorf("no image for %s, only for %s", text, strings.Join(slices.Compact(offered), ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(entries), func(e v1.Descriptor) bool {
+		if isAttestation(e) {
+			return !digests[e.Annotations[attestedDigest]]
+		}
+		return e.Platform != nil && !digests[e.Digest.String()]
+	}), nil
+}
