@@ -20,19 +20,21 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Config is an ImageSetConfiguration of oc-mirror, which selects what to mirror from some catalogs. Only its
-// operators are used.
+// A Config is an ImageSetConfiguration of oc-mirror, which selects what to mirror from some catalogs.
 type Config struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
 	Mirror     struct {
 		Operators []operator `json:"operators"`
 
-		Platform         jsontext.Value `json:"platform"`
-		AdditionalImages jsontext.Value `json:"additionalImages"`
-		Helm             jsontext.Value `json:"helm"`
-		BlockedImages    jsontext.Value `json:"blockedImages"`
-		Samples          jsontext.Value `json:"samples"`
+		AdditionalImages []struct {
+			Name string `json:"name"`
+		} `json:"additionalImages"`
+
+		Platform      jsontext.Value `json:"platform"`
+		Helm          jsontext.Value `json:"helm"`
+		BlockedImages jsontext.Value `json:"blockedImages"`
+		Samples       jsontext.Value `json:"samples"`
 	} `json:"mirror"`
 
 	ArchiveSize   jsontext.Value `json:"archiveSize"`
@@ -48,9 +50,9 @@ type operator struct {
 	SkipDeps         bool            `json:"skipDeps"` // the name in early versions
 	Packages         []configPackage `json:"packages"`
 
-	TargetName                  jsontext.Value `json:"targetName"`
-	TargetCatalog               jsontext.Value `json:"targetCatalog"`
-	TargetTag                   jsontext.Value `json:"targetTag"`
+	TargetName                  string         `json:"targetName"` // only in v1alpha2
+	TargetCatalog               string         `json:"targetCatalog"`
+	TargetTag                   string         `json:"targetTag"`
 	TargetCatalogSourceTemplate jsontext.Value `json:"targetCatalogSourceTemplate"`
 	Platforms                   jsontext.Value `json:"platforms"`
 }
@@ -121,6 +123,11 @@ func (c *Config) check() (errs []error) {
 	}
 	if len(c.Mirror.Operators) == 0 {
 		fail("/mirror/operators", "missing: no catalog is mirrored")
+	}
+	for i, img := range c.Mirror.AdditionalImages {
+		if img.Name == "" {
+			fail(item("/mirror/additionalImages", i)+"/name", "missing: want the reference of an image")
+		}
 	}
 	for i, o := range c.Mirror.Operators {
 		at := item("/mirror/operators", i)
@@ -238,4 +245,62 @@ func (c *Config) rule(b bounds) Rule {
 		panic(err) // unreachable: the versions were checked
 	}
 	return InRange(versions)
+}
+
+// Catalogs returns the references of the catalogs that the config mirrors, in its order.
+func (c *Config) Catalogs() (refs []string) {
+	for _, o := range c.Mirror.Operators {
+		refs = append(refs, o.Catalog)
+	}
+	return refs
+}
+
+// Target returns the name that the mirror of a catalog gets, as PATH, PATH:TAG or :TAG, or "" for the name of the
+// catalog. The catalog is chosen as by Of.
+func (c *Config) Target(catalog string) string {
+	all := c.Mirror.Operators
+	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
+	if i < 0 && len(all) > 1 {
+		return ""
+	}
+	o := all[max(i, 0)]
+	target := cmp.Or(o.TargetCatalog, o.TargetName)
+	if o.TargetTag != "" {
+		target += ":" + o.TargetTag
+	}
+	return target
+}
+
+// AdditionalImages returns the references of the other images that the config mirrors, in its order.
+func (c *Config) AdditionalImages() (refs []string) {
+	for _, img := range c.Mirror.AdditionalImages {
+		refs = append(refs, img.Name)
+	}
+	return refs
+}
+
+// CheckMirrored returns an error for each part of the config that opm mirror does not do. The error joins a
+// [*declcfg.Error] for each, sorted by position.
+func (c *Config) CheckMirrored() error {
+	var errs []error
+	refuse := func(value jsontext.Value, ptr jsontext.Pointer, advice string) {
+		if value != nil {
+			errs = append(errs, c.file.Errorf(ptr, "%s", advice))
+		}
+	}
+	m := c.Mirror
+	refuse(m.Platform, "/mirror/platform",
+		"opm does not mirror releases of OpenShift: remove this, and mirror them with oc-mirror")
+	refuse(m.Helm, "/mirror/helm", "opm does not mirror Helm charts: remove this, and mirror them with oc-mirror")
+	refuse(m.BlockedImages, "/mirror/blockedImages", "opm mirrors every image that a bundle names: remove this")
+	refuse(m.Samples, "/mirror/samples", "opm does not mirror samples: remove this")
+	refuse(c.ArchiveSize, "/archiveSize", "opm writes a directory, not archives: remove this")
+	for i, o := range m.Operators {
+		at := item("/mirror/operators", i)
+		refuse(o.TargetCatalogSourceTemplate, at+"/targetCatalogSourceTemplate",
+			"opm has no templates of CatalogSources: remove this, and change the file that --manifests writes")
+		refuse(o.Platforms, at+"/platforms", "remove this, and choose platforms with --platform")
+	}
+	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	return errors.Join(errs...)
 }

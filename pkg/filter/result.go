@@ -83,34 +83,42 @@ func (p *keptPackage) summary() PackageSummary {
 
 // Images decodes the bundles again, and returns the references to their images and related images, each once, sorted.
 func (r *Result) Images(ctx context.Context) ([]string, error) {
+	seen := map[string]bool{}
+	err := r.EachImage(ctx, func(image string, _ *declcfg.Bundle) { seen[image] = true })
+	return slices.Sorted(maps.Keys(seen)), err
+}
+
+// EachImage decodes the bundles again, and calls fn for the image and the related images of each, in the order of
+// Metas.
+func (r *Result) EachImage(ctx context.Context, fn func(image string, by *declcfg.Bundle)) error {
 	type read struct {
-		images []string
+		bundle *declcfg.Bundle
 		err    error
 	}
-	imagesOf := func(m *declcfg.Meta) (r read) {
-		if m.Schema != declcfg.SchemaBundle {
-			return r
+	decode := func(m *declcfg.Meta) (r read) {
+		if m.Schema == declcfg.SchemaBundle {
+			var v any
+			v, r.err = m.Decode()
+			r.bundle, _ = v.(*declcfg.Bundle)
 		}
-		v, err := m.Decode()
-		if b, ok := v.(*declcfg.Bundle); ok {
-			r.images = append(r.images, b.Image)
-			for _, related := range b.RelatedImages {
-				r.images = append(r.images, related.Image)
-			}
-		}
-		r.err = err
 		return r
 	}
-	seen := map[string]bool{}
 	var errs []error
-	for r := range parallel.Map(ctx, 0, slices.Values(r.Metas), imagesOf) {
-		for _, image := range r.images {
-			seen[image] = true
-		}
+	for r := range parallel.Map(ctx, 0, slices.Values(r.Metas), decode) {
 		errs = append(errs, r.err)
+		if r.bundle == nil {
+			continue
+		}
+		if r.bundle.Image != "" { // otherwise it contains its manifests
+			fn(r.bundle.Image, r.bundle)
+		}
+		for _, related := range r.bundle.RelatedImages {
+			if related.Image != "" {
+				fn(related.Image, r.bundle)
+			}
+		}
 	}
-	delete(seen, "") // bundles with inline manifests have no image
-	return slices.Sorted(maps.Keys(seen)), errors.Join(append(errs, ctx.Err())...)
+	return errors.Join(append(errs, ctx.Err())...)
 }
 
 // AddUnresolved adds a change for each package and each cause that prevents OLM Classic or OLM v1 from installing, or
