@@ -56,6 +56,12 @@ func (d display) work() *console.Work { return consoleOf(d.cmd).Work() }
 // Count sets the number of items, Did counts one of them.
 func (d display) Count(total int, noun string) { d.work().Count(total, noun) }
 
+// Expect and Copied count bytes of images to copy, and copied bytes.
+func (d display) Expect(bytes int64) { d.work().Expect(bytes) }
+
+// Copied counts copied bytes of images.
+func (d display) Copied(bytes int64) { d.work().Copied(bytes) }
+
 // Did counts an item.
 func (d display) Did(item string) { d.work().Did(item) }
 

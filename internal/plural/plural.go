@@ -47,6 +47,23 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d %cB", whole, units[i])
 }
 
+// Size writes a number of bytes rounded to two digits or more: "512 bytes", "1.4 GB", "37 MB".
+func Size(n int64) string {
+	const units = " KMGTPE"
+	i, size := 0, float64(n)
+	for size >= 1000 && i < len(units)-1 {
+		size /= 1024
+		i++
+	}
+	switch {
+	case i == 0:
+		return Of(int(n), "byte")
+	case size < 9.95:
+		return fmt.Sprintf("%.1f %cB", size, units[i])
+	}
+	return fmt.Sprintf("%.0f %cB", size, units[i])
+}
+
 // Some writes names, of more than six the first five and the number of the others.
 func Some(names []string) string {
 	const most = 5

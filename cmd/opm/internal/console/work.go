@@ -24,6 +24,7 @@ type Work struct {
 	current          atomic.Value // the item done last
 	read, downloaded atomic.Int64 // bytes of catalogs and from registries
 	size             atomic.Int64 // bytes of all files, once known
+	copied, toCopy   atomic.Int64 // bytes of images
 }
 
 // Go calls fn on a new goroutine if the progress line is shown. The work is not done before fn returns; fn should
@@ -77,6 +78,31 @@ func (w *Work) Downloaded(bytes int) {
 // Size sets the number of bytes to read.
 func (w *Work) Size(bytes int64) { w.size.Store(bytes) }
 
+// Expect adds bytes to copy; a negative number are bytes that need not be copied after all.
+func (w *Work) Expect(bytes int64) {
+	if w != nil {
+		w.toCopy.Add(bytes)
+	}
+}
+
+// Copied counts bytes of images that were copied.
+func (w *Work) Copied(bytes int64) {
+	if w != nil {
+		w.copied.Add(bytes)
+	}
+}
+
+// copying returns the part of the line about bytes that are copied: their number, the speed, and the time left.
+func (w *Work) copying(seconds int) string {
+	n, of := w.copied.Load(), w.toCopy.Load()
+	speed := n / int64(max(seconds, 1))
+	part := fmt.Sprintf("%s of %s copied, %s/s", plural.Size(n), plural.Size(max(of, n)), plural.Size(speed))
+	if speed > 0 && of > n {
+		part += fmt.Sprintf(", %s s left", plural.Number(int((of-n)/speed)))
+	}
+	return part
+}
+
 // line returns the progress line after some time, with at most the given number of columns.
 func (w *Work) line(after time.Duration, columns int) string {
 	parts := []string{"opm: " + w.what}
@@ -94,7 +120,9 @@ func (w *Work) line(after time.Duration, columns int) string {
 	case n > 0:
 		parts = append(parts, plural.Bytes(n)+" read")
 	}
-	if n := w.downloaded.Load(); n > 0 {
+	if n := w.downloaded.Load(); w.toCopy.Load() > 0 {
+		parts = append(parts, w.copying(seconds))
+	} else if n > 0 {
 		parts = append(parts, fmt.Sprintf("%s downloaded, %s/s", plural.Bytes(n), plural.Bytes(n/int64(max(seconds, 1)))))
 	}
 	parts = append(parts, plural.Number(seconds)+" s")
