@@ -139,6 +139,10 @@ var arrows = map[string][]string{
 		"internal/legible", "internal/atomicfile",
 		"internal/regular",
 	},
+	"pkg/mirror": {
+		"pkg/publish", "pkg/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel",
+		"internal/plural", "internal/regular", "github.com/google/go-containerregistry", "golang.org/x/sync", json,
+	},
 	"pkg/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference",

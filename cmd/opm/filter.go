@@ -65,12 +65,30 @@ type filterFlags struct {
 
 	format, dir, summary string
 	images               imageFlags
+
+	// use uses what is kept of a catalog; nil writes it.
+	use func(c *catalog, kept *filter.Result) error
 }
 
 // imagesFormat prints images instead of objects.
 const imagesFormat = "images"
 
 func (f *filterFlags) add(cmd *cobra.Command) {
+	f.addSelection(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.configCatalog, "config-catalog", "", "use the part of --config for catalog `REF` (default CATALOG)")
+	choiceVar(cmd, &f.format, "output", "o", string(declcfg.JSON), "output format; images lists all images of the bundles",
+		string(declcfg.JSON), string(declcfg.YAML), imagesFormat)
+	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
+	flags.StringVar(&f.summary, "summary", "", "write what is kept and what was changed to `FILE`, as JSON")
+	must(cmd.MarkFlagDirname("output-dir"))
+	must(cmd.MarkFlagFilename("summary", "json"))
+	completeNothing(cmd, "config-catalog")
+	addReadFlags(cmd, &f.images)
+}
+
+// addSelection adds the flags that select what is kept.
+func (f *filterFlags) addSelection(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.packages, "package", nil, "keep `PACKAGE[:CHANNEL,...][@RANGE]`; can be repeated")
 	flags.BoolVar(&f.full, "full", false, "keep every version of the channels, not only their heads")
@@ -78,21 +96,12 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 		"make `PACKAGE:CHANNEL` the default channel; can be repeated")
 	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep what the bundles that are kept depend on")
 	flags.StringVar(&f.config, "config", "", "keep what the ImageSetConfiguration in `FILE` mirrors")
-	flags.StringVar(&f.configCatalog, "config-catalog", "", "use the part of --config for catalog `REF` (default CATALOG)")
-	choiceVar(cmd, &f.format, "output", "o", string(declcfg.JSON), "output format; images lists all images of the bundles",
-		string(declcfg.JSON), string(declcfg.YAML), imagesFormat)
-	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
-	flags.StringVar(&f.summary, "summary", "", "write what is kept and what was changed to `FILE`, as JSON")
 	for _, other := range []string{"package", "full", "default-channel"} {
 		exclude(cmd, "config", other)
 	}
-	must(cmd.MarkFlagDirname("output-dir"))
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
-	must(cmd.MarkFlagFilename("summary", "json"))
 	completeWith(cmd, packages, "package", "default-channel")
-	completeNothing(cmd, "config-catalog")
 	f.images.addKeepGoing(cmd)
-	addReadFlags(cmd, &f.images)
 }
 
 func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
@@ -144,7 +153,11 @@ func (f *filterFlags) filter(
 		return err
 	}
 	done()
-	if err := f.write(cmd, c, result); err != nil {
+	write := func() error { return f.write(cmd, c, result) }
+	if f.use != nil {
+		write = func() error { return f.use(c, result) }
+	}
+	if err := write(); err != nil {
 		return err
 	}
 	printChanges(cmd.ErrOrStderr(), result, from.Index)

@@ -53,6 +53,7 @@ Exit status:
 		initCmd(),
 		listCmd(false),
 		migrateCmd(),
+		mirrorCmd(),
 		publishCmd(),
 		renderCmd(),
 		renderGraphCmd("opm"),

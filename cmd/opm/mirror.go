@@ -1,0 +1,390 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/filter"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/mirror"
+)
+
+func mirrorCmd() *cobra.Command {
+	var f mirrorFlags
+	cmd := &cobra.Command{
+		Use:   "mirror (CATALOG... | --config FILE | --from-dir DIRECTORY) (--to REGISTRY/PATH | --to-dir DIRECTORY)",
+		Short: "Copy a part of a catalog and all its images to another registry",
+		Long: `Filter catalogs as opm filter does, build their images, and copy these with all images that
+their bundles name: by digest, for all platforms, with the signatures, attestations and SBOMs of
+cosign and everything else that refers to them. quay.io/org/app becomes REGISTRY/PATH/org/app.
+
+The copy goes from registry to registry, or to a directory (--to-dir) and from there, on the
+other side of the gap, to a registry (--from-dir). --since RECORD leaves out of the directory
+what the run with that record copied. The record of a directory is its opm-mirror.json, that of a
+registry is written with --record.
+
+Blobs that the target has are not sent again, so that a run that was interrupted continues. Tags
+are set last. An image that fails does not stop the others; a table names all that failed, and
+the exit status is 1. The tag of a catalog does not change then, unless --incomplete is set.
+
+--dry-run prints what would be copied, the sizes by package, the images that cannot be copied, and
+those of the last run (--record) that are no longer selected.
+
+--config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1): its operators, which
+are the catalogs if no CATALOG is given, and its additionalImages.` + catalogNote,
+		Example: `  opm mirror catalog --package kiln:stable --to-dir /tmp/nowhere/mirror --dry-run || echo not found
+  docker login mirror.example && opm mirror --config imageset.yaml --to mirror.example/crafts --record crafts.json
+  docker login mirror.example && opm mirror --from-dir /media/usb/mirror --to mirror.example/crafts`,
+		ValidArgsFunction: files,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// mirrorFlags are the flags of mirror.
+type mirrorFlags struct {
+	to, toDir, fromDir  string
+	since, record       string
+	catalogImage        string
+	additional          []string
+	platforms           []string
+	names               mirror.Names
+	jobs                int
+	dryRun, retryFailed bool
+	incomplete          bool
+	format              string
+	filter              filterFlags
+	last, sinceRecord   *mirror.Record
+}
+
+func (f *mirrorFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "copy to `REGISTRY[/PATH]`")
+	flags.StringVar(&f.toDir, "to-dir", "", "copy to `DIRECTORY`, an OCI layout")
+	flags.StringVar(&f.fromDir, "from-dir", "", "copy what --to-dir wrote to `DIRECTORY`")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be copied, and copy nothing")
+	flags.StringVar(&f.record, "record", "", "read the record of the last run from `FILE`, and write that of this run")
+	flags.StringVar(&f.since, "since", "", "leave out of --to-dir what the run with the record in `FILE` copied")
+	flags.BoolVar(&f.retryFailed, "retry-failed", false, "copy only catalogs, and images that failed in the last run")
+	flags.BoolVar(&f.incomplete, "incomplete", false, "set the tags of catalogs even if some of their images failed")
+	flags.StringArrayVar(&f.additional, "image", nil, "also copy the image `REF`; repeatable")
+	flags.StringSliceVar(&f.platforms, "platform", nil,
+		"copy only `OS/ARCH` of indexes, if the target accepts that; repeatable (default all)")
+	flags.StringVar(&f.catalogImage, "catalog-image", "",
+		"name the image of CATALOG `[PATH][:TAG]` in the mirror (default: as its source)")
+	flags.BoolVar(&f.names.KeepHosts, "keep-hosts", false, "begin paths in the mirror with the host of the source")
+	flags.IntVar(&f.names.MaxComponents, "max-components", 0,
+		"join the last components of paths in the mirror with dashes if there are more than `N`")
+	flags.IntVar(&f.jobs, "jobs", mirror.DefaultJobs, "copy `N` blobs at once")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
+	f.filter.addSelection(cmd)
+	exclude(cmd, "to-dir", "to")
+	exclude(cmd, "to-dir", "from-dir")
+	for _, name := range []string{
+		"package", "full", "default-channel", "with-dependencies", "config", "keep-going", "image", "platform",
+		"catalog-image", "since",
+	} {
+		exclude(cmd, "from-dir", name)
+	}
+	for _, name := range []string{"to-dir", "from-dir"} {
+		must(cmd.MarkFlagDirname(name))
+	}
+	for _, name := range []string{"since", "record"} {
+		must(cmd.MarkFlagFilename(name, "json"))
+	}
+	completeNothing(cmd, "to", "image", "platform", "catalog-image", "max-components", "jobs")
+	addReadFlags(cmd, &f.filter.images)
+}
+
+func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if err := f.check(cmd, args); err != nil {
+		return usageError{err}
+	}
+	if err := f.readRecords(); err != nil {
+		return err
+	}
+	config, args, err := f.readConfig(cmd, args)
+	if err != nil {
+		return err
+	}
+	opts, err := f.filter.images.options(cmd)
+	if err != nil {
+		return err
+	}
+	registry, err := opts()
+	if err != nil {
+		return err
+	}
+	opener := image.NewOpener(registry)
+	defer func() { err = errors.Join(err, opener.Close(), registry.Cache.Close()) }()
+	to, err := f.target(opener)
+	if err != nil {
+		return err
+	}
+	if d, ok := to.(*mirror.Directory); ok {
+		defer d.Close()
+	}
+	images, closeAll, err := f.images(cmd, config, args)
+	defer closeAll()
+	if err != nil {
+		return err
+	}
+	done := display{cmd}.Start("resolving")
+	defer func() { done() }()
+	plan, err := mirror.NewPlan(cmd.Context(), images, to, mirror.Options{
+		Opener: opener, Platforms: f.platforms, Jobs: f.jobs, Last: f.last, RetryFailed: f.retryFailed,
+		Progress: display{cmd}, Log: registry.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	done()
+	if f.dryRun {
+		return f.print(cmd, plan.Report())
+	}
+	done = display{cmd}.Start("mirroring")
+	record, runErr := plan.Run(cmd.Context(), mirror.RunOptions{Incomplete: f.incomplete})
+	done()
+	if record != nil {
+		err = f.write(to, record)
+	}
+	if err := cmp.Or(runErr, err); err != nil {
+		return err
+	}
+	return f.print(cmd, plan.Report())
+}
+
+// check checks the flags and arguments against each other.
+func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
+	selecting := f.filter.packages != nil || f.filter.defaults != nil
+	switch {
+	case f.to == "" && f.toDir == "":
+		return errors.New("--to or --to-dir is missing: it says where the images go")
+	case f.fromDir != "" && len(args) > 0:
+		return fmt.Errorf("unexpected argument %q: --from-dir has the catalogs", args[0])
+	case f.fromDir == "" && len(args) == 0 && f.filter.config == "" && f.additional == nil:
+		return errors.New("argument CATALOG is missing")
+	case len(args) > 1 && (selecting || f.catalogImage != ""):
+		return errors.New("--package, --default-channel and --catalog-image are for one CATALOG; for several, use --config")
+	case f.since != "" && f.toDir == "":
+		return errors.New("--since needs --to-dir")
+	case f.record != "" && f.to == "":
+		return fmt.Errorf("--record is for --to: the record of a directory is its %s", mirror.RecordFile)
+	case f.retryFailed && f.record == "" && f.toDir == "":
+		return errors.New("--retry-failed needs --record")
+	case f.names.MaxComponents < 0:
+		return fmt.Errorf("--max-components %d: want 1 or more", f.names.MaxComponents)
+	}
+	return checkJobs(cmd, f.jobs)
+}
+
+// readRecords reads the records of the last run and of --since.
+func (f *mirrorFlags) readRecords() (err error) {
+	if f.since != "" {
+		if f.sinceRecord, err = mirror.ReadRecord(f.since); err != nil {
+			return fmt.Errorf("--since: %w", err)
+		}
+	}
+	file := f.record
+	if f.toDir != "" {
+		file = filepath.Join(f.toDir, mirror.RecordFile)
+	}
+	if file == "" {
+		return nil
+	}
+	f.last, err = mirror.ReadRecord(file)
+	if errors.Is(err, fs.ErrNotExist) && !f.retryFailed {
+		return nil
+	}
+	if err == nil {
+		err = f.last.CheckTarget(strings.TrimSuffix(f.to, "/"))
+	}
+	if err != nil {
+		return fmt.Errorf("--record %s: %w", file, err)
+	}
+	return nil
+}
+
+// readConfig reads the config, which may be nil, and returns the catalogs to mirror.
+func (f *mirrorFlags) readConfig(cmd *cobra.Command, args []string) (*filter.Config, []string, error) {
+	if f.filter.config == "" {
+		return nil, args, nil
+	}
+	config, err := filter.ReadConfig(f.filter.config)
+	if err == nil {
+		err = config.CheckMirrored()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if config.StorageConfig != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s: storageConfig is ignored: the record of opm mirror is the file "+
+			"of --record\n", f.filter.config)
+	}
+	if len(args) == 0 {
+		args = config.Catalogs()
+	}
+	return config, args, nil
+}
+
+func (f *mirrorFlags) target(opener *image.Opener) (mirror.Target, error) {
+	if f.toDir != "" {
+		return mirror.ToDirectory(f.toDir, f.sinceRecord)
+	}
+	return mirror.ToRegistry(opener, f.to)
+}
+
+// images returns the images to mirror: those of a directory, or catalogs with all that they name and the additional
+// ones. closeAll removes temporary files, also after an error.
+func (f *mirrorFlags) images(
+	cmd *cobra.Command, config *filter.Config, catalogs []string,
+) (images []*mirror.Image, closeAll func(), err error) {
+	closers := []func() error{}
+	closeAll = func() {
+		for _, c := range closers {
+			_ = c() // only reads and temporary files
+		}
+	}
+	if f.fromDir != "" {
+		dir, record, err := mirror.FromDirectory(f.fromDir)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		closers = append(closers, dir.Close)
+		if cmd.Flags().Changed("keep-hosts") || cmd.Flags().Changed("max-components") {
+			f.names.Rename(record.Images)
+		}
+		return record.Images, closeAll, nil
+	}
+	additional := f.additional
+	if config != nil {
+		additional = append(additional, config.AdditionalImages()...)
+	}
+	for _, ref := range additional {
+		img, err := f.names.New(ref)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		images = append(images, img)
+	}
+	for _, ref := range catalogs {
+		tmp, err := os.MkdirTemp("", "opm-mirror-")
+		if err != nil {
+			return nil, closeAll, err
+		}
+		closers = append(closers, func() error { return os.RemoveAll(tmp) })
+		target := f.catalogImage
+		if config != nil && target == "" {
+			target = config.Target(ref)
+		}
+		f.filter.use = func(c *catalog, kept *filter.Result) error {
+			found, err := f.ofCatalog(cmd.Context(), tmp, target, ref, c, kept)
+			images = append(images, found...)
+			return err
+		}
+		if err := f.filter.run(cmd, ref); err != nil {
+			return nil, closeAll, err
+		}
+	}
+	return images, closeAll, nil
+}
+
+// ofCatalog builds the image of what is kept of a catalog, and returns it with the images that it names.
+func (f *mirrorFlags) ofCatalog(
+	ctx context.Context, dir, target, ref string, c *catalog, kept *filter.Result,
+) ([]*mirror.Image, error) {
+	write := declcfg.WriteOptions{Format: declcfg.JSON, Edit: c.Edit, EditObject: kept.Edit, Check: c.Unchanged}
+	built, err := f.names.Build(ctx, dir, ref, target, kept, write, f.platforms)
+	if err != nil {
+		return nil, fmt.Errorf("build the image of catalog %s: %w", ref, err)
+	}
+	images := []*mirror.Image{built}
+	var errs []error
+	err = kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
+		img, err := f.names.New(ref, mirror.Use{Package: by.Package, Bundle: by.Name})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("package %q: bundle %q: %w", by.Package, by.Name, err))
+			return
+		}
+		images = append(images, img)
+	})
+	return images, errors.Join(append(errs, err)...)
+}
+
+// write writes the record of a run.
+func (f *mirrorFlags) write(to mirror.Target, record *mirror.Record) error {
+	if dir, ok := to.(*mirror.Directory); ok {
+		return dir.Finish(record)
+	}
+	if f.record == "" {
+		return nil
+	}
+	return record.WriteFile(f.record)
+}
+
+// print prints the report of a plan or of a run.
+func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
+	failures := r.Failures()
+	if f.format == "json" {
+		if err := writeValue(dataOutput(cmd), r, "json"); err != nil {
+			return err
+		}
+	} else if err := f.printText(textOutput(cmd), r, failures); err != nil {
+		return err
+	}
+	if len(failures) == 0 {
+		return nil
+	}
+	what := "were not copied"
+	if f.dryRun {
+		what = "cannot be copied"
+	}
+	return failed(fmt.Sprintf("%s of %s %s", plural.Number(len(failures)), plural.Of(r.Total.Images, "image"), what))
+}
+
+func (f *mirrorFlags) printText(w io.Writer, r *mirror.Report, failures []mirror.ImageReport) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	missing, there := "copied", r.Total.Images-r.Total.Missing-r.Total.Failed
+	if f.dryRun {
+		missing = "to copy"
+		fmt.Fprintln(table, "PACKAGE\tIMAGES\tSIZE\tTO COPY\tSIZE\tFAILED")
+		for _, p := range r.Packages {
+			fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%d\n", p.Name, p.Images, plural.Size(p.Bytes), p.Missing,
+				plural.Size(p.MissingBytes), p.Failed)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(failures) > 0 {
+		fmt.Fprintln(table, "FAILED\tBUNDLES\tREASON")
+		for _, i := range failures {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", i.Source, cmp.Or(plural.Some(i.Bundles), "-"), i.Reason)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(r.Obsolete) > 0 {
+		fmt.Fprintln(w, "NO LONGER SELECTED")
+		for _, name := range r.Obsolete {
+			fmt.Fprintln(w, name)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s: %s %s (%s), %s there before, %s failed\n", r.Target, plural.Of(r.Total.Missing, "image"),
+		missing, plural.Size(r.Total.MissingBytes), plural.Number(there), plural.Number(r.Total.Failed))
+	return err
+}

@@ -1,0 +1,84 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/filter"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/publish"
+)
+
+// catalogPlatforms are the platforms of the image of a catalog, which has no program: those of OpenShift.
+var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
+
+// Build builds the image of a filtered catalog into an OCI layout in dir, which must exist and is used until the image
+// is copied. The image has no opm: a CatalogSource needs grpcPodConfig.extractContent.
+func (n Names) Build(
+	ctx context.Context, dir, source, target string, kept *filter.Result, write declcfg.WriteOptions, platforms []string,
+) (*Image, error) {
+	files, layout := filepath.Join(dir, "catalog"), filepath.Join(dir, "image")
+	if err := declcfg.WriteDir(ctx, files, kept.Metas, write); err != nil {
+		return nil, err
+	}
+	var opts publish.Options
+	if platforms == nil {
+		platforms = catalogPlatforms
+	}
+	for _, p := range platforms {
+		opts.Platforms = append(opts.Platforms, publish.Platform{Name: p})
+	}
+	built, err := publish.Build(ctx, declcfg.Source{Name: source, FS: os.DirFS(files)}, opts)
+	if err != nil {
+		return nil, err
+	}
+	err = image.WriteLayout(built.Artifact, layout, "")
+	if err := errors.Join(err, built.Close()); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(layout)
+	if err != nil {
+		return nil, err
+	}
+	img := &Image{Source: source, Digest: built.Summary.Digest, Catalog: true, dir: &Directory{name: layout, root: root}}
+	img.Repository, img.Tag = n.catalog(source, target)
+	return img, nil
+}
+
+// notInPath matches characters that the path of a repository must not have.
+var notInPath = regexp.MustCompile(`[^a-z0-9]+`)
+
+// catalog returns the repository and the tag of a catalog. target is PATH, PATH:TAG, :TAG or "", for the name of its
+// source: the repository and tag of an image, the name of a directory or a file and the tag latest.
+func (n Names) catalog(source, target string) (repo, tag string) {
+	tag = "latest"
+	if ref, err := image.ParseReference(source); err == nil {
+		repo = n.repository(ref.Context())
+		if t, ok := ref.(name.Tag); ok {
+			tag = t.TagStr()
+		}
+	} else {
+		repo = strings.Trim(notInPath.ReplaceAllString(strings.ToLower(filepath.Base(source)), "-"), "-")
+		if repo == "" {
+			repo = "catalog"
+		}
+	}
+	path, chosen, hasTag := strings.Cut(target, ":")
+	if path != "" {
+		repo = n.flatten(path)
+	}
+	if hasTag {
+		tag = chosen
+	}
+	return repo, tag
+}
+
+// Close closes the layout of a catalog.
+func (i *Image) Close() error { return i.dir.Close() }

@@ -1,0 +1,343 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// A Directory is an OCI layout with images on the way to a mirror, and a [Record] of them. All images share the blobs.
+// See https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
+type Directory struct {
+	name   string
+	root   *os.Root // nil if the directory does not exist yet
+	since  *Record  // its content is not written; may be nil
+	create sync.Once
+	failed error // of create
+}
+
+// Files of a Directory.
+const (
+	RecordFile = "opm-mirror.json"
+	layoutFile = "oci-layout"
+	indexFile  = "index.json"
+)
+
+// maxManifest is the maximum size of a manifest in a directory, in bytes.
+const maxManifest = 4 << 20
+
+// ToDirectory opens a directory for writing. It must be empty or the work of an earlier run, which is continued, or not
+// exist: then it is created by the first write. Content in since, which may be nil, is not written.
+func ToDirectory(dir string, since *Record) (*Directory, error) {
+	d, err := toDirectory(dir, since)
+	if err != nil {
+		return nil, fmt.Errorf("mirror to directory %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+func toDirectory(dir string, since *Record) (*Directory, error) {
+	d := &Directory{name: dir, since: since}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, notLayout := os.Stat(filepath.Join(dir, layoutFile))
+	for _, e := range entries {
+		if notLayout != nil && !atomicfile.IsTemp(e.Name()) {
+			return nil, fmt.Errorf("it has %q, and no %s: want an empty directory or one of an earlier run", e.Name(),
+				layoutFile)
+		}
+	}
+	d.root, err = os.OpenRoot(dir)
+	return d, err
+}
+
+// open creates the directory if it does not exist, and makes it an OCI layout.
+func (d *Directory) open() error {
+	d.create.Do(func() {
+		if d.failed = os.MkdirAll(d.name, 0o777); d.failed != nil {
+			return
+		}
+		if d.root == nil {
+			d.root, d.failed = os.OpenRoot(d.name)
+		}
+		if d.failed == nil {
+			d.failed = d.writeFile(layoutFile, []byte(`{"imageLayoutVersion":"1.0.0"}`))
+		}
+	})
+	return d.failed
+}
+
+// FromDirectory opens a directory that an earlier run has written, and returns its record. It is an error if files are
+// missing or have the wrong size; digests are verified when blobs are read.
+func FromDirectory(dir string) (*Directory, *Record, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("mirror from directory: %w", err)
+	}
+	d := &Directory{name: dir, root: root}
+	record, err := readRecord(root.FS(), RecordFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("it has no %s: the run of opm mirror --to-dir that writes it did not end, or it is not a "+
+			"directory of opm mirror", RecordFile)
+	}
+	if err == nil {
+		err = d.checkFiles(record)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("mirror from directory %s: %w", dir, err), d.Close())
+	}
+	for _, img := range record.Images {
+		img.dir = d
+	}
+	return d, record, nil
+}
+
+// checkFiles checks that the blobs of a record exist and have their sizes.
+func (d *Directory) checkFiles(record *Record) error {
+	since := map[string]bool{}
+	for _, digest := range record.Since {
+		since[digest] = true
+	}
+	var missing []string
+	var damaged error
+	for _, img := range record.Images {
+		if img.Failure != "" {
+			continue
+		}
+		for _, b := range img.content() {
+			info, err := d.root.Stat(blobPath(b.Digest))
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && since[b.Digest.String()]:
+			case errors.Is(err, fs.ErrNotExist):
+				missing = append(missing, b.Digest.String())
+			case err != nil:
+				return err
+			case info.Size() != b.Size && damaged == nil:
+				damaged = fmt.Errorf("%s has %s instead of %s: it was cut off or changed; copy the directory again",
+					blobPath(b.Digest), plural.Bytes(info.Size()), plural.Bytes(b.Size))
+			}
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("it is incomplete: %s missing: %s; copy it again",
+			plural.Words(len(missing), "blob is", "blobs are"), plural.Some(missing))
+	}
+	return damaged
+}
+
+// Close closes the directory.
+func (d *Directory) Close() error {
+	if d.root == nil {
+		return nil
+	}
+	return d.root.Close()
+}
+
+func (d *Directory) String() string { return d.name }
+
+func blobPath(digest v1.Hash) string { return path.Join("blobs", digest.Algorithm, digest.Hex) }
+
+func (d *Directory) check(context.Context, string) error { return nil }
+
+func (d *Directory) prepare() error { return d.open() }
+
+func (d *Directory) manifest(_ context.Context, _ string, digest v1.Hash) ([]byte, v1.Descriptor, error) {
+	if d.root == nil {
+		return nil, v1.Descriptor{}, fmt.Errorf("%s: %w in %s", digest, image.ErrNotFound, d.name)
+	}
+	raw, err := regular.ReadFile(d.root.FS(), blobPath(digest), maxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: %w in %s", digest, image.ErrNotFound, d.name)
+	}
+	if err != nil {
+		return nil, v1.Descriptor{}, err
+	}
+	desc := v1.Descriptor{Digest: digest, Size: int64(len(raw))}
+	if _, err = io.ReadAll(image.VerifiedBlob(io.NopCloser(bytes.NewReader(raw)), desc)); err != nil {
+		err = fmt.Errorf("%s in %s is damaged: %w", blobPath(digest), d.name, err)
+	}
+	return raw, desc, err
+}
+
+func (d *Directory) has(_ context.Context, repo string, digest v1.Hash) (bool, error) {
+	if d.since.hasManifest(repo, digest) {
+		return true, nil
+	}
+	return d.stored(digest)
+}
+
+// stored reports whether the directory itself has a blob or a manifest.
+func (d *Directory) stored(digest v1.Hash) (bool, error) {
+	if d.root == nil {
+		return false, nil
+	}
+	_, err := d.root.Stat(blobPath(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// tagged and linked need nothing but the manifest, since the index is written at the end.
+func (d *Directory) tagged(ctx context.Context, repo, _, digest string) (bool, error) {
+	h, err := v1.NewHash(digest)
+	if err != nil {
+		return false, err
+	}
+	return d.has(ctx, repo, h)
+}
+
+func (d *Directory) linked(context.Context, string, *Node) (bool, error) { return true, nil }
+
+func (d *Directory) upload(ctx context.Context, _ string, b Blob, _ string, open image.BlobOpener) error {
+	if there, err := d.stored(b.Digest); there || err != nil || d.since.has(b.Digest) {
+		return err
+	}
+	r, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return d.write(blobPath(b.Digest), func(w io.Writer) error {
+		_, err := io.Copy(w, contextReader{ctx, r})
+		return err
+	})
+}
+
+// A contextReader ends with the context.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+func (d *Directory) blob(_ string, b Blob) image.BlobOpener {
+	return func(context.Context) (io.ReadCloser, error) {
+		f, info, err := regular.Open(d.root.FS(), blobPath(b.Digest))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s is not in %s: it has only what is new since an earlier run, so mirror the directory "+
+				"of that run first", b.Digest, d.name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() != b.Size {
+			return nil, errors.Join(fmt.Errorf("%s in %s was cut off", blobPath(b.Digest), d.name), f.Close())
+		}
+		return image.VerifiedBlob(f, b.descriptor()), nil
+	}
+}
+
+func (d *Directory) put(_ context.Context, _, id string, n *Node) error {
+	if id != n.Digest.String() {
+		return nil // tags are in the index
+	}
+	return d.writeFile(blobPath(n.Digest), n.raw)
+}
+
+func (d *Directory) writeFile(name string, text []byte) error {
+	return d.write(name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// write writes a file that appears as a whole. All temporary files are in the directory itself: the directory of blobs
+// may have many thousand entries, which would be read for leftovers each time.
+func (d *Directory) write(name string, fill func(io.Writer) error) error {
+	f, unlock, err := atomicfile.Temp(d.name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = fill(f)
+	if err == nil {
+		err = d.root.MkdirAll(path.Dir(name), 0o777)
+	}
+	if err == nil {
+		err = errors.Join(f.Chmod(0o644), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(d.name, filepath.FromSlash(name)))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is more useful
+	}
+	return err
+}
+
+// Finish writes the index of the layout, and then the record.
+func (d *Directory) Finish(record *Record) error {
+	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{}}
+	add := func(n Node, name string) {
+		desc := n.descriptor()
+		desc.MediaType, desc.Annotations = n.MediaType, map[string]string{"org.opencontainers.image.ref.name": name}
+		index.Manifests = append(index.Manifests, desc)
+	}
+	for _, img := range record.Images {
+		if img.Failure != "" {
+			continue
+		}
+		for _, n := range img.Manifests {
+			switch {
+			case n.Digest.String() == img.Digest:
+				add(n, img.sourceName(img.Tag, img.Digest))
+			case n.Tag != "" || n.Subject != "":
+				add(n, img.sourceName(n.Tag, n.Digest.String()))
+			}
+		}
+	}
+	text, err := json.Marshal(index, json.Deterministic(true))
+	if err == nil {
+		err = d.writeFile(indexFile, text)
+	}
+	if err == nil {
+		text, err = record.encode()
+	}
+	if err == nil {
+		err = d.writeFile(RecordFile, text)
+	}
+	if err != nil {
+		return fmt.Errorf("mirror to directory %s: %w", d.name, err)
+	}
+	return nil
+}
+
+// sourceName returns a reference in the repository of the source, with the tag if there is one.
+func (i *Image) sourceName(tag, digest string) string {
+	repo := i.Repository
+	if i.from != nil {
+		repo = i.from.Context().Name()
+	}
+	if tag != "" {
+		return repo + ":" + tag
+	}
+	return repo + "@" + digest
+}

@@ -1,0 +1,86 @@
+package mirror
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// An Image is an image to mirror, with all that belongs to it.
+type Image struct {
+	Source     string `json:"source"`             // the reference in the catalog
+	Repository string `json:"repository"`         // in the mirror, below its path
+	Tag        string `json:"tag,omitzero"`       // to set in the mirror; "" for an image by digest
+	Digest     string `json:"digest,omitzero"`    // of the image or index; "" until it is known
+	Catalog    bool   `json:"catalog,omitzero"`   // a filtered catalog, not an image that it names
+	Uses       []Use  `json:"uses,omitempty"`     // sorted; none for catalogs and additional images
+	Failure    string `json:"failure,omitzero"`   // the reason if the image was not copied
+	Manifests  []Node `json:"manifests,omitzero"` // each after those that it refers to, the image before its signatures
+
+	from   name.Reference    // parsed Source; nil for a catalog
+	dir    *Directory        // the directory with the image; nil for a registry
+	repo   *image.Repository // the source, once resolved; nil for a directory
+	tagged bool              // the tag in the target refers to the image
+	state  State
+	absent []Blob // that the target did not have when the image was resolved
+}
+
+// A Use is a bundle that names an image.
+type Use struct {
+	Package string `json:"package"`
+	Bundle  string `json:"bundle"`
+}
+
+func (u Use) compare(v Use) int {
+	return cmp.Or(cmp.Compare(u.Package, v.Package), cmp.Compare(u.Bundle, v.Bundle))
+}
+
+// A Node is a manifest or an index of an image, or of a signature or another artifact that refers to the image.
+type Node struct {
+	Blob
+	MediaType types.MediaType `json:"mediaType"`
+	Tag       string          `json:"tag,omitzero"`     // of a signature, such as sha256-….sig
+	Subject   string          `json:"subject,omitzero"` // the digest that a referrer refers to
+	Blobs     []Blob          `json:"blobs,omitempty"`
+
+	raw    []byte // nil if there
+	there  bool   // the target has it, and so its blobs
+	linked bool   // the target finds it by its tag and its subject
+}
+
+// A Blob is content by its digest. Its size is in bytes.
+type Blob struct {
+	Digest v1.Hash `json:"digest"`
+	Size   int64   `json:"size"`
+}
+
+func (b Blob) descriptor() v1.Descriptor { return v1.Descriptor{Digest: b.Digest, Size: b.Size} }
+
+// Target names the image in the mirror, without the path of the mirror.
+func (i *Image) Target() string {
+	if i.Tag != "" {
+		return i.Repository + ":" + i.Tag
+	}
+	return i.Repository + "@" + i.Digest
+}
+
+// isThere reports whether the target has all of a resolved image.
+func (i *Image) isThere() bool {
+	missing := func(n Node) bool { return !n.there || !n.linked }
+	return (i.tagged || i.Tag == "") && !slices.ContainsFunc(i.Manifests, missing)
+}
+
+// content returns the manifests and blobs of the image, each once.
+func (i *Image) content() []Blob {
+	var all []Blob
+	for _, n := range i.Manifests {
+		all = append(append(all, n.Blob), n.Blobs...)
+	}
+	slices.SortFunc(all, func(a, b Blob) int { return cmp.Compare(a.Digest.Hex, b.Digest.Hex) })
+	return slices.CompactFunc(all, func(a, b Blob) bool { return a.Digest == b.Digest })
+}

@@ -1,0 +1,206 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// Options configure a plan. Opener is required unless all images are in a directory.
+type Options struct {
+	Opener    *image.Opener // opens the sources
+	Platforms []string      // of indexes, each os/arch or os/arch/variant; nil for all
+	Jobs      int           // blobs and images copied at once; 0 means DefaultJobs
+	Last      *Record       // of the last run; nil if there was none
+
+	// RetryFailed takes the images that did not fail in the last run from its record, and does not ask for them.
+	RetryFailed bool
+
+	Progress Progress     // may be nil
+	Log      *slog.Logger // gets a line for each image at level Info; nil discards them
+}
+
+// DefaultJobs is the default of Options.Jobs.
+const DefaultJobs = 16
+
+// maxRequests is the number of concurrent requests for manifests, signatures and referrers: as many connections to a
+// host are kept.
+const maxRequests = 64
+
+// Progress is told how a run proceeds. Calls may be concurrent.
+type Progress interface {
+	Count(total int, noun string) // of the items that follow
+	Did(item string)
+	Expect(bytes int64) // to be copied; negative for bytes that need not be copied after all
+	Copied(bytes int64)
+}
+
+// A Plan is a set of images and the state of each in the target.
+type Plan struct {
+	Options
+	Images []*Image // sorted: images by target, then catalogs
+
+	to     Target
+	asking chan struct{} // a slot for each request
+}
+
+// NewPlan resolves images: it finds their manifests and signatures, and those that the target has. An image that cannot
+// be resolved has a Failure. It is an error if two sources have one target, and if the target cannot be written.
+func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
+	p := &Plan{Options: o, Images: merge(images), to: to, asking: make(chan struct{}, maxRequests)}
+	p.Jobs = cmp.Or(p.Jobs, DefaultJobs)
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
+	if p.Progress == nil {
+		p.Progress = noProgress{}
+	}
+	if err := checkNames(p.Images); err != nil {
+		return nil, err
+	}
+	if n := len(p.Images); n > 0 {
+		if err := to.check(ctx, p.Images[n-1].Repository); err != nil {
+			return nil, fmt.Errorf("target %s: %w", to, err)
+		}
+	}
+	p.Progress.Count(len(p.Images), "images")
+	err := p.each(ctx, p.Images, func(ctx context.Context, img *Image) error {
+		if img.Failure == "" && !p.isDone(img) {
+			if err := p.resolve(ctx, img); err != nil && ctx.Err() == nil {
+				img.fail(err)
+			}
+		}
+		p.Progress.Did(img.Source)
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, img := range p.Images {
+		if img.state = img.plannedState(); img.state == ToCopy {
+			img.absent = img.missing()
+		}
+	}
+	return p, nil
+}
+
+// isDone reports whether an image is taken from the record of the last run.
+func (p *Plan) isDone(img *Image) bool {
+	if !p.RetryFailed || img.Catalog {
+		return false
+	}
+	i := slices.IndexFunc(p.Last.Images, func(old *Image) bool {
+		return old.Source == img.Source && old.Repository == img.Repository && old.Failure == ""
+	})
+	if i < 0 {
+		return false
+	}
+	old := p.Last.Images[i]
+	img.Digest, img.Manifests, img.tagged = old.Digest, slices.Clone(old.Manifests), true
+	for n := range img.Manifests {
+		img.Manifests[n].there, img.Manifests[n].linked = true, true
+	}
+	return true
+}
+
+// merge returns the images sorted, and those that are the same once, with all uses.
+func merge(images []*Image) []*Image {
+	slices.SortStableFunc(images, func(a, b *Image) int {
+		return cmp.Or(compareBool(a.Catalog, b.Catalog), cmp.Compare(a.Target(), b.Target()))
+	})
+	var merged []*Image
+	for _, img := range images {
+		if n := len(merged); n > 0 && merged[n-1].isSame(img) {
+			merged[n-1].Uses = append(merged[n-1].Uses, img.Uses...)
+			continue
+		}
+		merged = append(merged, img)
+	}
+	for _, img := range merged {
+		slices.SortFunc(img.Uses, Use.compare)
+		img.Uses = slices.Compact(img.Uses)
+	}
+	return merged
+}
+
+// isSame reports whether two references are to the same image: by a digest, or by a tag in the same repository.
+func (i *Image) isSame(other *Image) bool {
+	return i.Target() == other.Target() && i.Catalog == other.Catalog && (i.Tag == "" || i.Source == other.Source)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// each calls fn for images, as many at once as there are jobs, until it returns an error.
+func (p *Plan) each(ctx context.Context, images []*Image, fn func(context.Context, *Image) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(p.Jobs)
+	for _, img := range images {
+		g.Go(func() error {
+			return parallel.Catch(func() error {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				return fn(ctx, img)
+			})
+		})
+	}
+	return g.Wait()
+}
+
+// ask calls fn, which sends one request, when fewer than the maximum number of requests are running.
+func (p *Plan) ask(ctx context.Context, fn func() error) error {
+	select {
+	case p.asking <- struct{}{}:
+		defer func() { <-p.asking }()
+		return fn()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (i *Image) fail(err error) { i.Failure, i.Manifests, i.state = err.Error(), nil, Failed }
+
+func (i *Image) plannedState() State {
+	switch {
+	case i.Failure != "":
+		return Failed
+	case i.isThere():
+		return There
+	}
+	return ToCopy
+}
+
+type noProgress struct{}
+
+func (noProgress) Count(int, string) {}
+func (noProgress) Did(string)        {}
+func (noProgress) Expect(int64)      {}
+func (noProgress) Copied(int64)      {}
+
+// missing returns the content of the image that the target does not have, each blob once.
+func (i *Image) missing() []Blob {
+	absent := map[v1.Hash]bool{}
+	for _, n := range i.Manifests {
+		if !n.there {
+			absent[n.Digest] = true
+			for _, b := range n.Blobs {
+				absent[b.Digest] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(i.content(), func(b Blob) bool { return !absent[b.Digest] })
+}

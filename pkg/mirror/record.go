@@ -1,0 +1,167 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
+)
+
+// A Record is the result of a run: what a mirror or a directory has.
+type Record struct {
+	Format int      `json:"format"`
+	Target string   `json:"target,omitzero"` // the registry and its path; "" for a directory
+	Images []*Image `json:"images"`          // in the order of the plan
+
+	// Obsolete are images that earlier runs mirrored and that are no longer selected. They are in the mirror until they
+	// are pruned.
+	Obsolete []*Image `json:"obsolete,omitempty"`
+
+	// Since has the digests that a directory does not have, because an earlier directory has them; sorted.
+	Since []string `json:"since,omitempty"`
+
+	digests   map[v1.Hash]bool  // of manifests and blobs
+	manifests map[imageKey]bool // by repository
+}
+
+// recordFormat is the version of the format of records.
+const recordFormat = 1
+
+// maxRecord is the maximum size of a record, in bytes.
+const maxRecord = 1 << 30
+
+// ReadRecord reads a record. The error wraps [fs.ErrNotExist] if there is no such file.
+func ReadRecord(file string) (*Record, error) {
+	return readRecord(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+}
+
+func readRecord(fsys fs.FS, name string) (*Record, error) {
+	text, err := regular.ReadFile(fsys, name, maxRecord)
+	if err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read record %s: it was cut off, or is not a record of opm mirror: %w", name, err)
+	}
+	if r.Format != recordFormat {
+		return nil, fmt.Errorf("read record %s: it is from another version of opm: its format is %d, and this opm reads %d",
+			name, r.Format, recordFormat)
+	}
+	for _, img := range r.Images {
+		if img == nil {
+			return nil, fmt.Errorf("read record %s: an image is null", name)
+		}
+	}
+	r.digests, r.manifests = map[v1.Hash]bool{}, map[imageKey]bool{}
+	for _, img := range r.Images {
+		if img.Failure != "" {
+			continue
+		}
+		for _, b := range img.content() {
+			r.digests[b.Digest] = true
+		}
+		for _, n := range img.Manifests {
+			r.manifests[imageKey{img.Repository, n.Digest.String()}] = true
+		}
+	}
+	return &r, nil
+}
+
+// has reports whether the record has a manifest or a blob. A nil record has nothing.
+func (r *Record) has(digest v1.Hash) bool { return r != nil && r.digests[digest] }
+
+func (r *Record) hasManifest(repo string, digest v1.Hash) bool {
+	return r != nil && r.manifests[imageKey{repo, digest.String()}]
+}
+
+// WriteFile writes the record as JSON, over an existing file.
+func (r *Record) WriteFile(file string) error {
+	text, err := r.encode()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+func (r *Record) encode() ([]byte, error) {
+	text, err := json.Marshal(r, json.Deterministic(true), jsontext.WithIndent(" "))
+	return append(text, '\n'), err
+}
+
+// Failed returns the images of the record that were not copied.
+func (r *Record) Failed() (failed []*Image) {
+	for _, img := range r.Images {
+		if img.Failure != "" {
+			failed = append(failed, img)
+		}
+	}
+	return failed
+}
+
+// CheckTarget returns an error if the record is of another mirror.
+func (r *Record) CheckTarget(target string) error {
+	if r.Target == target {
+		return nil
+	}
+	if r.Target == "" {
+		return errors.New("it is the record of a directory")
+	}
+	return fmt.Errorf("it is the record of the mirror %s: name another file", r.Target)
+}
+
+// An imageKey identifies the content of an image in the mirror.
+type imageKey struct{ repository, digest string }
+
+func (i *Image) key() imageKey { return imageKey{i.Repository, i.Digest} }
+
+// follow makes the record the successor of an earlier one: images that are no longer selected become obsolete. If an
+// image failed, what the mirror has of it remains.
+func (r *Record) follow(last *Record) {
+	obsolete, kept := r.compare(last)
+	r.Obsolete = obsolete
+	for img, old := range kept {
+		img.Digest, img.Manifests = old.Digest, old.Manifests
+	}
+}
+
+// compare returns the images of an earlier record that are no longer selected, and those of failed images.
+func (r *Record) compare(last *Record) (obsolete []*Image, kept map[*Image]*Image) {
+	if last == nil {
+		return nil, nil
+	}
+	kept = map[*Image]*Image{}
+	current, failed := map[imageKey]bool{}, map[string]*Image{}
+	for _, img := range r.Images {
+		if img.Failure != "" {
+			failed[img.Source] = img
+		} else {
+			current[img.key()] = true
+		}
+	}
+	for _, old := range slices.Concat(last.Images, last.Obsolete) {
+		if old.Digest == "" || old.Manifests == nil || current[old.key()] {
+			continue
+		}
+		current[old.key()] = true
+		if img := failed[old.Source]; img != nil && img.Repository == old.Repository {
+			kept[img] = old
+			continue
+		}
+		obsolete = append(obsolete, old)
+	}
+	return obsolete, kept
+}

@@ -1,0 +1,407 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// A fakeRegistry is a registry in memory with TLS and a password. Unlike the one that it is built on, a repository has
+// only the blobs that were uploaded to it or mounted.
+type fakeRegistry struct {
+	host   string
+	inner  http.Handler
+	server *httptest.Server
+
+	mu     sync.Mutex
+	blobs  map[string]bool // REPOSITORY@DIGEST
+	sent   map[string]int  // number of times that each blob was sent completely
+	bytes  int64           // of blobs sent
+	asked  []string        // METHOD PATH
+	mounts int
+
+	// answer, if not nil, may answer a request instead of the registry.
+	answer func(w http.ResponseWriter, r *http.Request) bool
+}
+
+const user, password = "potter", "clay"
+
+func newRegistry(t *testing.T, referrers bool) *fakeRegistry {
+	t.Helper()
+	f := &fakeRegistry{
+		inner: registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)), registry.WithReferrersSupport(referrers)),
+		blobs: map[string]bool{}, sent: map[string]int{},
+	}
+	f.server = httptest.NewTLSServer(f)
+	f.server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = maxRequests // as that of opm
+	t.Cleanup(f.server.Close)
+	f.host = strings.TrimPrefix(f.server.URL, "https://")
+	return f
+}
+
+func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if name, secret, _ := r.BasicAuth(); name != user || secret != password {
+		w.Header().Set("WWW-Authenticate", `Basic realm="pottery"`)
+		http.Error(w, "", http.StatusUnauthorized)
+		return
+	}
+	f.mu.Lock()
+	f.asked = append(f.asked, r.Method+" "+r.URL.Path)
+	answer := f.answer
+	f.mu.Unlock()
+	if answer != nil && answer(w, r) {
+		return
+	}
+	repo, rest, isBlob := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/"), "/blobs/")
+	switch {
+	case !isBlob:
+	case strings.HasPrefix(rest, "uploads"):
+		if digest, from := r.URL.Query().Get("mount"), r.URL.Query().Get("from"); digest != "" && f.mount(repo, from, digest) {
+			w.Header().Set("Docker-Content-Digest", digest)
+			w.WriteHeader(http.StatusCreated)
+			return
+		}
+		if digest := r.URL.Query().Get("digest"); digest != "" {
+			defer f.add(repo, digest)
+		}
+		r.URL.RawQuery = "digest=" + r.URL.Query().Get("digest")
+		if strings.HasSuffix(r.URL.RawQuery, "=") {
+			r.URL.RawQuery = ""
+		}
+	case !f.has(repo, rest):
+		http.Error(w, `{"errors":[{"code":"BLOB_UNKNOWN"}]}`, http.StatusNotFound)
+		return
+	case r.Method == http.MethodGet:
+		w = &countingWriter{w, f}
+		defer f.count(rest)
+	}
+	f.inner.ServeHTTP(w, r)
+}
+
+type countingWriter struct {
+	http.ResponseWriter
+	f *fakeRegistry
+}
+
+func (w *countingWriter) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	w.f.bytes += int64(n)
+	return n, err
+}
+
+func (f *fakeRegistry) count(digest string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent[digest]++
+}
+
+func (f *fakeRegistry) has(repo, digest string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.blobs[repo+"@"+digest]
+}
+
+func (f *fakeRegistry) add(repo, digest string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.blobs[repo+"@"+digest] = true
+}
+
+func (f *fakeRegistry) mount(repo, from, digest string) bool {
+	if !f.has(from, digest) {
+		return false
+	}
+	f.add(repo, digest)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mounts++
+	return true
+}
+
+// reset forgets what was counted.
+func (f *fakeRegistry) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent, f.bytes, f.asked, f.mounts = map[string]int{}, 0, nil, 0
+}
+
+// wrote returns the number of manifests put since the last reset.
+func (f *fakeRegistry) wrote() (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.asked {
+		if strings.HasPrefix(r, "PUT ") && path.Base(path.Dir(r)) == "manifests" {
+			n++
+		}
+	}
+	return n
+}
+
+type keychain struct{ authn.AuthConfig }
+
+func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
+	return authn.FromConfig(k.AuthConfig), nil
+}
+
+var login = keychain{authn.AuthConfig{Username: user, Password: password}}
+
+// opener returns an opener for registries that share the certificate of f.
+func (f *fakeRegistry) opener(t *testing.T) *image.Opener {
+	t.Helper()
+	o := image.NewOpener(image.Options{Keychain: login, Transport: f.server.Client().Transport})
+	t.Cleanup(func() { o.Close() })
+	return o
+}
+
+func (f *fakeRegistry) options() []remote.Option {
+	return []remote.Option{remote.WithTransport(f.server.Client().Transport), remote.WithAuthFromKeychain(login)}
+}
+
+func (f *fakeRegistry) ref(t *testing.T, text string) name.Reference {
+	t.Helper()
+	ref, err := name.ParseReference(f.host + "/" + text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// push pushes an image or an index, and returns its digest.
+func (f *fakeRegistry) push(t *testing.T, text string, img image.Artifact) string {
+	t.Helper()
+	if err := remote.Push(f.ref(t, text), img, f.options()...); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest.String()
+}
+
+// digest returns the digest that a reference has in the registry, "" if it does not exist.
+func (f *fakeRegistry) digest(t *testing.T, text string) string {
+	t.Helper()
+	desc, err := remote.Head(f.ref(t, text), f.options()...)
+	if err != nil {
+		return ""
+	}
+	return desc.Digest.String()
+}
+
+func newImage(t *testing.T, layers ...v1.Layer) v1.Image {
+	t.Helper()
+	img, err := random.Image(300, 1)
+	if err == nil {
+		img, err = mutate.AppendLayers(img, layers...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+func newLayer(t *testing.T, size int64) v1.Layer {
+	t.Helper()
+	l, err := random.Layer(size, "application/vnd.oci.image.layer.v1.tar+gzip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// newIndex returns an index of images for amd64 and arm64.
+func newIndex(t *testing.T, images ...v1.Image) v1.ImageIndex {
+	t.Helper()
+	index := v1.ImageIndex(empty.Index)
+	for i, img := range images {
+		platform := &v1.Platform{OS: "linux", Architecture: []string{"amd64", "arm64"}[i]}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: platform}})
+	}
+	return index
+}
+
+// referTo returns an image whose subject is another one.
+func referTo(t *testing.T, to partial.Describable) v1.Image {
+	t.Helper()
+	desc, err := partial.Descriptor(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mutate.Subject(newImage(t), *desc).(v1.Image)
+}
+
+// signTag returns the tag of cosign for a digest.
+func signTag(digest, suffix string) string { return strings.Replace(digest, ":", "-", 1) + suffix }
+
+// A pottery is a registry with images that share a layer, one of them signed in every way.
+type pottery struct {
+	*fakeRegistry
+	refs []string // by digest, and the last by tag
+	want []string // references below the host that a mirror must have, as in the registry
+}
+
+func newPottery(t *testing.T, referrers bool) *pottery {
+	t.Helper()
+	p := &pottery{fakeRegistry: newRegistry(t, referrers)}
+	shared := newLayer(t, 5000)
+	child := newImage(t, shared)
+	kiln := newIndex(t, child, newImage(t, newLayer(t, 700)))
+	digest := p.push(t, "pottery/kiln:v1", kiln)
+	add := func(repo, tag, digest string) {
+		if tag != "" {
+			p.want = append(p.want, repo+":"+tag)
+		}
+		p.want = append(p.want, repo+"@"+digest)
+	}
+	add("pottery/kiln", "", digest)
+	for _, suffix := range []string{".sig", ".att", ".sbom"} {
+		add("pottery/kiln", signTag(digest, suffix), p.push(t, "pottery/kiln:"+signTag(digest, suffix), newImage(t)))
+	}
+	ofChild, err := child.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("pottery/kiln", signTag(ofChild.String(), ".sig"), p.push(t, "pottery/kiln:"+signTag(ofChild.String(), ".sig"), newImage(t)))
+	for _, subject := range []partial.Describable{kiln, kiln, child} {
+		r := referTo(t, subject)
+		d, err := r.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("pottery/kiln", "", p.push(t, "pottery/kiln@"+d.String(), r))
+		rr := referTo(t, r)
+		d, _ = rr.Digest()
+		add("pottery/kiln", "", p.push(t, "pottery/kiln@"+d.String(), rr))
+	}
+	p.refs = []string{p.host + "/pottery/kiln@" + digest}
+	for _, repo := range []string{"pottery/wheel", "looms/loom"} {
+		digest := p.push(t, repo+":v1", newImage(t, shared))
+		p.refs = append(p.refs, p.host+"/"+repo+"@"+digest)
+		add(repo, "", digest)
+	}
+	tagged := p.push(t, "looms/shuttle:v1", newImage(t, shared))
+	p.refs = append(p.refs, p.host+"/looms/shuttle:v1")
+	add("looms/shuttle", "v1", tagged)
+	p.reset()
+	return p
+}
+
+// images returns the images to mirror, each used by a bundle.
+func (p *pottery) images(t *testing.T, n Names) (images []*Image) {
+	t.Helper()
+	for i, ref := range p.refs {
+		img, err := n.New(ref, Use{"kiln", fmt.Sprintf("kiln.v%d", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		images = append(images, img)
+	}
+	return images
+}
+
+// checkMirror checks that a registry has all images, and finds the referrers of each.
+func (p *pottery) checkMirror(t *testing.T, to *fakeRegistry, base string) {
+	t.Helper()
+	for _, ref := range p.want {
+		want := p.digest(t, ref)
+		if got := to.digest(t, base+ref); got != want || want == "" {
+			t.Errorf("%s: got %q, want %q", ref, got, want)
+		}
+		repo, digest, ok := strings.Cut(ref, "@")
+		if !ok {
+			continue
+		}
+		if got, want := to.referrers(t, base+repo, digest), p.referrers(t, repo, digest); got != want {
+			t.Errorf("referrers of %s: got %s, want %s", ref, got, want)
+		}
+		checkPull(t, to, base+ref)
+	}
+}
+
+// referrers lists the digests of the referrers of a digest.
+func (f *fakeRegistry) referrers(t *testing.T, repo, digest string) string {
+	t.Helper()
+	index, err := remote.Referrers(f.ref(t, repo+"@"+digest).(name.Digest), f.options()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, m := range list.Manifests {
+		found[m.Digest.String()] = true
+	}
+	return fmt.Sprint(found)
+}
+
+// checkPull reads every blob of an image.
+func checkPull(t *testing.T, f *fakeRegistry, ref string) {
+	t.Helper()
+	opener := f.opener(t)
+	repo, id, _ := strings.Cut(ref, "@")
+	r, err := opener.Target(f.host + "/" + repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, desc, err := r.Manifest(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := image.ParseContents(raw, desc.MediaType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range c.Manifests {
+		checkPull(t, f, repo+"@"+m.Digest.String())
+	}
+	for _, b := range c.Blobs {
+		body, err := r.Blob(t.Context(), b)
+		if err == nil {
+			_, err = io.Copy(io.Discard, body)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+}
+
+// plan plans and runs the mirror of images, and fails unless all are copied.
+func mustRun(ctx context.Context, t *testing.T, images []*Image, to Target, o Options) (*Plan, *Record) {
+	t.Helper()
+	p, err := NewPlan(ctx, images, to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := p.Run(ctx, RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range p.Report().Failures() {
+		t.Errorf("%s: %s", f.Source, f.Reason)
+	}
+	return p, record
+}

@@ -1,0 +1,150 @@
+package mirror
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// A State is the state of an image in the target.
+type State string
+
+// The states.
+const (
+	There  State = "there"  // before the run
+	ToCopy State = "copy"   // to be copied, if the plan is run
+	Copied State = "copied" // by the run
+	Failed State = "failed" // not resolved or not copied
+)
+
+// A Report describes a plan or, after it was run, the result.
+type Report struct {
+	Target   string          `json:"target"`
+	Total    Sizes           `json:"total"`
+	Packages []PackageReport `json:"packages"` // sorted by name
+	Images   []ImageReport   `json:"images"`   // sorted by target, catalogs last
+	Obsolete []string        `json:"obsolete"` // images that earlier runs mirrored and that are no longer selected, sorted
+}
+
+// Sizes are numbers of images, and of the bytes of their content, each blob once.
+type Sizes struct {
+	Images       int   `json:"images"`
+	Bytes        int64 `json:"bytes"`
+	Missing      int   `json:"missing"` // images that the target did not have, without the failed ones
+	MissingBytes int64 `json:"missingBytes"`
+	Failed       int   `json:"failed"` // images
+}
+
+// A PackageReport has the sizes of the images that a package names. Packages may share images and blobs.
+type PackageReport struct {
+	Name string `json:"name"`
+	Sizes
+}
+
+// An ImageReport describes an image.
+type ImageReport struct {
+	Source   string   `json:"source"`
+	Target   string   `json:"target"` // below the path of the mirror
+	Digest   string   `json:"digest,omitzero"`
+	State    State    `json:"state"`
+	Reason   string   `json:"reason,omitzero"` // of a failure
+	Bytes    int64    `json:"bytes"`
+	Attached int      `json:"attached"` // number of signatures and other artifacts that refer to the image
+	Packages []string `json:"packages"` // sorted
+	Bundles  []string `json:"bundles"`  // that name it, sorted
+}
+
+// Report describes the plan.
+func (p *Plan) Report() *Report {
+	r := &Report{Target: p.to.String(), Packages: []PackageReport{}, Images: []ImageReport{}, Obsolete: []string{}}
+	var total tally
+	packages := map[string]*tally{}
+	for _, img := range p.Images {
+		total.add(img)
+		entry := img.report()
+		for _, name := range entry.Packages {
+			if packages[name] == nil {
+				packages[name] = new(tally)
+			}
+			packages[name].add(img)
+		}
+		r.Images = append(r.Images, entry)
+	}
+	r.Total = total.Sizes
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		r.Packages = append(r.Packages, PackageReport{name, packages[name].Sizes})
+	}
+	obsolete, _ := (&Record{Images: p.Images}).compare(p.Last)
+	for _, img := range obsolete {
+		r.Obsolete = append(r.Obsolete, img.Repository+"@"+img.Digest)
+	}
+	slices.Sort(r.Obsolete)
+	return r
+}
+
+func (i *Image) report() ImageReport {
+	r := ImageReport{
+		Source: i.Source, Target: i.Target(), Digest: i.Digest, State: i.state, Reason: i.Failure,
+		Packages: []string{}, Bundles: []string{},
+	}
+	for _, use := range i.Uses {
+		r.Packages, r.Bundles = append(r.Packages, use.Package), append(r.Bundles, use.Bundle)
+	}
+	slices.Sort(r.Bundles)
+	r.Packages, r.Bundles = slices.Compact(r.Packages), slices.Compact(r.Bundles)
+	for _, b := range i.content() {
+		r.Bytes += b.Size
+	}
+	for _, n := range i.Manifests {
+		if n.Tag != "" || n.Subject != "" {
+			r.Attached++
+		}
+	}
+	return r
+}
+
+// A tally adds up images and their content.
+type tally struct {
+	Sizes
+	seen, missing map[v1.Hash]bool
+}
+
+func (t *tally) add(img *Image) {
+	if t.seen == nil {
+		t.seen, t.missing = map[v1.Hash]bool{}, map[v1.Hash]bool{}
+	}
+	t.Images++
+	switch img.state {
+	case Failed:
+		t.Failed++
+	case ToCopy, Copied:
+		t.Missing++
+	}
+	t.Bytes += sum(t.seen, img.content())
+	t.MissingBytes += sum(t.missing, img.absent)
+}
+
+// sum returns the bytes of the blobs that were not seen before.
+func sum(seen map[v1.Hash]bool, blobs []Blob) (n int64) {
+	for _, b := range blobs {
+		if !seen[b.Digest] {
+			n += b.Size
+		}
+		seen[b.Digest] = true
+	}
+	return n
+}
+
+// Failures returns the failed images of a report.
+func (r *Report) Failures() []ImageReport {
+	return slices.DeleteFunc(slices.Clone(r.Images), func(i ImageReport) bool { return i.State != Failed })
+}
+
+// Largest returns the packages by the bytes to copy, the largest first.
+func (r *Report) Largest() []PackageReport {
+	return slices.SortedStableFunc(slices.Values(r.Packages), func(a, b PackageReport) int {
+		return cmp.Compare(b.MissingBytes, a.MissingBytes)
+	})
+}

@@ -1,0 +1,295 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// maxDepth is the maximum depth of indexes in indexes, and of signatures of signatures.
+const maxDepth = 4
+
+// cosignSuffixes are the suffixes of the tags by which cosign finds what it attached to the digest sha256:… , see
+// https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md.
+var cosignSuffixes = []string{".sig", ".att", ".sbom"}
+
+// A resolver finds the manifests of an image in a registry, and of all that refers to it.
+type resolver struct {
+	plan *Plan
+	img  *Image
+
+	mu   sync.Mutex
+	seen map[v1.Hash]bool // attached manifests
+}
+
+// A manifest is a manifest as stored.
+type manifest struct {
+	raw   []byte
+	desc  v1.Descriptor
+	there bool // in the target
+}
+
+// resolve finds all manifests of an image, and those that the target has.
+func (p *Plan) resolve(ctx context.Context, img *Image) error {
+	if img.dir != nil && img.Manifests != nil {
+		return p.look(ctx, img)
+	}
+	r := resolver{plan: p, img: img, seen: map[v1.Hash]bool{}}
+	root, err := r.root(ctx)
+	if err != nil {
+		return err
+	}
+	img.Digest = root.desc.Digest.String()
+	if img.Manifests, err = r.walk(ctx, root, 0); err != nil {
+		return err
+	}
+	if r.img.repo != nil {
+		attached, err := r.attached(ctx, img.Manifests, 0)
+		if err != nil {
+			return err
+		}
+		img.Manifests = append(img.Manifests, attached...)
+	}
+	return p.look(ctx, img)
+}
+
+// root returns the manifest or index of the image.
+func (r *resolver) root(ctx context.Context) (m manifest, err error) {
+	if r.img.dir == nil {
+		if r.img.repo, err = r.plan.Opener.Source(r.img.from.String()); err != nil {
+			return m, errors.Unwrap(err)
+		}
+	}
+	if r.img.Digest != "" {
+		digest, err := v1.NewHash(r.img.Digest)
+		if err != nil {
+			return m, err
+		}
+		return r.fetch(ctx, digest)
+	}
+	err = r.plan.ask(ctx, func() error {
+		m.raw, m.desc, err = r.img.repo.Manifest(ctx, r.img.Tag)
+		return err
+	})
+	return m, err
+}
+
+// fetch returns a manifest by digest, from the target if it has it.
+func (r *resolver) fetch(ctx context.Context, digest v1.Hash) (m manifest, err error) {
+	err = r.plan.ask(ctx, func() error {
+		m.raw, m.desc, err = r.plan.to.manifest(ctx, r.img.Repository, digest)
+		if err == nil {
+			m.there = true
+			return nil
+		}
+		if !errors.Is(err, image.ErrNotFound) {
+			return fmt.Errorf("target: %w", err)
+		}
+		if r.img.dir != nil {
+			m.raw, m.desc, err = r.img.dir.manifest(ctx, "", digest)
+		} else {
+			m.raw, m.desc, err = r.img.repo.Manifest(ctx, digest.String())
+		}
+		return err
+	})
+	return m, err
+}
+
+// walk returns the nodes of a manifest: those that an index refers to, and then itself.
+func (r *resolver) walk(ctx context.Context, m manifest, depth int) ([]Node, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("indexes in indexes, more than %d deep", maxDepth)
+	}
+	c, err := image.ParseContents(m.raw, m.desc.MediaType)
+	if err != nil {
+		return nil, err
+	}
+	if c.Manifests != nil && r.plan.Platforms != nil {
+		if c.Manifests, err = image.ForPlatforms(c.Manifests, r.plan.Platforms); err != nil {
+			return nil, err
+		}
+	}
+	node := Node{Blob: Blob{m.desc.Digest, int64(len(m.raw))}, MediaType: c.MediaType, there: m.there}
+	if !m.there {
+		node.raw = m.raw
+	}
+	for _, b := range c.Blobs {
+		node.Blobs = append(node.Blobs, Blob{b.Digest, b.Size})
+	}
+	below := make([][]Node, len(c.Manifests))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, e := range c.Manifests {
+		if e.MediaType.IsLayer() || e.MediaType.IsConfig() { // buildkit's caches
+			node.Blobs = append(node.Blobs, Blob{e.Digest, e.Size})
+			continue
+		}
+		g.Go(func() error {
+			child, err := r.fetch(ctx, e.Digest)
+			if err == nil {
+				below[i], err = r.walk(ctx, child, depth+1)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.Digest, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var nodes []Node
+	for _, b := range below {
+		nodes = append(nodes, b...)
+	}
+	return append(nodes, node), nil
+}
+
+// attached returns the nodes of everything that refers to manifests, and what refers to that.
+func (r *resolver) attached(ctx context.Context, to []Node, depth int) ([]Node, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("signatures of signatures, more than %d deep", maxDepth)
+	}
+	found := make([][]Node, len(to))
+	g, each := errgroup.WithContext(ctx)
+	for i, n := range to {
+		g.Go(func() (err error) {
+			found[i], err = r.attachedTo(each, n.Digest)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var nodes, tops []Node
+	for _, attached := range found {
+		nodes = append(nodes, attached...)
+		for _, n := range attached {
+			if n.Tag != "" || n.Subject != "" {
+				tops = append(tops, n)
+			}
+		}
+	}
+	if len(tops) == 0 {
+		return nodes, nil
+	}
+	more, err := r.attached(ctx, tops, depth+1)
+	return append(nodes, more...), err
+}
+
+// attachedTo returns the nodes of what refers to a digest: cosign's tags in order, and then the referrers.
+func (r *resolver) attachedTo(ctx context.Context, digest v1.Hash) ([]Node, error) {
+	found := make([][]Node, len(cosignSuffixes)+1)
+	g, ctx := errgroup.WithContext(ctx)
+	for i, suffix := range cosignSuffixes {
+		g.Go(func() (err error) {
+			found[i], err = r.byTag(ctx, digest.Algorithm+"-"+digest.Hex+suffix)
+			return err
+		})
+	}
+	g.Go(func() (err error) {
+		found[len(cosignSuffixes)], err = r.referrers(ctx, digest)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var nodes []Node
+	for _, f := range found {
+		nodes = append(nodes, f...)
+	}
+	return nodes, nil
+}
+
+// byTag returns the nodes of the manifest with a tag, if it exists.
+func (r *resolver) byTag(ctx context.Context, tag string) ([]Node, error) {
+	var m manifest
+	err := r.plan.ask(ctx, func() (err error) {
+		m.raw, m.desc, err = r.img.repo.Tagged(ctx, tag)
+		return err
+	})
+	if errors.Is(err, image.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", tag, err)
+	}
+	return r.top(ctx, m, func(n *Node) { n.Tag = tag })
+}
+
+// referrers returns the nodes of the manifests whose subject has a digest.
+func (r *resolver) referrers(ctx context.Context, digest v1.Hash) (nodes []Node, err error) {
+	var list []v1.Descriptor
+	err = r.plan.ask(ctx, func() error {
+		list, err = r.img.repo.Referrers(ctx, digest)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("referrers of %s: %w", digest, err)
+	}
+	for _, desc := range list {
+		m, err := r.fetch(ctx, desc.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("referrer %s: %w", desc.Digest, err)
+		}
+		more, err := r.top(ctx, m, func(n *Node) { n.Subject = digest.String() })
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, more...)
+	}
+	return nodes, nil
+}
+
+// top returns the nodes of an attached manifest, unless it was found before, with a mark on the manifest itself.
+func (r *resolver) top(ctx context.Context, m manifest, mark func(*Node)) ([]Node, error) {
+	r.mu.Lock()
+	seen := r.seen[m.desc.Digest]
+	r.seen[m.desc.Digest] = true
+	r.mu.Unlock()
+	if seen {
+		return nil, nil
+	}
+	nodes, err := r.walk(ctx, m, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.desc.Digest, err)
+	}
+	mark(&nodes[len(nodes)-1])
+	return nodes, nil
+}
+
+// look finds what the target has of an image whose manifests are known.
+func (p *Plan) look(ctx context.Context, img *Image) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range img.Manifests {
+		n := &img.Manifests[i]
+		g.Go(func() error {
+			return p.ask(ctx, func() (err error) {
+				if !n.there {
+					n.there, err = p.to.has(ctx, img.Repository, n.Digest)
+				}
+				if err == nil && n.there {
+					n.linked, err = p.to.linked(ctx, img.Repository, n)
+				}
+				if err != nil {
+					err = fmt.Errorf("target: %w", err)
+				}
+				return err
+			})
+		})
+	}
+	g.Go(func() error {
+		return p.ask(ctx, func() (err error) {
+			if img.Tag != "" {
+				img.tagged, err = p.to.tagged(ctx, img.Repository, img.Tag, img.Digest)
+			}
+			return err
+		})
+	})
+	return g.Wait()
+}

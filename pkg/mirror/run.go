@@ -1,0 +1,385 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// maxTargetFailures is the number of failures of the target in a row after which it is given up: it may be full or
+// read-only, and each attempt would transfer an image in vain.
+const maxTargetFailures = 5
+
+// RunOptions configure a run.
+type RunOptions struct {
+	// Incomplete sets the tags of catalogs although images that they name have failed.
+	Incomplete bool
+}
+
+// Run copies the images that the target does not have, and then the catalogs, and returns the record of the run. An
+// image that fails does not stop the others; it has a Failure in the record. The tag of a catalog is left as it is if
+// an image that its bundles name has failed. If ctx ends, the record is complete, too, and the error is that of ctx.
+func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
+	if err := p.to.prepare(); err != nil {
+		return nil, fmt.Errorf("target %s: %w", p.to, err)
+	}
+	r := run{
+		Plan: p, transferring: make(chan struct{}, p.Jobs), known: map[v1.Hash]*transfer{}, hints: map[v1.Hash]string{},
+		expected: map[v1.Hash]bool{},
+	}
+	for _, img := range r.earlier() {
+		for _, b := range img.content() {
+			r.hints[b.Digest] = img.Repository
+		}
+	}
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.giveUp = cancel
+	var images, catalogs []*Image
+	for _, img := range p.Images {
+		if img.Catalog {
+			catalogs = append(catalogs, img)
+		} else {
+			images = append(images, img)
+		}
+		for _, b := range r.toExpect(img) {
+			p.Progress.Expect(b.Size)
+		}
+	}
+	p.Progress.Count(len(p.Images), "images")
+	r.copyAll(working, images)
+	if failed := countFailed(images); failed > 0 && !o.Incomplete {
+		for _, c := range catalogs {
+			c.fail(fmt.Errorf("its tag is unchanged, since %s failed", plural.Words(failed, "image", "images")))
+		}
+	} else {
+		r.copyAll(working, catalogs)
+	}
+	record := &Record{Format: recordFormat, Images: p.Images}
+	if registry, ok := p.to.(*Registry); ok {
+		record.Target = registry.base
+	}
+	if dir, ok := p.to.(*Directory); ok && dir.since != nil {
+		record.Since = r.since(dir)
+	}
+	record.follow(p.Last)
+	return record, ctx.Err()
+}
+
+// countFailed returns the number of failed images that bundles name.
+func countFailed(images []*Image) (n int) {
+	for _, img := range images {
+		if img.Failure != "" && img.Uses != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// since returns the digests of the images that the directory does not have, because an earlier one has them.
+func (r *run) since(dir *Directory) (digests []string) {
+	for _, img := range r.Images {
+		for _, b := range img.content() {
+			if stored, _ := dir.stored(b.Digest); !stored && dir.since.has(b.Digest) {
+				digests = append(digests, b.Digest.String())
+			}
+		}
+	}
+	slices.Sort(digests)
+	return slices.Compact(digests)
+}
+
+// A run is the state of [Plan.Run].
+type run struct {
+	*Plan
+	transferring chan struct{} // a slot for each blob
+	giveUp       context.CancelCauseFunc
+	failures     atomic.Int64 // of the target, since its last success
+
+	mu       sync.Mutex
+	known    map[v1.Hash]*transfer
+	hints    map[v1.Hash]string // repositories
+	expected map[v1.Hash]bool
+}
+
+// A transfer is a blob that the target gets. Its lock is held while the blob is copied, so that a blob that several
+// images share is copied once.
+type transfer struct {
+	lock  chan struct{}
+	repos []string // that have the blob
+}
+
+// toExpect returns the missing content of an image, without the content that other images have announced.
+func (r *run) toExpect(img *Image) (blobs []Blob) {
+	for _, b := range img.absent {
+		if !r.expected[b.Digest] {
+			blobs = append(blobs, b)
+		}
+		r.expected[b.Digest] = true
+	}
+	return blobs
+}
+
+// copyAll copies images, and records the failures in them.
+func (r *run) copyAll(ctx context.Context, images []*Image) {
+	err := r.each(ctx, images, func(ctx context.Context, img *Image) error {
+		start, n := time.Now(), new(atomic.Int64)
+		if img.state == ToCopy {
+			if err := r.copy(ctx, img, n); err != nil {
+				img.fail(err)
+			} else {
+				img.state = Copied
+				r.Log.Info("image copied", "image", img.Source, "to", img.Target(), "bytes", n.Load(),
+					"time", time.Since(start).Round(time.Millisecond))
+			}
+		}
+		r.Progress.Did(img.Source)
+		return nil
+	})
+	if panicked, ok := errors.AsType[*parallel.PanicError](err); ok {
+		panic(panicked)
+	}
+	for _, img := range images {
+		if img.state == ToCopy { // not started
+			img.fail(context.Cause(ctx))
+		}
+	}
+}
+
+// copy copies an image: all blobs, then the manifests, and then the tag. n counts the copied bytes.
+func (r *run) copy(ctx context.Context, img *Image, n *atomic.Int64) error {
+	g, blobs := errgroup.WithContext(ctx)
+	for _, node := range img.Manifests {
+		for _, b := range node.Blobs {
+			if !node.there {
+				g.Go(func() error { return r.blob(blobs, img, b, n) })
+			}
+		}
+	}
+	err := g.Wait()
+	for i := range img.Manifests {
+		if err == nil {
+			err = r.manifest(ctx, img, &img.Manifests[i])
+		}
+	}
+	if err == nil && img.Tag != "" && !img.tagged {
+		root := img.root()
+		err = r.write(ctx, func() error { return r.putAs(ctx, img, root, img.Tag) })
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// root returns the node of the image or index itself.
+func (i *Image) root() *Node {
+	for n := range i.Manifests {
+		if i.Manifests[n].Digest.String() == i.Digest {
+			return &i.Manifests[n]
+		}
+	}
+	return nil
+}
+
+// manifest puts a manifest, and then its tag. One that the target has, but does not find by its subject, is put again.
+func (r *run) manifest(ctx context.Context, img *Image, n *Node) error {
+	if n.there && n.linked {
+		return nil
+	}
+	return r.write(ctx, func() error {
+		if !n.there || n.Subject != "" {
+			unlock, err := r.lock(ctx, subjectOf(n))
+			if err != nil {
+				return err
+			}
+			defer unlock()
+			if err := r.putAs(ctx, img, n, n.Digest.String()); err != nil {
+				return err
+			}
+			r.Progress.Copied(n.Size)
+		}
+		if n.Tag != "" {
+			return r.putAs(ctx, img, n, n.Tag)
+		}
+		return nil
+	})
+}
+
+// subjectOf returns the digest to lock for a manifest: referrers of one subject are put one after the other.
+func subjectOf(n *Node) v1.Hash {
+	if h, err := v1.NewHash(n.Subject); err == nil {
+		return h
+	}
+	return n.Digest
+}
+
+// putAs puts a manifest by its digest or by a tag.
+func (r *run) putAs(ctx context.Context, img *Image, n *Node, id string) (err error) {
+	if n.raw == nil && img.dir != nil {
+		n.raw, _, err = img.dir.manifest(ctx, "", n.Digest)
+	}
+	if n.raw == nil && (err == nil || errors.Is(err, image.ErrNotFound)) {
+		n.raw, _, err = r.to.manifest(ctx, img.Repository, n.Digest)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.to.put(ctx, img.Repository, id, n); err != nil {
+		return err
+	}
+	if id == n.Digest.String() {
+		n.there = true
+	} else {
+		n.linked = true
+	}
+	return nil
+}
+
+// A sourceError is an error of the source of a blob, not of the target.
+type sourceError struct{ error }
+
+func (e *sourceError) Unwrap() error { return e.error }
+
+// write calls fn, which writes to the target, and gives the target up after too many failures.
+func (r *run) write(ctx context.Context, fn func() error) error {
+	err := fn()
+	_, ofSource := errors.AsType[*sourceError](err)
+	switch {
+	case err == nil:
+		r.failures.Store(0)
+	case !ofSource && ctx.Err() == nil:
+		err = fmt.Errorf("target: %w", err)
+		if n := r.failures.Add(1); n == maxTargetFailures {
+			r.giveUp(fmt.Errorf("not copied, since the target failed %d times in a row: %w", n, err))
+		}
+	}
+	return err
+}
+
+// lock waits for the transfer of a digest, and returns the function that ends it.
+func (r *run) lock(ctx context.Context, digest v1.Hash) (unlock func(), err error) {
+	t := r.transfer(digest)
+	select {
+	case t.lock <- struct{}{}:
+		return func() { <-t.lock }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (r *run) transfer(digest v1.Hash) *transfer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.known[digest]
+	if t == nil {
+		t = &transfer{lock: make(chan struct{}, 1)}
+		r.known[digest] = t
+	}
+	return t
+}
+
+// blob copies a blob of an image. If this run has copied it to another repository, the registry may mount it, and
+// otherwise its copy is read.
+func (r *run) blob(ctx context.Context, img *Image, b Blob, n *atomic.Int64) error {
+	unlock, err := r.lock(ctx, b.Digest)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t, from := r.transfer(b.Digest), ""
+	for _, repo := range t.repos {
+		if from = repo; repo == img.Repository {
+			return nil
+		}
+	}
+	select {
+	case r.transferring <- struct{}{}:
+		defer func() { <-r.transferring }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	open, before := r.open(img, b, from, n), n.Load()
+	err = r.write(ctx, func() error { return r.to.upload(ctx, img.Repository, b, cmp.Or(from, r.hint(img, b)), open) })
+	if err != nil {
+		return fmt.Errorf("blob %s: %w", b.Digest, err)
+	}
+	if n.Load() == before && from == "" {
+		r.Progress.Expect(-b.Size)
+	}
+	t.repos = append(t.repos, img.Repository)
+	return nil
+}
+
+// open returns a function that opens a blob of an image: in the target, if a repository there has it, in the directory
+// of the image, or else in its source.
+func (r *run) open(img *Image, b Blob, from string, n *atomic.Int64) image.BlobOpener {
+	open := func(ctx context.Context) (io.ReadCloser, error) { return img.repo.Blob(ctx, b.descriptor()) }
+	if img.dir != nil {
+		open = img.dir.blob("", b)
+		if stored, err := img.dir.stored(b.Digest); err == nil && !stored {
+			from = cmp.Or(from, r.hint(img, b))
+		}
+	}
+	if from != "" {
+		open = r.to.blob(from, b)
+	}
+	return func(ctx context.Context) (io.ReadCloser, error) {
+		body, err := open(ctx)
+		if err != nil {
+			return nil, &sourceError{err}
+		}
+		return &countedBody{body, r.Progress, n}, nil
+	}
+}
+
+// hint returns another repository of the mirror that has had the blob since an earlier run, or "".
+func (r *run) hint(img *Image, b Blob) string {
+	if repo := r.hints[b.Digest]; repo != img.Repository {
+		return repo
+	}
+	return ""
+}
+
+// earlier returns images that the mirror has since earlier runs.
+func (r *run) earlier() (images []*Image) {
+	if r.Last != nil {
+		images = slices.Concat(r.Last.Images, r.Last.Obsolete)
+	}
+	for _, img := range r.Images {
+		if img.state == There {
+			images = append(images, img)
+		}
+	}
+	return images
+}
+
+// A countedBody counts the bytes of a blob. Its errors are those of the source.
+type countedBody struct {
+	io.ReadCloser
+	progress Progress
+	n        *atomic.Int64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.progress.Copied(int64(n))
+	b.n.Add(int64(n))
+	if err != nil && err != io.EOF {
+		err = &sourceError{err}
+	}
+	return n, err
+}
