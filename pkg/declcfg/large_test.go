@@ -11,7 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -231,13 +233,22 @@ func TestMissingBracket(t *testing.T) {
 	}
 }
 
-// TestLargeInvalid checks that a large object that does not end is refused, without a search for names in it.
+// TestLargeInvalid checks that a large object that does not end is refused without a search for names in it, and in time
+// linear in its size.
 func TestLargeInvalid(t *testing.T) {
-	g := &generated{head: `{"schema":"s"`, unit: `,"package":"p"`, times: 1 << 20}
-	for _, err := range declcfg.Map(t.Context(), metaOf, g.source("a.json")) {
-		e, ok := errors.AsType[*declcfg.Error](err)
-		if !ok || e.Lost != nil || !strings.Contains(e.Error(), "does not end") {
-			t.Errorf("got %v", err)
+	refuse := func(times int64) time.Duration {
+		g := &generated{head: `{"schema":"s"`, unit: `,"package":"p"`, times: times}
+		spent := cputime.Start()
+		for _, err := range declcfg.Map(t.Context(), metaOf, g.source("a.json")) {
+			e, ok := errors.AsType[*declcfg.Error](err)
+			if !ok || e.Lost != nil || !strings.Contains(e.Error(), "does not end") {
+				t.Errorf("got %v", err)
+			}
 		}
+		return spent()
+	}
+	small, large := refuse(1<<20), refuse(4<<20)
+	if large > 10*small {
+		t.Errorf("an object of four times the size took %v instead of %v of a processor", large, small)
 	}
 }
