@@ -140,8 +140,8 @@ var arrows = map[string][]string{
 		"internal/regular",
 	},
 	"pkg/mirror": {
-		"pkg/publish", "pkg/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel",
-		"internal/plural", "internal/regular", "github.com/google/go-containerregistry", "golang.org/x/sync", json,
+		"pkg/publish", "pkg/publish/manifests", "pkg/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile",
+		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry", "golang.org/x/sync", json,
 	},
 	"pkg/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",

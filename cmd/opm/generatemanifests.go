@@ -108,9 +108,14 @@ func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.InDir(f.dir, func(root *os.Root) error {
+	return writeManifests(f.dir, written)
+}
+
+// writeManifests writes files to a directory, over files of the same names.
+func writeManifests(dir string, files []manifests.File) error {
+	return atomicfile.InDir(dir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
-			for _, file := range written {
+			for _, file := range files {
 				name := filepath.FromSlash(file.Name)
 				if err := stage.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 					return err

@@ -42,32 +42,39 @@ the exit status is 1. The tag of a catalog does not change then, unless --incomp
 --dry-run prints what would be copied, the sizes by package, the images that cannot be copied, and
 those of the last run (--record) that are no longer selected.
 
+--manifests writes an ImageDigestMirrorSet and an ImageTagMirrorSet, a CatalogSource and a
+ClusterCatalog for each catalog. opm mirror prune deletes what is no longer selected.
+
 --config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1): its operators, which
 are the catalogs if no CATALOG is given, and its additionalImages.` + catalogNote,
 		Example: `  opm mirror catalog --package kiln:stable --to-dir /tmp/nowhere/mirror --dry-run || echo not found
   docker login mirror.example && opm mirror --config imageset.yaml --to mirror.example/crafts --record crafts.json
   docker login mirror.example && opm mirror --from-dir /media/usb/mirror --to mirror.example/crafts`,
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
+	cmd.AddCommand(mirrorPruneCmd())
 	return cmd
 }
 
 // mirrorFlags are the flags of mirror.
 type mirrorFlags struct {
-	to, toDir, fromDir  string
-	since, record       string
-	catalogImage        string
-	additional          []string
-	platforms           []string
-	names               mirror.Names
-	jobs                int
-	dryRun, retryFailed bool
-	incomplete          bool
-	format              string
-	filter              filterFlags
-	last, sinceRecord   *mirror.Record
+	to, toDir, fromDir   string
+	since, record        string
+	catalogImage         string
+	additional           []string
+	platforms            []string
+	names                mirror.Names
+	jobs                 int
+	dryRun, retryFailed  bool
+	manifests, namespace string
+	icsp                 bool
+	incomplete           bool
+	format               string
+	filter               filterFlags
+	last, sinceRecord    *mirror.Record
 }
 
 func (f *mirrorFlags) add(cmd *cobra.Command) {
@@ -91,7 +98,12 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.jobs, "jobs", mirror.DefaultJobs, "copy `N` blobs at once")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
 	f.filter.addSelection(cmd)
+	flags.StringVar(&f.manifests, "manifests", "",
+		"write to `DIRECTORY` the objects that make a cluster use the mirror")
+	flags.StringVar(&f.namespace, "namespace", "", "write CatalogSources for this `NAMESPACE`")
+	flags.BoolVar(&f.icsp, "icsp", false, "write an ImageContentSourcePolicy, for clusters before OpenShift 4.13")
 	exclude(cmd, "to-dir", "to")
+	exclude(cmd, "to-dir", "manifests")
 	exclude(cmd, "to-dir", "from-dir")
 	for _, name := range []string{
 		"package", "full", "default-channel", "with-dependencies", "config", "keep-going", "image", "platform",
@@ -99,13 +111,13 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	} {
 		exclude(cmd, "from-dir", name)
 	}
-	for _, name := range []string{"to-dir", "from-dir"} {
+	for _, name := range []string{"to-dir", "from-dir", "manifests"} {
 		must(cmd.MarkFlagDirname(name))
 	}
 	for _, name := range []string{"since", "record"} {
 		must(cmd.MarkFlagFilename(name, "json"))
 	}
-	completeNothing(cmd, "to", "image", "platform", "catalog-image", "max-components", "jobs")
+	completeNothing(cmd, "namespace", "to", "image", "platform", "catalog-image", "max-components", "jobs")
 	addReadFlags(cmd, &f.filter.images)
 }
 
@@ -159,7 +171,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	record, runErr := plan.Run(cmd.Context(), mirror.RunOptions{Incomplete: f.incomplete})
 	done()
 	if record != nil {
-		err = f.write(to, record)
+		err = errors.Join(f.write(to, record), f.writeManifests(cmd, record))
 	}
 	if err := cmp.Or(runErr, err); err != nil {
 		return err
@@ -185,6 +197,8 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--record is for --to: the record of a directory is its %s", mirror.RecordFile)
 	case f.retryFailed && f.record == "" && f.toDir == "":
 		return errors.New("--retry-failed needs --record")
+	case f.manifests == "" && (f.icsp || f.namespace != ""):
+		return errors.New("--icsp and --namespace need --manifests")
 	case f.names.MaxComponents < 0:
 		return fmt.Errorf("--max-components %d: want 1 or more", f.names.MaxComponents)
 	}
@@ -333,6 +347,25 @@ func (f *mirrorFlags) write(to mirror.Target, record *mirror.Record) error {
 		return nil
 	}
 	return record.WriteFile(f.record)
+}
+
+// writeManifests writes the objects for a cluster.
+func (f *mirrorFlags) writeManifests(cmd *cobra.Command, record *mirror.Record) error {
+	if f.manifests == "" {
+		return nil
+	}
+	if tags := record.TagOnly(); f.icsp && len(tags) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: an ImageContentSourcePolicy does not mirror images named by tag: %s\n",
+			plural.Some(tags))
+	}
+	files, err := record.Cluster(mirror.ClusterOptions{ICSP: f.icsp, Namespace: f.namespace})
+	if err == nil {
+		err = writeManifests(f.manifests, files)
+	}
+	if err != nil {
+		return fmt.Errorf("--manifests: %w", err)
+	}
+	return nil
 }
 
 // print prints the report of a plan or of a run.

@@ -138,6 +138,8 @@ func (a access) onCode(code int, blob bool) string {
 		return "check the name; many registries answer 404 for private images, too: " + login
 	case code == http.StatusNotFound:
 		return "check the name and the tag, and whether the credentials are for it"
+	case code == http.StatusMethodNotAllowed && a.push:
+		return "it is read-only, or allows no deletion: ask its owner"
 	case code == http.StatusTooManyRequests && !a.credentials:
 		return "it limits the rate of requests: wait, or log in, which often raises the limit: " + login
 	case code == http.StatusTooManyRequests:

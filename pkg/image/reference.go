@@ -72,6 +72,9 @@ func withoutHost(ref string) string {
 	return problem + ", as in " + full
 }
 
+// RepositoryName returns the name of the repository of ref, as in references: docker.io/library/redis.
+func RepositoryName(ref name.Reference) string { return podmanName(ref.Context().Name()) }
+
 // ParseReference parses a reference to an image in a registry as Kubernetes does: without a tag and a digest it means
 // the tag latest, with a digest the tag is ignored, and docker.io/redis is docker.io/library/redis. As for
 // [Opener.Open], the registry is required: the meaning of a short name depends on the host that pulls it.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -139,7 +140,8 @@ func (d *Directory) checkFiles(record *Record) error {
 			}
 		}
 	}
-	if missing != nil {
+	if slices.Sort(missing); missing != nil {
+		missing = slices.Compact(missing)
 		return fmt.Errorf("it is incomplete: %s missing: %s; copy it again",
 			plural.Words(len(missing), "blob is", "blobs are"), plural.Some(missing))
 	}

@@ -1,7 +1,19 @@
 package mirror
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 // TestMirror checks that a mirror has everything, that the source sends each blob once, and that a second run neither
@@ -33,5 +45,271 @@ func TestMirror(t *testing.T) {
 		if r := p.Report(); r.Total.Missing > 0 || len(r.Obsolete) > 0 {
 			t.Errorf("%v: second run: %+v", api, r)
 		}
+	}
+}
+
+// TestDirectory checks the way through a directory: complete, and only with the images that are new since a record.
+func TestDirectory(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, false)
+	opener, first, second := from.opener(t), filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+	all := from.images(t, Names{})
+	writeDirectory(t, from, all[:2], first, nil)
+	since, err := ReadRecord(filepath.Join(first, RecordFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.reset()
+	writeDirectory(t, from, from.images(t, Names{}), second, since)
+	shared := sharedLayer(t, since, all[1])
+	if from.sent[shared] > 0 {
+		t.Error("the second directory has a layer of the first")
+	}
+	load := func(dir string) (*Plan, error) {
+		d, record, err := FromDirectory(dir)
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(func() { d.Close() })
+		target, err := ToRegistry(opener, to.host)
+		if err != nil {
+			return nil, err
+		}
+		p, err := NewPlan(t.Context(), record.Images, target, Options{})
+		if err == nil {
+			_, err = p.Run(t.Context(), RunOptions{})
+		}
+		return p, err
+	}
+	p, err := load(second)
+	if err != nil || !strings.Contains(fmt.Sprint(p.Report().Failures()), "mirror the directory of that run first") {
+		t.Errorf("without the first directory: %v, %v", p.Report().Failures(), err)
+	}
+	for _, dir := range []string{first, second} {
+		if p, err := load(dir); err != nil || len(p.Report().Failures()) > 0 {
+			t.Errorf("%v, %v", err, p.Report().Failures())
+		}
+	}
+	from.checkMirror(t, to, "")
+
+	// A directory that was damaged on the way.
+	blob := filepath.Join(first, "blobs", "sha256", strings.TrimPrefix(shared, "sha256:"))
+	text, err := os.ReadFile(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, damage := range map[string]func() error{
+		"was cut off or changed": func() error { return os.WriteFile(blob, text[:9], 0o600) },
+		"1 blob is missing":      func() error { return os.Remove(blob) },
+		"it has no opm-mirror":   func() error { return os.Remove(filepath.Join(first, RecordFile)) },
+	} {
+		record, err := os.ReadFile(filepath.Join(first, RecordFile))
+		if err := errors.Join(err, damage()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := load(first); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		err = errors.Join(os.WriteFile(blob, text, 0o600), os.WriteFile(filepath.Join(first, RecordFile), record, 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text[7] ^= 1
+	if err := os.WriteFile(blob, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to = newRegistry(t, true)
+	if p, err := load(first); err != nil || !strings.Contains(fmt.Sprint(p.Report().Failures()), "digest") {
+		t.Errorf("a changed byte: %v, %v", p.Report().Failures(), err)
+	}
+}
+
+// writeDirectory mirrors images to a directory.
+func writeDirectory(t *testing.T, from *pottery, images []*Image, dir string, since *Record) {
+	t.Helper()
+	d, err := ToDirectory(dir, since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	_, record := mustRun(t.Context(), t, images, d, Options{Opener: from.opener(t)})
+	if err := d.Finish(record); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sharedLayer returns the digest of the largest blob of an image.
+func sharedLayer(t *testing.T, r *Record, img *Image) (digest string) {
+	t.Helper()
+	var size int64
+	for _, b := range img.content() {
+		if b.Size > size {
+			digest, size = b.Digest.String(), b.Size
+		}
+	}
+	if h, err := v1.NewHash(digest); err != nil || !r.has(h) {
+		t.Fatalf("the record does not have %s, %v", digest, err)
+	}
+	return digest
+}
+
+// TestFailures checks that each failure is reported with its cause, and that the others are copied.
+func TestFailures(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		answer func(w http.ResponseWriter, r *http.Request) bool // of the target
+		source func(w http.ResponseWriter, r *http.Request) bool
+		want   string
+		failed int
+		opts   Options
+	}{
+		{name: "vanished", failed: 1, want: "404", source: func(w http.ResponseWriter, r *http.Request) bool {
+			return refuse(w, strings.HasPrefix(r.URL.Path, "/v2/looms/loom/manifests/sha256:"), http.StatusNotFound)
+		}},
+		{name: "a blob is missing", failed: 1, want: "not all its blobs", source: func(w http.ResponseWriter, r *http.Request) bool {
+			return refuse(w, strings.HasPrefix(r.URL.Path, "/v2/looms/loom/blobs/sha256:"), http.StatusNotFound)
+		}},
+		{name: "full", failed: 4, want: "507", answer: func(w http.ResponseWriter, r *http.Request) bool {
+			return refuse(w, r.Method == http.MethodPatch, http.StatusInsufficientStorage)
+		}},
+		{name: "read-only", failed: 4, want: "read-only", answer: func(w http.ResponseWriter, r *http.Request) bool {
+			return refuse(w, r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/"), http.StatusMethodNotAllowed)
+		}},
+		{name: "schema 1", failed: 1, want: "schema 1", source: func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasPrefix(r.URL.Path, "/v2/looms/shuttle/manifests/v1") {
+				return false
+			}
+			w.Header().Set("Content-Type", "application/vnd.docker.distribution.manifest.v1+prettyjws")
+			fmt.Fprint(w, `{"schemaVersion":1,"fsLayers":[]}`)
+			return true
+		}},
+		{name: "platform", failed: 1, want: "no image for linux/s390x, only for linux/amd64, linux/arm64",
+			opts: Options{Platforms: []string{"linux/s390x"}}},
+		{name: "sparse", failed: 1, want: "leave out --platform", opts: Options{Platforms: []string{"linux/arm64"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			from, to := newPottery(t, true), newRegistry(t, true)
+			from.answer, to.answer, tt.opts.Opener = tt.source, tt.answer, from.opener(t)
+			target, err := ToRegistry(tt.opts.Opener, to.host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := NewPlan(t.Context(), from.images(t, Names{}), target, tt.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record, err := p.Run(t.Context(), RunOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			failures := p.Report().Failures()
+			if len(failures) != tt.failed || len(record.Failed()) != tt.failed || !strings.Contains(failures[0].Reason, tt.want) {
+				t.Errorf("got %+v", failures)
+			}
+			if tt.failed == 4 {
+				return
+			}
+			from.answer, to.answer, tt.opts.Platforms, tt.opts.Last, tt.opts.RetryFailed = nil, nil, nil, record, true
+			from.reset()
+			mustRun(t.Context(), t, from.images(t, Names{}), target, tt.opts)
+			for _, r := range from.asked {
+				if strings.Contains(r, "/pottery/wheel/") {
+					t.Errorf("an image that did not fail was asked for: %s", r)
+				}
+			}
+			from.checkMirror(t, to, "")
+		})
+	}
+}
+
+func refuse(w http.ResponseWriter, bad bool, status int) bool {
+	if bad {
+		http.Error(w, "", status)
+	}
+	return bad
+}
+
+// TestTarget checks that a target that cannot be written is found before anything is copied.
+func TestTarget(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, true)
+	opener := image.NewOpener(image.Options{
+		Keychain: perHost{from.host: login}, Transport: from.server.Client().Transport,
+	})
+	defer opener.Close()
+	target, err := ToRegistry(opener, to.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = NewPlan(t.Context(), from.images(t, Names{}), target, Options{Opener: opener})
+	if err == nil || !strings.Contains(err.Error(), "there are no credentials for it: log in") || len(from.asked) > 0 {
+		t.Errorf("got %v, and %v", err, from.asked)
+	}
+}
+
+// A perHost has the credentials of each host.
+type perHost map[string]authn.Keychain
+
+func (p perHost) Resolve(r authn.Resource) (authn.Authenticator, error) {
+	if k := p[r.RegistryStr()]; k != nil {
+		return k.Resolve(r)
+	}
+	return authn.Anonymous, nil
+}
+
+// TestTooMany checks that a registry that asks for a pause gets it.
+func TestTooMany(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, true)
+	var refused atomic.Int64
+	to.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Retry-After", "0")
+		return refuse(w, r.Method == http.MethodPatch && refused.Add(1) <= 3, http.StatusTooManyRequests)
+	}
+	transport, err := image.NewTransport(image.TransportOptions{Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opener := image.NewOpener(image.Options{Keychain: login, Transport: transport})
+	defer opener.Close()
+	target, err := ToRegistry(opener, to.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t.Context(), t, from.images(t, Names{}), target, Options{Opener: opener})
+	from.checkMirror(t, to, "")
+	if refused.Load() <= 3 {
+		t.Error("nothing was refused")
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		names     Names
+		ref, want string
+	}{
+		{Names{}, "quay.io/org/app:v1", "org/app:v1"},
+		{Names{}, "docker.io/redis", "library/redis:latest"},
+		{Names{KeepHosts: true}, "quay.io:443/org/app:v1", "quay.io-443/org/app:v1"},
+		{Names{MaxComponents: 2}, "quay.io/a/b/c/d:v1", "a/b-c-d:v1"},
+		{Names{MaxComponents: 1}, "quay.io/a/b:v1", "a-b:v1"},
+	} {
+		img, err := tt.names.New(tt.ref)
+		if err != nil || img.Target() != tt.want {
+			t.Errorf("%+v: %s: got %v, %v, want %s", tt.names, tt.ref, img, err, tt.want)
+		}
+	}
+	for _, tt := range [][4]string{
+		{"quay.io/crafts/catalog:v4", "", "crafts/catalog", "v4"}, {"./Catalog_1", "", "catalog-1", "latest"},
+		{"catalog", "a/b:c", "a/b", "c"}, {"quay.io/crafts/catalog:v4", ":c", "crafts/catalog", "c"}, {"/", "", "catalog", "latest"},
+	} {
+		if repo, tag := (Names{}).catalog(tt[0], tt[1]); repo != tt[2] || tag != tt[3] {
+			t.Errorf("%v: got %s:%s", tt, repo, tag)
+		}
+	}
+	a, _ := Names{}.New("quay.io/org/app:v1")
+	b, _ := Names{}.New("ghcr.io/org/app:v1")
+	_, err := NewPlan(t.Context(), []*Image{a, b}, &Directory{}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "quay.io/org/app:v1 and ghcr.io/org/app:v1 would both be org/app:v1") &&
+		!strings.Contains(err.Error(), "ghcr.io/org/app:v1 and quay.io/org/app:v1 would both be org/app:v1") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/mirror"
+)
+
+func mirrorPruneCmd() *cobra.Command {
+	var f pruneFlags
+	cmd := &cobra.Command{
+		Use:   "prune --record FILE...",
+		Short: "Delete images from a mirror that its catalogs no longer need",
+		Long: `List the manifests of a mirror that earlier runs of opm mirror copied and that are no longer
+selected, by the records of the runs. Name the records of everything that is mirrored to this
+registry: nothing is listed that one of them needs. --execute deletes them by digest, and removes
+them from the records. The registry frees their blobs when it collects garbage.`,
+		Example:           `  docker login mirror.example && opm mirror prune --record crafts.json --execute`,
+		Args:              rangeArgs(0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.files, "record", nil, "read the record of opm mirror in `FILE`; repeatable")
+	flags.BoolVar(&f.execute, "execute", false, "delete what is listed")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
+	must(cmd.MarkFlagFilename("record", "json"))
+	f.images.add(cmd)
+	return cmd
+}
+
+// pruneFlags are the flags of mirror prune.
+type pruneFlags struct {
+	files   []string
+	execute bool
+	format  string
+	images  imageFlags
+}
+
+func (f *pruneFlags) run(cmd *cobra.Command) error {
+	if len(f.files) == 0 {
+		return usageError{errors.New("--record is missing: it has the images of the mirror")}
+	}
+	var records []*mirror.Record
+	for _, file := range f.files {
+		record, err := mirror.ReadRecord(file)
+		if err != nil {
+			return err
+		}
+		records = append(records, record)
+	}
+	pruning, err := mirror.NewPruning(records)
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	if err := f.print(cmd, pruning); err != nil || !f.execute {
+		return err
+	}
+	return f.prune(cmd, pruning, records)
+}
+
+// prune deletes what is no longer needed, and writes the records, also if something could not be deleted.
+func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records []*mirror.Record) error {
+	opts, err := f.images.options(cmd)
+	if err != nil {
+		return err
+	}
+	registry, err := opts()
+	if err != nil {
+		return err
+	}
+	opener := image.NewOpener(registry)
+	done := display{cmd}.Start("deleting")
+	display{cmd}.Count(len(pruning.Manifests), "manifests")
+	n := 0
+	failed := pruning.Run(cmd.Context(), opener, func(m mirror.Obsolete) {
+		display{cmd}.Did(m.Source)
+		n++
+	})
+	done()
+	for i, r := range records {
+		failed = errors.Join(failed, r.WriteFile(f.files[i]))
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "opm: deleted %s of %s\n", plural.Number(n),
+		plural.Of(len(pruning.Manifests), "manifest"))
+	return errors.Join(failed, opener.Close(), registry.Cache.Close())
+}
+
+func (f *pruneFlags) print(cmd *cobra.Command, p *mirror.Pruning) error {
+	if f.format == "json" {
+		return writeValue(dataOutput(cmd), p, "json")
+	}
+	w := textOutput(cmd)
+	for _, m := range p.Manifests {
+		fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s (%s) no longer needed\n", p.Target,
+		plural.Words(len(p.Manifests), "manifest is", "manifests are"), plural.Size(p.Bytes))
+	return err
+}

@@ -1,0 +1,151 @@
+package mirror
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/publish/manifests"
+)
+
+// ClusterOptions configure the objects for a cluster.
+type ClusterOptions struct {
+	ICSP      bool   // an ImageContentSourcePolicy for clusters without ImageDigestMirrorSet, which has no mirrors of tags
+	Namespace string // of the CatalogSources
+}
+
+// Cluster returns the files that make a cluster use the mirror: where the images are that are named by digest and by
+// tag, and a CatalogSource and a ClusterCatalog for each catalog. Each repository has an entry of its own. The record
+// must be of a registry.
+func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
+	digests, tags, err := r.sources()
+	if err != nil {
+		return nil, err
+	}
+	name := "mirror-" + dashed(r.Target)
+	var files []manifests.File
+	add := func(file string, text []byte, failed error) {
+		files, err = append(files, manifests.File{Name: file, Text: text}), cmp.Or(err, failed)
+	}
+	kinds := []struct {
+		file, apiVersion, kind, field string
+		sources                       map[string]string
+		use                           bool
+	}{
+		{
+			"imagedigestmirrorset.yaml", "config.openshift.io/v1", "ImageDigestMirrorSet", "imageDigestMirrors", digests,
+			!o.ICSP,
+		},
+		{
+			"imagecontentsourcepolicy.yaml", "operator.openshift.io/v1alpha1", "ImageContentSourcePolicy",
+			"repositoryDigestMirrors", digests, o.ICSP,
+		},
+		{"imagetagmirrorset.yaml", "config.openshift.io/v1", "ImageTagMirrorSet", "imageTagMirrors", tags, !o.ICSP},
+	}
+	for _, k := range kinds {
+		if len(k.sources) == 0 || !k.use {
+			continue
+		}
+		text, err := manifests.Encode([]map[string]any{{
+			"apiVersion": k.apiVersion, "kind": k.kind, "metadata": map[string]any{"name": name},
+			"spec": map[string]any{k.field: r.mirrors(k.sources)},
+		}}, manifests.YAML)
+		add(k.file, text, err)
+	}
+	for catalog, img := range r.catalogs() {
+		for _, kind := range []manifests.Kind{manifests.CatalogSource, manifests.ClusterCatalog} {
+			opts := manifests.Options{Kind: kind, Name: catalog, Image: r.Target + "/" + img.Target()}
+			if kind == manifests.CatalogSource {
+				opts.Namespace = o.Namespace
+			}
+			set, failed := manifests.New(opts)
+			if failed != nil {
+				return nil, fmt.Errorf("catalog %s: %w", img.Source, failed)
+			}
+			text, failed := set.Text(manifests.YAML)
+			add(string(kind)+"-"+catalog+".yaml", text, failed)
+		}
+	}
+	slices.SortFunc(files, func(a, b manifests.File) int { return cmp.Compare(a.Name, b.Name) })
+	return files, err
+}
+
+// TagOnly returns the sources of the images that are named by tag, which an ImageContentSourcePolicy does not mirror.
+func (r *Record) TagOnly() (sources []string) {
+	for _, img := range r.Images {
+		if !img.Catalog && img.Tag != "" {
+			sources = append(sources, img.Source)
+		}
+	}
+	return sources
+}
+
+// sources returns the repositories of the mirror by the repositories of the sources, for images by digest and by tag.
+func (r *Record) sources() (digests, tags map[string]string, err error) {
+	digests, tags = map[string]string{}, map[string]string{}
+	for _, img := range r.Images {
+		if img.Catalog || img.Manifests == nil {
+			continue
+		}
+		ref, err := image.ParseReference(img.Source)
+		if err != nil {
+			return nil, nil, fmt.Errorf("image %q: %w", img.Source, err)
+		}
+		to := digests
+		if _, ok := ref.(name.Tag); ok {
+			to = tags
+		}
+		to[image.RepositoryName(ref)] = img.Repository
+	}
+	return digests, tags, nil
+}
+
+// mirrors returns the entries of a set of mirrors, sorted by source.
+func (r *Record) mirrors(sources map[string]string) (entries []map[string]any) {
+	for source, repo := range sources {
+		entries = append(entries, map[string]any{"source": source, "mirrors": []string{r.Target + "/" + repo}})
+	}
+	slices.SortFunc(entries, func(a, b map[string]any) int {
+		return cmp.Compare(a["source"].(string), b["source"].(string))
+	})
+	return entries
+}
+
+// catalogs returns the catalogs by the names of their objects: the last component of the repository and the tag, or the
+// whole repository if another catalog has that name.
+func (r *Record) catalogs() map[string]*Image {
+	byName := map[string]*Image{}
+	for _, img := range r.Images {
+		if !img.Catalog || img.Manifests == nil {
+			continue
+		}
+		object := catalogName(path.Base(img.Repository), img.Tag)
+		if byName[object] != nil {
+			object = catalogName(img.Repository, img.Tag)
+		}
+		byName[object] = img
+	}
+	return byName
+}
+
+func catalogName(repo, tag string) string {
+	text := repo
+	if tag != "latest" {
+		text += "-" + tag
+	}
+	object := dashed(text)
+	if object[0] < 'a' {
+		object = "catalog-" + object // the name of a Service begins with a letter
+	}
+	return object
+}
+
+// dashed returns text as a part of the name of an object.
+func dashed(text string) string {
+	return strings.Trim(notInPath.ReplaceAllString(strings.ToLower(text), "-"), "-")
+}

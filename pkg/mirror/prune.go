@@ -1,0 +1,113 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// A Pruning lists the manifests of a mirror that no record needs any longer.
+type Pruning struct {
+	Target    string     `json:"target"`
+	Manifests []Obsolete `json:"manifests"` // in the order of deletion: no manifest before one that refers to it
+	Bytes     int64      `json:"bytes"`     // of manifests and blobs that no other image of the mirror has
+
+	records []*Record
+}
+
+// An Obsolete is a manifest to delete.
+type Obsolete struct {
+	Repository string `json:"repository"` // below the path of the mirror
+	Digest     string `json:"digest"`
+	Source     string `json:"source"` // of the image that it belonged to
+}
+
+// NewPruning returns the manifests of obsolete images in records that no image of any record needs. All records must be
+// of one registry.
+func NewPruning(records []*Record) (*Pruning, error) {
+	p := &Pruning{Manifests: []Obsolete{}, records: records}
+	needed, blobs := map[imageKey]bool{}, map[v1.Hash]bool{}
+	for _, r := range records {
+		if r.Target == "" {
+			return nil, errors.New("it is the record of a directory: want that of a registry")
+		}
+		if p.Target != "" && r.Target != p.Target {
+			return nil, fmt.Errorf("the records are of two mirrors, %s and %s", p.Target, r.Target)
+		}
+		p.Target = r.Target
+		for _, img := range r.Images {
+			for _, n := range img.Manifests {
+				needed[imageKey{img.Repository, n.Digest.String()}] = true
+			}
+			sum(blobs, img.content())
+		}
+	}
+	for _, r := range records {
+		for _, img := range r.Obsolete {
+			for _, n := range slices.Backward(img.Manifests) {
+				key := imageKey{img.Repository, n.Digest.String()}
+				if !needed[key] {
+					p.Manifests = append(p.Manifests, Obsolete{img.Repository, key.digest, img.Source})
+				}
+				needed[key] = true
+			}
+			p.Bytes += sum(blobs, img.content())
+		}
+	}
+	return p, nil
+}
+
+// Run deletes the manifests by digest, and removes the images of which all were deleted from the records. deleted is
+// called for each, and may be nil. It continues after a failure, unless the registry refuses all deletion; the error
+// joins all failures.
+func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Obsolete)) error {
+	to, err := ToRegistry(opener, p.Target)
+	if err != nil {
+		return err
+	}
+	failed := map[imageKey]bool{}
+	var errs []error
+	for i, m := range p.Manifests {
+		key := imageKey{m.Repository, m.Digest}
+		if err := to.remove(ctx, m); err != nil {
+			failed[key] = true
+			errs = append(errs, fmt.Errorf("delete %s/%s@%s: %w", p.Target, m.Repository, m.Digest, err))
+			if i == 0 || ctx.Err() != nil {
+				return errors.Join(errs...)
+			}
+			continue
+		}
+		if deleted != nil {
+			deleted(m)
+		}
+	}
+	for _, r := range p.records {
+		r.Obsolete = slices.DeleteFunc(r.Obsolete, func(img *Image) bool {
+			return !slices.ContainsFunc(img.Manifests, func(n Node) bool {
+				return failed[imageKey{img.Repository, n.Digest.String()}]
+			})
+		})
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes a manifest that may be gone already.
+func (r *Registry) remove(ctx context.Context, m Obsolete) error {
+	repo, err := r.repository(m.Repository)
+	if err != nil {
+		return err
+	}
+	digest, err := v1.NewHash(m.Digest)
+	if err != nil {
+		return err
+	}
+	if err = repo.Delete(ctx, digest); errors.Is(err, image.ErrNotFound) {
+		return nil
+	}
+	return err
+}
