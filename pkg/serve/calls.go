@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// calls wraps every call. It waits until a catalog is served, gives errors their codes, and logs slow and failed calls.
-// A healthy call logs nothing.
+// calls wraps every call. It waits until a catalog is served, maps errors to codes, and logs slow and failed calls.
+// Other calls are not logged.
 type calls struct {
 	live    *Live
 	log     *slog.Logger
@@ -34,7 +34,7 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	err := c.call(ctx, info.FullMethod, func() (err error) {
 		answer, err = next(ctx, req)
 		if err == nil && guard.IsHealth(info.FullMethod) {
-			answer, err = guard.Encode(ctx, answer, 0) // so that there is always an answer
+			answer, err = guard.Encode(ctx, answer, 0) // 0 bytes: never waits for memory
 		}
 		return err
 	})
@@ -84,7 +84,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// recovered returns the error of call, or a [*panicError] if it panics.
+// recovered returns the error of call, or a [*panicError] if call panics.
 func recovered(call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -10,15 +10,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// maxShards is the number of servers that the connections of one catalog content are divided among.
+// maxShards is the number of servers among which the connections of one catalog content are divided.
 const maxShards = 8
 
-// A fleet is the gRPC servers of one listener. gRPC can ask clients to reconnect only by stopping a server, and asks
-// all its clients at the same time. So the connections are divided among several servers, shards, and when the catalog
-// changes, these are stopped one after another, while new ones take the new connections.
+// A fleet is the set of gRPC servers of one listener. gRPC can ask clients to reconnect only by stopping a server, and
+// then asks all its clients at once. So the connections are divided among several servers, the shards. When the catalog
+// changes, the shards are stopped one after another, while new shards take the new connections.
 type fleet struct {
 	newServer func() *grpc.Server
-	grace     time.Duration // in which the shards are stopped; less than 0 keeps one for ever
+	grace     time.Duration // in which the shards are stopped; less than 0 keeps a shard forever
 	drain     time.Duration
 	ending    chan struct{} // closed when no shard takes connections any longer
 	running   sync.WaitGroup
@@ -81,7 +81,7 @@ func (f *fleet) accept(l net.Listener) error {
 	}
 }
 
-// give gives a connection to the next shard.
+// give passes a connection to the next shard.
 func (f *fleet) give(c net.Conn, addr net.Addr) {
 	for {
 		s := f.shard(addr)
@@ -118,7 +118,7 @@ func (f *fleet) shard(addr net.Addr) *shard {
 	return f.current[f.next%len(f.current)]
 }
 
-// renew makes all clients reconnect, gradually over the time of grace, each after the end of its calls.
+// renew asks all clients to reconnect, spread over the grace period, each after its calls have ended.
 func (f *fleet) renew() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +175,7 @@ func (f *fleet) end() (drained bool) {
 	return false
 }
 
-// serve answers clients of l, which it closes, until ctx is done or l fails.
+// serve serves the clients of l until ctx is done or l fails. It closes l.
 func (f *fleet) serve(ctx context.Context, l net.Listener, live *Live) error {
 	defer l.Close()
 	accepted := make(chan error, 1)

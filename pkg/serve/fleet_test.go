@@ -16,10 +16,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// moreTrees is trees with an object more.
+// moreTrees is trees with one more object.
 const moreTrees = trees + "---\nschema: example.Leaf/v1\nsize: 5\n"
 
-// load returns what is served of a directory.
+// load returns the snapshot of a directory.
 func load(t *testing.T, dir string) *serve.Snapshot {
 	t.Helper()
 	s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(dir)}, nil)

@@ -24,11 +24,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what has to happen, which is almost always much sooner: longer than a client may
-// stall.
+// patience is the time that a test waits for an event, which almost always happens much sooner. It exceeds the time
+// that a client may stall.
 const patience = 5 * time.Minute
 
-// trees is a catalog with all that a registry can be asked about.
+// trees is a catalog with objects for every query of a registry.
 const trees = `---
 schema: olm.package
 name: oak
@@ -134,7 +134,7 @@ func catalogDir(t testing.TB, text string) string {
 	return write(t, t.TempDir(), "catalog.yaml", text)
 }
 
-// open returns what opens directories, each of which is a catalog of its base name.
+// open returns a function that opens directories. Each is a catalog named after the directory.
 func open(dirs ...string) func(context.Context) (*serve.Input, error) {
 	return func(context.Context) (*serve.Input, error) {
 		in := &serve.Input{Close: func() {}}
@@ -146,7 +146,7 @@ func open(dirs ...string) func(context.Context) (*serve.Input, error) {
 	}
 }
 
-// A logBook holds what a server logs.
+// A logBook collects the log of a server.
 type logBook struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -174,7 +174,7 @@ func (b *logBook) String() string {
 	return text
 }
 
-// wait returns when the log holds each of the texts.
+// wait returns when the log contains all texts.
 func (b *logBook) wait(t testing.TB, texts ...string) {
 	t.Helper()
 	giveUp := time.After(patience)
@@ -195,12 +195,12 @@ func (b *logBook) wait(t testing.TB, texts ...string) {
 
 func (b *logBook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
-// A running is a server that runs for a test.
+// A running is a running server of a test.
 type running struct {
 	*client.Client
 	listener *bufconn.Listener
 	log      *logBook
-	end      func() error // tells it to end, and returns what it returns
+	end      func() error // stops the server, and returns its error
 }
 
 // run runs a server of directories, over bufconn.
@@ -233,7 +233,7 @@ func run(t testing.TB, opts serve.Options, dirs ...string) *running {
 	return r
 }
 
-// window is how many bytes a connection and a client hold that nobody has asked for.
+// window is the number of bytes that a connection and a client buffer without a request.
 const window = 64 << 10
 
 // dial returns a client of l.

@@ -45,8 +45,8 @@ func handler(lives []*Live, process *processStatus, opts ServerOptions) http.Han
 	})
 }
 
-// acquireAll returns the catalogs of all lives, in their order. It returns none while one of them, or its HTTP content,
-// is not loaded yet.
+// acquireAll returns the catalogs of all lives, in their order. It returns none if one of them, or its HTTP content, is
+// not loaded yet.
 func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 	var releases []func()
 	release = func() {
@@ -71,7 +71,7 @@ func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 	return catalogs, release
 }
 
-// serveHTTP answers clients of l, which it closes, until ctx is done. It stops gracefully, and forcibly after Drain.
+// serveHTTP serves the clients of l until ctx is done. It closes l. It stops gracefully, and forcibly after Drain.
 func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts ServerOptions) error {
 	server := opts.guard.HTTPServer(handler)
 	server.TLSConfig = opts.TLS

@@ -66,7 +66,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestCacheForHTTP replaces a store that lacks HTTP content if that is needed.
+// TestCacheForHTTP checks that a store without HTTP content is replaced if that content is needed.
 func TestCacheForHTTP(t *testing.T) {
 	opts := serve.LoadOptions{Open: open(catalogDir(t, trees)), CacheDir: t.TempDir()}
 	for i, step := range []struct{ http, only, built bool }{
@@ -82,7 +82,7 @@ func TestCacheForHTTP(t *testing.T) {
 	}
 }
 
-// webClient returns a client that connects to l, whatever host is asked for.
+// webClient returns a client that connects to l, whatever the host of a request.
 func webClient(t *testing.T, l *bufconn.Listener) *http.Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return l.DialContext(ctx)
@@ -91,7 +91,7 @@ func webClient(t *testing.T, l *bufconn.Listener) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// An answer is what a client gets for a request.
+// An answer is the response to a request.
 type answer struct {
 	code   int
 	header http.Header
@@ -111,8 +111,8 @@ func fetch(t *testing.T, c *http.Client, path string, header http.Header) answer
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
-// TestServeCacheWithoutHTTP starts with a cache without HTTP content: gRPC is served at once, and HTTP as soon as that
-// content is made.
+// TestServeCacheWithoutHTTP starts with a cache without HTTP content: gRPC is served at once, and HTTP when that
+// content has been built.
 func TestServeCacheWithoutHTTP(t *testing.T) {
 	dir := write(t, t.TempDir(), "trees/catalog.yaml", trees) + "/trees"
 	load := serve.LoadOptions{Open: open(dir), CacheDir: t.TempDir()}
@@ -146,7 +146,7 @@ func TestServeCacheWithoutHTTP(t *testing.T) {
 		t.Errorf("before: %v", got)
 	}
 	close(gate)
-	r.log.wait(t, "--cache-only --with-http", "HTTP content cannot be made", "serving HTTP content")
+	r.log.wait(t, "--cache-only --with-http", "HTTP content cannot be built", "serving HTTP content")
 	if got := fetch(t, web, all, nil); got.code != http.StatusOK || strings.Count(got.body, "\n") != 12 {
 		t.Errorf("after: got %v", got)
 	}
@@ -159,7 +159,7 @@ func TestServeCacheWithoutHTTP(t *testing.T) {
 	must(t, s.Close()) // the next start finds all of it
 }
 
-// TestLastModified changes a catalog to one with an older file, which clients that know only a time have to get.
+// TestLastModified changes a catalog to one with an older file, and checks that clients that only send a date get it.
 func TestLastModified(t *testing.T) {
 	dir := write(t, t.TempDir(), "trees/catalog.yaml", trees) + "/trees"
 	file := filepath.Join(dir, "catalog.yaml")
@@ -183,8 +183,8 @@ func TestLastModified(t *testing.T) {
 	}
 }
 
-// TestSlowReader checks that a client that reads an answer very slowly is disconnected, and one with a slow network is
-// not.
+// TestSlowReader checks that a client that reads a response very slowly is disconnected, and that a client with a slow
+// network is not.
 func TestSlowReader(t *testing.T) {
 	dir := withLarge(t, 20<<20)
 	first := bufconn.Listen(window)
@@ -192,7 +192,7 @@ func TestSlowReader(t *testing.T) {
 	_, err := io.Copy(io.Discard, getAll(t, first, dir)) // so that the decoders of zstd are not of a bubble
 	must(t, err)
 	for _, tt := range []struct {
-		second int // bytes that it reads each second
+		second int // bytes read per second
 		most   time.Duration
 		whole  bool
 	}{
@@ -217,7 +217,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// getAll asks for all objects of a catalog, and returns a body from which nothing is read ahead.
+// getAll requests all objects of a catalog, and returns a body without read-ahead.
 func getAll(t *testing.T, l *bufconn.Listener, dir string) io.Reader {
 	t.Helper()
 	c, err := l.DialContext(t.Context())
@@ -234,7 +234,7 @@ func getAll(t *testing.T, l *bufconn.Listener, dir string) io.Reader {
 	return resp.Body
 }
 
-// TestMissingBody checks that connections end whose requests announce a body that does not arrive.
+// TestMissingBody checks that connections are closed if an announced request body does not arrive.
 func TestMissingBody(t *testing.T) {
 	dir := catalogDir(t, trees)
 	for _, head := range []string{

@@ -24,7 +24,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// gated returns options under which catalogs are opened when the function is called.
+// gated returns options with which catalogs are opened only after the function is called.
 func gated(dirs ...string) (serve.Options, func()) {
 	gate := make(chan struct{})
 	load := serve.LoadOptions{Open: func(ctx context.Context) (*serve.Input, error) {
@@ -38,7 +38,7 @@ func gated(dirs ...string) (serve.Options, func()) {
 	return serve.Options{Registries: []serve.Registry{{Load: load}}}, sync.OnceFunc(func() { close(gate) })
 }
 
-// TestHealth follows a server from before it is ready until after it is told to end.
+// TestHealth follows the health of a server from its start until it stops.
 func TestHealth(t *testing.T) {
 	opts, load := gated(catalogDir(t, trees))
 	r := run(t, opts)
@@ -83,7 +83,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestCallsWait asks before there is a catalog.
+// TestCallsWait checks that calls wait for the first catalog.
 func TestCallsWait(t *testing.T) {
 	opts, load := gated(catalogDir(t, trees))
 	r := run(t, opts)
@@ -103,7 +103,7 @@ func TestCallsWait(t *testing.T) {
 	}
 }
 
-// TestEndsBeforeReady ends a server that has no catalog yet, and on which a call waits.
+// TestEndsBeforeReady stops a server that has no catalog yet, while a call waits for it.
 func TestEndsBeforeReady(t *testing.T) {
 	opts, _ := gated()
 	r := run(t, opts)
@@ -171,7 +171,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// large returns a catalog whose list of bundles is more than a connection buffers.
+// large returns a catalog whose list of bundles is larger than the buffers of a connection.
 func large() string {
 	var text strings.Builder
 	text.WriteString("---\nschema: olm.package\nname: elm\ndefaultChannel: only\n---\nschema: olm.channel\n" +
@@ -188,7 +188,7 @@ func large() string {
 	return text.String()
 }
 
-// TestDrain lets a call end that is under way.
+// TestDrain checks that a call in progress can finish when the server stops.
 func TestDrain(t *testing.T) {
 	r := run(t, serve.Options{}, catalogDir(t, large())).ready(t)
 	stream, err := api.NewRegistryClient(r.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
@@ -223,7 +223,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainEnds cuts off a call that does not end.
+// TestDrainEnds checks that a call that does not end is canceled after Drain.
 func TestDrainEnds(t *testing.T) {
 	opts := serve.Options{Server: serve.ServerOptions{Drain: time.Millisecond}}
 	r := run(t, opts, catalogDir(t, large())).ready(t)
@@ -237,10 +237,10 @@ func TestDrainEnds(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
-	r.log.wait(t, "calls that do not end are cut off")
+	r.log.wait(t, "canceling calls that did not end")
 }
 
-// TestStalled cuts off a client that reads nothing, and no other.
+// TestStalled checks that a client that reads nothing is disconnected, and no other client is.
 func TestStalled(t *testing.T) {
 	dir := catalogDir(t, large())
 	synctest.Test(t, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestStalled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.log.wait(t, "a client that takes no answers is cut off")
+		r.log.wait(t, "disconnecting a client that does not read its responses")
 		for err == nil {
 			_, err = stream.Recv()
 		}
@@ -262,7 +262,7 @@ func TestStalled(t *testing.T) {
 	})
 }
 
-// TestLargeRequest refuses requests that no client means.
+// TestLargeRequest checks that requests that are too large are rejected.
 func TestLargeRequest(t *testing.T) {
 	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
 	_, err := r.Package(t.Context(), strings.Repeat("x", 100<<20))
@@ -307,7 +307,7 @@ func loaded(t *testing.T, dir string) *serve.Live {
 	return live
 }
 
-// TestGarbage sends what is no HTTP/2 to a server, which goes on.
+// TestGarbage checks that a server survives connections that do not speak HTTP/2.
 func TestGarbage(t *testing.T) {
 	addr := overTCP(t, loaded(t, catalogDir(t, trees)), serve.ServerOptions{})
 	for _, garbage := range []string{
@@ -330,7 +330,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestManyConnections serves a thousand clients at one time, or some with -short.
+// TestManyConnections serves a thousand clients at once, or fewer with -short.
 func TestManyConnections(t *testing.T) {
 	addr := overTCP(t, loaded(t, catalogDir(t, trees)), serve.ServerOptions{})
 	connections := 1000
@@ -356,7 +356,7 @@ func TestManyConnections(t *testing.T) {
 	all.Wait()
 }
 
-// TestSwap replaces what is served under calls that read it.
+// TestSwap replaces the served catalog while calls read it.
 func TestSwap(t *testing.T) {
 	dirs := []string{catalogDir(t, trees), catalogDir(t, large())}
 	live := loaded(t, dirs[0])

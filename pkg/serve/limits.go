@@ -20,7 +20,7 @@ const (
 
 const (
 	maxOpenFiles  = 1 << 30 // if the system sets no limit
-	reservedFiles = 100     // for everything but connections of clients: stores, listeners, registries
+	reservedFiles = 100     // for everything except client connections: stores, listeners, registries
 )
 
 // Limits are the limits of all clients together. Zero values depend on the memory that the server may use.
@@ -30,7 +30,7 @@ type Limits struct {
 	Idle        time.Duration // after which a connection without calls is closed; 0 means DefaultIdle
 }
 
-// defaults returns the limits of a server with so many bytes of memory, with defaults for the ones that are not set.
+// defaults returns the limits with defaults for unset ones, given the memory of the server in bytes.
 func (l Limits) defaults(memory int64) Limits {
 	if l.Connections == 0 {
 		l.Connections = int(min(maxConnections, max(memory/10/connCost, 100)))
@@ -44,13 +44,13 @@ func (l Limits) defaults(memory int64) Limits {
 	return l
 }
 
-// newGuard returns a guard with the limits of opts, as far as the process may have as many connections.
+// newGuard returns a guard with the limits of opts. The process may allow fewer connections.
 func newGuard(opts ServerOptions) *guard.Guard {
 	memory, files := MemoryLimit(), openFiles()
 	set := opts.Limits.defaults(memory)
 	if most := int(files - min(reservedFiles, files/2)); set.Connections > most {
 		if opts.Limits.Connections > 0 {
-			opts.Log.Warn("fewer connections than asked for, since the process may open so few files (ulimit -n)",
+			opts.Log.Warn("fewer connections than configured: the process may not open enough files (ulimit -n)",
 				"asked", set.Connections, "connections", most)
 		}
 		set.Connections = most

@@ -21,8 +21,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// TestSendMemory has a client not read what it asks for. Others are answered meanwhile, and what waits goes on when the
-// client is gone.
+// TestSendMemory has a client that does not read its response. Others are served meanwhile, and waiting calls continue
+// when the client has gone.
 func TestSendMemory(t *testing.T) {
 	opts := serve.ServerOptions{Limits: serve.Limits{SendMemory: 1 << 20}}
 	live := loaded(t, catalogDir(t, large()))
@@ -68,14 +68,14 @@ func dialFrom(t *testing.T, addr, from string) *client.Client {
 	return c
 }
 
-// TestStalledAnswer cuts off a client that does not read an answer whose call has ended.
+// TestStalledAnswer checks that a client is disconnected if it does not read a response whose call has ended.
 func TestStalledAnswer(t *testing.T) {
 	dir := catalogDir(t, manyPackages())
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, serve.Options{}, dir).ready(t)
 		stream, err := api.NewRegistryClient(r.Conn()).ListPackages(t.Context(), &api.ListPackageRequest{})
 		must(t, err)
-		r.log.wait(t, "a client that takes no answers is cut off")
+		r.log.wait(t, "disconnecting a client that does not read its responses")
 		for err == nil {
 			_, err = stream.Recv()
 		}
@@ -85,7 +85,8 @@ func TestStalledAnswer(t *testing.T) {
 	})
 }
 
-// manyPackages returns a catalog whose packages alone are more than a connection holds, and less than a stream queues.
+// manyPackages returns a catalog whose list of packages is larger than the buffers of a connection, and smaller than
+// the queue of a stream.
 func manyPackages() string {
 	var text strings.Builder
 	for i := range 1400 {
@@ -98,8 +99,8 @@ func manyPackages() string {
 	return text.String()
 }
 
-// TestFull fills a server with connections. A new one takes the place of the one that was idle for longest, and one
-// with a call under way stays.
+// TestFull fills a server with connections. A new one replaces the connection that has been idle for the longest time,
+// and a connection with a call in progress stays.
 func TestFull(t *testing.T) {
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

@@ -30,8 +30,8 @@ func (s *Snapshot) Close() error {
 	return s.Store.Close()
 }
 
-// A Live is the snapshot that is served, which another may replace at any time. There is none at first. Any number of
-// goroutines may use it.
+// A Live holds the served snapshot, which can be replaced at any time. At first it has none. It is safe for concurrent
+// use.
 type Live struct {
 	mu       sync.Mutex
 	current  *Snapshot
@@ -42,7 +42,7 @@ type Live struct {
 	damaged chan damage // holds one at most
 }
 
-// A damage is the error with which the store could not be read.
+// A damage is the error of reading the store.
 type damage struct{ err error }
 
 // NewLive returns a Live without a snapshot.
@@ -51,8 +51,8 @@ func NewLive() *Live { return &Live{changed: make(chan struct{}), damaged: make(
 // ErrNotServing is returned if there is no snapshot.
 var ErrNotServing = errors.New("the catalog is not being served")
 
-// Acquire returns the snapshot that is served, which stays open until it is released. The error is ErrNotServing if
-// there is none.
+// Acquire returns the served snapshot, which stays open until it is released. The error is ErrNotServing if there is
+// none.
 func (l *Live) Acquire() (s *Snapshot, release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,8 +74,8 @@ func (l *Live) release(s *Snapshot) {
 	}
 }
 
-// Wait returns when there is a snapshot, or the error of ctx. It fails with ErrNotServing when there will be none,
-// because the server is stopping.
+// Wait waits for a snapshot. It returns the error of ctx, or ErrNotServing if the server is stopping and there will be
+// none.
 func (l *Live) Wait(ctx context.Context) error {
 	for {
 		serving, draining, changed := l.state()
@@ -109,8 +109,8 @@ func (l *Live) content() (number int, changed <-chan struct{}) {
 	return l.contents, l.changed
 }
 
-// Swap serves s from now on. The previous snapshot is closed when the last call that reads it ends. Nil serves no
-// catalog.
+// Swap serves s instead of the current snapshot, which is closed when the last call that reads it has ended. If s is
+// nil, no catalog is served.
 func (l *Live) Swap(s *Snapshot) {
 	l.mu.Lock()
 	old := l.current
@@ -129,7 +129,7 @@ func (l *Live) Swap(s *Snapshot) {
 	}
 }
 
-// drain ends all waiting for a snapshot, and makes health report NOT_SERVING.
+// drain wakes up all calls of Wait, and makes health report NOT_SERVING.
 func (l *Live) drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

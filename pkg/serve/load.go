@@ -36,12 +36,12 @@ type Input struct {
 
 // LoadOptions select the catalogs to load and the place of the store built from them.
 type LoadOptions struct {
-	// Open opens the catalogs. It is called again when they are loaded again.
+	// Open opens the catalogs. It is called again for each reload.
 	Open func(context.Context) (*Input, error)
 
-	// CacheDir keeps the store for the next start; it is created if it does not exist. A store there that is stale or
-	// corrupt is replaced, unless the file is not opm's. If it cannot be written or CacheDir is "", the store lives as
-	// long as the process, in a file without a name or in memory.
+	// CacheDir keeps the store for the next start; it is created if it does not exist. A stale or corrupt store there
+	// is replaced, but not a file that opm did not write. If CacheDir is "" or cannot be written, the store lives as
+	// long as the process, in an unnamed file or in memory.
 	CacheDir string
 	// CacheName names the store in CacheDir, which may have stores of several registries; empty means the name of
 	// StoreFile.
@@ -51,8 +51,7 @@ type LoadOptions struct {
 	// CacheOnly makes it an error that CacheDir, if there is one, cannot be written.
 	CacheOnly bool
 
-	// KeepGoing serves catalogs without the packages that are not valid, if there are others. Such a store is not
-	// cached.
+	// KeepGoing serves catalogs without their invalid packages, if any valid ones remain. Such a store is not cached.
 	KeepGoing bool
 
 	HTTP     bool         // keeps all objects for HTTP; a store in CacheDir without them is replaced
@@ -72,15 +71,15 @@ const defaultCacheName = "catalog"
 type ProblemsError struct {
 	Problems []*problem.Problem
 	Clash    bool // catalogs of one registry have a package of the same name
-	System   bool // some are errors of the system, as of a file that could not be read; these may pass
+	System   bool // some are errors of the system, such as a failed read, which may be temporary
 }
 
 func (e *ProblemsError) Error() string {
 	return fmt.Sprintf("the catalog is invalid:\n%s", problem.Lines(e.Problems))
 }
 
-// Load returns a snapshot of the catalogs, out of the cache if it is there. It is nil if have is their key. The
-// error is a *ProblemsError for catalogs that are invalid.
+// Load returns a snapshot of the catalogs, from the cache if possible. It returns nil if have is already their key. The
+// error is a *ProblemsError for invalid catalogs.
 func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, error) {
 	l := loader{LoadOptions: opts}
 	l.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
@@ -91,11 +90,11 @@ func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, er
 type loader struct {
 	LoadOptions
 
-	// hasty takes a store without HTTP content from the cache if nothing is served yet.
+	// hasty accepts a store without HTTP content from the cache if nothing is served yet.
 	hasty bool
 }
 
-// load returns a snapshot, which is nil if the key is have. With rebuild, it ignores the store in the cache.
+// load returns a snapshot, or nil if the key is have. With rebuild, it ignores the cached store.
 func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snapshot, error) {
 	in, err := l.Open(ctx)
 	if err != nil {
@@ -143,7 +142,7 @@ func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
 	return err
 }
 
-// withhold removes the packages that are not valid from catalogs. It returns invalid if no package is left.
+// withhold removes the invalid packages from catalogs. It returns invalid if no package remains.
 func withhold(ctx context.Context, in *Input, invalid *ProblemsError) (all []web.Withheld, err error) {
 	left := false
 	for i := range in.Catalogs {
@@ -199,8 +198,8 @@ func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 	return all
 }
 
-// cached returns the store in the cache directory, or nil if it is stale, corrupt or missing, or lacks the content for
-// HTTP that it needs. With hasty, it need not have that yet.
+// cached returns the store in the cache directory, or nil if it is stale, corrupt or missing, or lacks required HTTP
+// content. With hasty, that content may still be missing.
 func (l *loader) cached(key store.Key, hasty bool) (*store.Store, error) {
 	if l.CacheDir == "" {
 		return nil, nil
@@ -242,7 +241,7 @@ func ofSystem(err error) bool {
 	return ok
 }
 
-// build checks the catalogs, and makes the store in the first of the places that takes it.
+// build checks the catalogs, and builds the store in the first place where that succeeds.
 func (l *loader) build(ctx context.Context, c content, places []place) (*store.Store, error) {
 	var failed []error
 	for _, p := range places {
@@ -272,7 +271,7 @@ func (l *loader) build(ctx context.Context, c content, places []place) (*store.S
 	return nil, errors.Join(failed...)
 }
 
-// A place is a directory, or the memory, in which a store can be made.
+// A place is a directory, or the memory, where a store can be built.
 type place struct {
 	name    string
 	build   func(context.Context, content) (*store.Store, error) // makes the store and opens it
@@ -287,7 +286,7 @@ type content struct {
 	sources []declcfg.Source
 }
 
-// places returns all candidate places, the best first.
+// places returns all candidate places in order of preference.
 func (l *loader) places() []place {
 	var all []place
 	if l.CacheDir != "" {
@@ -299,7 +298,7 @@ func (l *loader) places() []place {
 	return append(all, temporaryPlaces()...)
 }
 
-// temporaryPlaces returns the places in which a store does not outlive the process.
+// temporaryPlaces returns the places where a store does not outlive the process.
 func temporaryPlaces() []place {
 	var all []place
 	dirs := []string{os.TempDir(), "/var/tmp", "/dev/shm"}
@@ -318,8 +317,8 @@ func temporaryPlaces() []place {
 	})
 }
 
-// inCache makes the store in the cache directory, for the next start. It does not touch a file that opm did not make.
-// Its mode lets the user that an image runs as read it, whoever built it.
+// inCache builds the store in the cache directory, for the next start. It does not replace a file that opm did not
+// write. The file mode allows the user of an image to read the store, whoever built it.
 func (l *loader) inCache(ctx context.Context, c content) (*store.Store, error) {
 	if old, err := store.Open(l.path(), c.key); errors.Is(err, store.ErrForeign) {
 		return nil, err
@@ -338,8 +337,8 @@ func (l *loader) inCache(ctx context.Context, c content) (*store.Store, error) {
 	return store.Open(l.path(), c.key)
 }
 
-// A check validates each catalog while a store is made of all, and refuses packages that are in several catalogs:
-// clients ask for a package without naming its catalog.
+// A check validates each catalog while the store of all of them is built, and rejects packages that are in several
+// catalogs, since clients request a package without naming its catalog.
 type check struct {
 	catalogs []*validate.Checker
 	system   bool // see [ProblemsError]
@@ -368,7 +367,7 @@ func (c *check) Add(source int, object any, err error) {
 	c.catalogs[source].Add(object, err)
 }
 
-// Done implements [store.Check]. The error of a catalog that is invalid is a [*ProblemsError].
+// Done implements [store.Check]. The error about an invalid catalog is a [*ProblemsError].
 func (c *check) Done(ctx context.Context) error {
 	invalid := &ProblemsError{System: c.system}
 	owners := map[string]*declcfg.Meta{} // by package

@@ -24,7 +24,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// TestCache opens the store that is there, and rebuilds one that is stale or corrupt.
+// TestCache opens an existing store, and rebuilds a stale or corrupt one.
 func TestCache(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -44,10 +44,10 @@ func TestCache(t *testing.T) {
 			s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(t.TempDir()), CacheDir: cache}, nil)
 			must(t, err)
 			s.Store.Close()
-		}, true, "the store of another catalog"},
+		}, true, "the store belongs to another catalog"},
 		{"foreign", func(t *testing.T, cache string) {
 			write(t, cache, serve.StoreName, "something else altogether")
-		}, true, "not a store of opm"},
+		}, true, "not an opm store"},
 		{"of upstream", func(t *testing.T, cache string) {
 			must(t, os.Remove(filepath.Join(cache, serve.StoreName)))
 			write(t, cache, "pogreb.v1/digest", "0123456789abcdef")
@@ -91,7 +91,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheKept finds the new store at the next start.
+// TestCacheKept checks that the next start uses the new store.
 func TestCacheKept(t *testing.T) {
 	cache := t.TempDir()
 	for i, text := range []string{trees, trees, trees + "# changed\n"} {
@@ -107,7 +107,7 @@ func TestCacheKept(t *testing.T) {
 	}
 }
 
-// TestCacheOnly fails where the cache cannot be made.
+// TestCacheOnly checks that it is an error if the cache cannot be built.
 func TestCacheOnly(t *testing.T) {
 	dir := catalogDir(t, trees)
 	file := filepath.Join(write(t, t.TempDir(), "file", ""), "file")
@@ -122,7 +122,7 @@ func TestCacheOnly(t *testing.T) {
 	}
 }
 
-// TestProblems refuses catalogs that cannot be served, for all reasons with their places.
+// TestProblems checks that all problems of unservable catalogs are reported with their positions.
 func TestProblems(t *testing.T) {
 	const metadata = `- {type: olm.csv.metadata, value: {annotations: {}, displayName: Oak, provider: {}}}`
 	for _, test := range []struct {
@@ -177,7 +177,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestKeepGoing serves a catalog without the packages that are not valid, and says so everywhere.
+// TestKeepGoing serves a catalog without its invalid packages, and checks that logs, health and metrics report it.
 func TestKeepGoing(t *testing.T) {
 	dir, cache, l := catalogDir(t, trees), t.TempDir(), bufconn.Listen(window)
 	put(t, dir, "elm.yaml", "schema: olm.package\nname: elm\ndefaultChannel: stable\n")
@@ -233,7 +233,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestDamage answers DATA_LOSS for what cannot be read, and rebuilds the store.
+// TestDamage checks that unreadable data lead to DATA_LOSS and a rebuilt store.
 func TestDamage(t *testing.T) {
 	cache := t.TempDir()
 	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
@@ -248,7 +248,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamageEnforced ends the server.
+// TestDamageEnforced checks that damage stops the server with Enforce.
 func TestDamageEnforced(t *testing.T) {
 	dir, cache := catalogDir(t, trees), t.TempDir()
 	must(t, serve.Cache(t.Context(), serve.LoadOptions{Open: open(dir), CacheDir: cache}))
@@ -269,7 +269,7 @@ func TestDamageEnforced(t *testing.T) {
 	}
 }
 
-// TestDeleted serves on when someone deletes the store.
+// TestDeleted checks that a server continues when its store file is deleted.
 func TestDeleted(t *testing.T) {
 	cache := t.TempDir()
 	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
@@ -279,7 +279,7 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// TestWatch serves a catalog that changes, and the one before where it is no good.
+// TestWatch serves a changed catalog, and the previous one if the new one is invalid.
 func TestWatch(t *testing.T) {
 	dir := catalogDir(t, trees)
 	opts := serve.Options{Registries: []serve.Registry{{Watch: []string{dir}}}, WatchEvery: 1e6}
@@ -300,7 +300,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// scarce is a file system that, once it is armed, opens a number of files, and then fails twice.
+// scarce is a file system that, when armed, opens a number of files and then fails twice.
 type scarce struct {
 	fs.FS
 	left *atomic.Int32
@@ -313,7 +313,7 @@ func (s scarce) Open(name string) (fs.File, error) {
 	return s.FS.Open(name)
 }
 
-// TestWatchRetries changes a catalog while files cannot be opened, and expects it to be served once they can.
+// TestWatchRetries changes a catalog while files cannot be opened, and checks that it is served when they can be.
 func TestWatchRetries(t *testing.T) {
 	dir := catalogDir(t, trees)
 	for opened := range int32(9) { // by then, the key is known and some files are read
@@ -352,7 +352,7 @@ func TestWatchRetries(t *testing.T) {
 	}
 }
 
-// TestWatchConfigMap follows a directory as a kubelet changes it.
+// TestWatchConfigMap follows the changes that a kubelet makes to a mounted ConfigMap.
 func TestWatchConfigMap(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "..1/catalog.yaml", trees)

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// Of an error of many lines, the first are logged.
+// TestLogError checks that only the first lines of a long error are logged.
 func TestLogError(t *testing.T) {
 	var errs []error
 	for i := range 100_000 {

@@ -13,8 +13,8 @@ import (
 // less, and the largest number if neither is set.
 func MemoryLimit() int64 { return min(debug.SetMemoryLimit(-1), systemMemoryLimit()) }
 
-// HonorMemoryLimit makes the garbage collector keep the program within the limit of the system, unless GOMEMLIMIT is
-// set. It leaves a part for memory outside of Go: the program's code, and kernel memory.
+// HonorMemoryLimit makes the garbage collector keep the program within the memory limit of the system, unless
+// GOMEMLIMIT is set. It reserves a part for memory outside of Go: the program's code, and kernel memory.
 func HonorMemoryLimit() {
 	if limit := systemMemoryLimit(); limit < math.MaxInt64 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit - max(limit/10, min(reservedMemory, limit/2)))

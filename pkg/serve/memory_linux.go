@@ -15,8 +15,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// systemMemoryLimit returns the lowest limit of the control group that the program is in and of the groups above it, of
-// either version. It is the largest number if there is no limit.
+// systemMemoryLimit returns the lowest limit of the program's control group and its parents, of either version, or the
+// largest number if there is no limit.
 func systemMemoryLimit() int64 {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -66,7 +66,7 @@ func readLimit(fsys fs.FS, name string) int64 {
 	return limit
 }
 
-// inMemory makes the store in a file that is in no directory.
+// inMemory builds the store in an anonymous file in memory.
 func inMemory(ctx context.Context, c content) (*store.Store, error) {
 	fd, err := unix.MemfdCreate("opm-serve", unix.MFD_CLOEXEC)
 	if err != nil {

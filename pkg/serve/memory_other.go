@@ -13,7 +13,7 @@ import (
 // systemMemoryLimit returns the largest number: no limit is known.
 func systemMemoryLimit() int64 { return math.MaxInt64 }
 
-// inMemory makes the store in the memory of the program.
+// inMemory builds the store in the memory of the program.
 func inMemory(ctx context.Context, c content) (*store.Store, error) {
 	var b bytes.Buffer
 	if err := store.Write(ctx, &b, c.key, c.opts, c.sources...); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// TestServices holds what is served to what is generated.
+// TestServices compares the served methods with the generated ones.
 func TestServices(t *testing.T) {
 	for _, pair := range []struct{ got, want grpc.ServiceDesc }{
 		{registryService, api.Registry_ServiceDesc},
@@ -46,7 +46,7 @@ func methods(d grpc.ServiceDesc) map[string]bool {
 	return all
 }
 
-// TestCodes gives every error its code.
+// TestCodes checks the code of every error.
 func TestCodes(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -66,7 +66,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestCalls logs what is worth it, and nothing else.
+// TestCalls checks that only slow and failed calls are logged.
 func TestCalls(t *testing.T) {
 	fault := func() error { panic("an accident") }
 	for _, test := range []struct {
@@ -110,7 +110,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestSlowCall logs calls that take long.
+// TestSlowCall checks that slow calls are logged.
 func TestSlowCall(t *testing.T) {
 	var log strings.Builder
 	live := NewLive()

@@ -14,8 +14,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// TestRegistries serves catalogs with the same packages: each over gRPC by itself, and all over HTTP. One that changes
-// is loaded again, and the others are not.
+// TestRegistries serves catalogs with the same packages: each over its own gRPC port, and all over HTTP. Only a changed
+// one is loaded again.
 func TestRegistries(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	write(t, dir, "old/catalog.yaml", trees)
@@ -68,7 +68,7 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// TestRegistriesOneInvalid stops where one of several catalogs is invalid.
+// TestRegistriesOneInvalid checks that an invalid catalog stops the server of several.
 func TestRegistriesOneInvalid(t *testing.T) {
 	opts := serve.Options{Registries: []serve.Registry{
 		{Load: serve.LoadOptions{Open: open(catalogDir(t, trees))}},

@@ -18,7 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// registryService is api.Registry, whose answers come encoded out of the store.
+// registryService describes api.Registry. Its responses come encoded from the store.
 var registryService = grpc.ServiceDesc{
 	ServiceName: api.Registry_ServiceDesc.ServiceName,
 	HandlerType: (*any)(nil),
@@ -117,7 +117,7 @@ func listCustomSchemas(
 	ctx context.Context, s *store.Store, req *api.ExperimentalListPackageCustomSchemasRequest,
 ) (iter.Seq2[[]byte, error], error) {
 	if !slices.Contains(metadata.ValueFromIncomingContext(ctx, "x-acknowledge-experimental"), "true") {
-		return func(func([]byte, error) bool) {}, nil // the client may not expect that the method changes
+		return func(func([]byte, error) bool) {}, nil // clients must acknowledge that the method may change
 	}
 	if req.GetSchema() == "" {
 		return nil, status.Error(codes.InvalidArgument, "the schema is missing")
@@ -125,7 +125,7 @@ func listCustomSchemas(
 	return s.CustomMetas(req.GetSchema(), req.GetPackageName()), nil
 }
 
-// statusOf returns an error of a call with the code for it.
+// statusOf returns the error of a call with its gRPC code.
 func statusOf(err error) error {
 	code := codes.Internal
 	switch {
@@ -145,7 +145,7 @@ func statusOf(err error) error {
 	return status.Error(code, err.Error())
 }
 
-// unary describes a method that has one answer: a message of several parts.
+// unary describes a method with one response, a message in several parts.
 func unary[Q any](
 	full string, answer func(context.Context, *guard.Lease, *store.Store, *Q) ([][]byte, error),
 ) grpc.MethodDesc {
@@ -173,7 +173,7 @@ func unary[Q any](
 	return grpc.MethodDesc{MethodName: path.Base(full), Handler: handle}
 }
 
-// unaryBundle describes a method that has a bundle as its answer. Find returns its package, channel and name.
+// unaryBundle describes a method whose response is a bundle. Find returns its package, channel and name.
 func unaryBundle[Q any](
 	full string, find func(*store.Store, *Q) (pkg, channel, name string, err error),
 ) grpc.MethodDesc {
@@ -194,7 +194,7 @@ func unaryBundle[Q any](
 	})
 }
 
-// stream describes a method that has any number of answers.
+// stream describes a method with any number of responses.
 func stream[Q any](
 	full string, answer func(context.Context, *store.Store, *Q) (iter.Seq2[[]byte, error], error),
 ) grpc.StreamDesc {

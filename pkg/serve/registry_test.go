@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// texts returns what a stream yields, each as a text, and an error as its code.
+// texts returns the messages of a stream as strings, and an error as its code.
 func texts[T any](answers iter.Seq2[T, error], text func(T) string) []string {
 	var all []string
 	for a, err := range answers {
@@ -29,7 +29,7 @@ func texts[T any](answers iter.Seq2[T, error], text func(T) string) []string {
 	return all
 }
 
-// one returns an answer as a text, and an error as its code.
+// one returns a response as a string, or an error as its code.
 func one[T any](answer T, err error) func(text func(T) string) []string {
 	return func(text func(T) string) []string {
 		if err != nil {
@@ -43,7 +43,7 @@ func entryText(e *api.ChannelEntry) string {
 	return fmt.Sprintf("%s/%s %s -> %s", e.PackageName, e.ChannelName, e.Replaces, e.BundleName)
 }
 
-// bundleText returns what tells bundles apart, and which of the fields are there that not every answer has.
+// bundleText returns the name of a bundle, and which of the optional fields of a response it has.
 func bundleText(b *api.Bundle) string {
 	text := fmt.Sprintf("%s/%s %s", b.PackageName, b.ChannelName, b.CsvName)
 	if b.CsvJson != "" {
@@ -60,7 +60,7 @@ func bundleText(b *api.Bundle) string {
 
 func itself(s string) string { return s }
 
-// TestAnswers asks everything that a registry can be asked.
+// TestAnswers calls every method of a registry.
 func TestAnswers(t *testing.T) {
 	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
 	ctx := t.Context()
@@ -143,7 +143,7 @@ func head(ctx context.Context, c *client.Client, pkg, channel string) (*api.Bund
 	return api.NewRegistryClient(c.Conn()).GetBundleForChannel(ctx, req) //nolint:staticcheck // deprecated, but served
 }
 
-// TestNotFound tells what is missing in the words of upstream.
+// TestNotFound checks that missing objects are reported in the words of upstream.
 func TestNotFound(t *testing.T) {
 	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
 	_, err := r.Package(t.Context(), "elm")
@@ -152,7 +152,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestCustomSchemas asks for objects of other schemas, of any name.
+// TestCustomSchemas requests objects of custom schemas of any name.
 func TestCustomSchemas(t *testing.T) {
 	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
 	ctx := t.Context()
@@ -188,7 +188,7 @@ func TestCustomSchemas(t *testing.T) {
 	}
 }
 
-// TestUnknownMethod is answered as gRPC says.
+// TestUnknownMethod checks that an unknown method has the code of gRPC.
 func TestUnknownMethod(t *testing.T) {
 	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
 	err := r.Conn().Invoke(t.Context(), "/api.Registry/GetEverything", &api.ListBundlesRequest{}, &api.Bundle{})
@@ -197,7 +197,7 @@ func TestUnknownMethod(t *testing.T) {
 	}
 }
 
-// TestEmpty serves a catalog without anything in it.
+// TestEmpty serves an empty catalog.
 func TestEmpty(t *testing.T) {
 	r := run(t, serve.Options{}, t.TempDir()).ready(t)
 	if got := texts(r.Packages(t.Context()), itself); len(got) > 0 {

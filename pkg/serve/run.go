@@ -28,13 +28,13 @@ import (
 // defaultWatchEvery is the interval at which watched paths are checked.
 const defaultWatchEvery = time.Second
 
-// retryDamaged is the delay before a store that is damaged again, or could not be built, is rebuilt.
+// retryDamaged is the delay before a store is rebuilt again after it was damaged again, or could not be built.
 const retryDamaged = 10 * time.Second
 
 // Options are the served registries and the settings of the server.
 type Options struct {
-	// Registries are served each by itself. All share the limits of Server, and HTTP has the catalogs of all, in their
-	// order.
+	// Registries are served independently. They share the limits of Server, and HTTP serves the catalogs of all, in
+	// their order.
 	Registries []Registry
 
 	Server     ServerOptions
@@ -45,20 +45,20 @@ type Options struct {
 	Ready func() // called when all catalogs are served for the first time, unless it is nil
 }
 
-// A Registry is the catalogs that gRPC clients of one address see.
+// A Registry is the set of catalogs that gRPC clients see at one address.
 type Registry struct {
 	Listener net.Listener // for gRPC, closed at the end; nil serves over HTTP only
 	Load     LoadOptions  // a nil Log is the Log of the server
 
-	// Watch are directories and files. When one has changed, and has not changed again for WatchEvery, everything is
-	// loaded again; the previous catalog is served until then, and also after it if the new one is invalid. If loading
-	// fails for another reason, it is tried again.
+	// Watch are directories and files. After a change, when no other change has followed for WatchEvery, all catalogs
+	// are loaded again. The previous content is served until then, and also if the new one is invalid. If loading fails
+	// for another reason, it is retried.
 	Watch []string
 }
 
 // Run serves registries until ctx is done. Clients may connect before the catalogs are loaded; see [Server.Serve]. A
-// cached store without HTTP content is served over gRPC at once; HTTP clients are asked to come back until that content
-// is made. Run returns nil after ctx is done, and an error when a catalog cannot be loaded at first or a listener
+// cached store without HTTP content is served over gRPC at once; HTTP clients are asked to come back when that content
+// is built. Run returns nil when ctx is done, and an error if a catalog cannot be loaded at the start or a listener
 // fails.
 func Run(ctx context.Context, opts Options) error {
 	opts.Server = opts.Server.withDefaults()
@@ -109,7 +109,7 @@ func serveGRPC(ctx context.Context, l net.Listener, live *Live, opts ServerOptio
 	return nil
 }
 
-// Cache makes the store in the cache directory, unless an up-to-date one is there.
+// Cache builds the store in the cache directory, unless it is up to date.
 func Cache(ctx context.Context, opts LoadOptions) error {
 	start := time.Now()
 	s, err := Load(ctx, opts, nil)
@@ -119,7 +119,7 @@ func Cache(ctx context.Context, opts LoadOptions) error {
 	if opts.Log != nil {
 		attrs := []any{"took", time.Since(start).Round(time.Millisecond), "store", s.Store.Stats().Bytes}
 		if opts.CacheDir == "" {
-			opts.Log.Warn("nothing was kept, since --cache-dir is not set")
+			opts.Log.Warn("the store was not kept: --cache-dir is not set")
 			opts.Log.Info("catalogs can be served", attrs...)
 		} else {
 			opts.Log.Info("cache is up to date", append(attrs, "readers", "this opm, not upstream's")...)
@@ -134,7 +134,7 @@ type runner struct {
 	live   *Live
 	loader loader
 	watch  []string
-	every  time.Duration // watch is looked at
+	every  time.Duration // interval at which watch is checked
 	log    *slog.Logger
 	status *processStatus
 	guard  *guard.Guard
@@ -146,8 +146,8 @@ type runner struct {
 	wait *backoff.ExponentialBackOff // before the next attempt
 }
 
-// run loads the catalogs, and again if they change, if the store is damaged, and if the last attempt failed for a
-// reason that may pass.
+// run loads the catalogs, and loads them again if they change, if the store is damaged, and if the last attempt failed
+// for a temporary reason.
 func (r *runner) run(ctx context.Context) error {
 	r.stamp = stampOf(r.watch)
 	if err := r.load(ctx, "ready", nil, false); err != nil {
@@ -156,8 +156,8 @@ func (r *runner) run(ctx context.Context) error {
 	again := time.NewTimer(0)
 	defer again.Stop()
 	if r.lacking {
-		r.log.Warn("cache has no HTTP content, making it while gRPC is served", "cache", r.loader.path(),
-			"remedy", "make the cache with --cache-only --with-http")
+		r.log.Warn("cache has no HTTP content, building it while serving gRPC", "cache", r.loader.path(),
+			"remedy", "build the cache with --cache-only --with-http")
 	} else {
 		again.Stop()
 	}
@@ -174,7 +174,7 @@ func (r *runner) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-ticks:
 			now := stampOf(r.watch)
-			if now != r.stamp && now == latest { // changed, and at rest
+			if now != r.stamp && now == latest { // changed, and no longer changing
 				r.stamp = now
 				again.Reset(0)
 			}
@@ -193,7 +193,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 }
 
-// load serves the catalogs, and logs that. Catalogs with the key have are served already.
+// load loads and serves the catalogs, and logs it. It does nothing if they still have the key have.
 func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild bool) error {
 	r.status.loading.Lock()
 	defer r.status.loading.Unlock()
@@ -225,8 +225,8 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	return nil
 }
 
-// advance makes the catalogs of s newer than what was served before under their names: HTTP clients that know only a
-// time would keep the old ones.
+// advance makes the catalogs of s newer than the previous ones of the same names, since HTTP clients that only send a
+// date would keep the old ones.
 func (r *runner) advance(s *Snapshot) {
 	for i, c := range s.catalogs {
 		if last, ok := r.modified[c.Name]; ok && !c.Modified.IsZero() {
@@ -241,14 +241,13 @@ func (r *runner) advance(s *Snapshot) {
 	}
 }
 
-// reload loads the catalogs that changed, or makes the HTTP content that is lacking. It reports whether to try again
-// later.
+// reload loads changed catalogs, or builds missing HTTP content. It reports whether to retry later.
 func (r *runner) reload(ctx context.Context) (again bool) {
 	done, have := "serving the changed catalog", &r.key
 	failed := "changed catalog cannot be served, still serving the previous one"
 	if r.lacking {
 		done, have = "serving HTTP content", nil
-		failed = "HTTP content cannot be made"
+		failed = "HTTP content cannot be built"
 	}
 	was := r.state
 	err := r.load(ctx, done, have, was.lacking)
@@ -302,7 +301,7 @@ func (r *runner) repair(ctx context.Context, damage error) error {
 	return ctx.Err()
 }
 
-// LogError logs an error that a load ended with: each of several problems by itself.
+// LogError logs the error of loading catalogs: a line for each of several problems.
 func LogError(log *slog.Logger, message string, err error) {
 	if e, ok := errors.AsType[*ProblemsError](err); ok {
 		for _, p := range e.Problems {
@@ -318,12 +317,12 @@ func LogError(log *slog.Logger, message string, err error) {
 	log.Error(message, "reason", strings.Join(lines, "\n"))
 }
 
-// maxReasons is the number of lines of an error that are logged: each may be an error about an object.
+// maxReasons is the maximum number of logged lines of an error. Each may be an error about an object.
 const maxReasons = 1000
 
 // stampOf returns a value that changes when files below the paths change: their names, sizes and times, and the targets
-// of links. It follows links to files, so that the files that a mounted ConfigMap swaps count. An error in reading is a
-// state like any other.
+// of links. It follows links to files, since a mounted ConfigMap swaps linked files. A read error is a state like any
+// other.
 func stampOf(paths []string) uint64 {
 	sum := fnv.New64a()
 	for _, path := range paths {

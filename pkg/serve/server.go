@@ -32,18 +32,18 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 )
 
-// DefaultDrain is the time that calls have to end when the server stops: less than the 30 seconds after which a cluster
+// DefaultDrain is the time for calls to end when the server stops. It is less than the 30 seconds after which a cluster
 // kills a pod.
 const DefaultDrain = 25 * time.Second
 
-// DefaultReloadGrace is the time over which clients are asked to reconnect after the catalog has changed, so that not
-// all come back at once.
+// DefaultReloadGrace is the time over which clients are asked to reconnect after the catalog has changed, so that they
+// do not all come back at once.
 const DefaultReloadGrace = 5 * time.Second
 
-// defaultSlow is the duration from which a call is logged. Most take less than a thousandth of it.
+// defaultSlow is the duration of a call from which it is logged. Most calls take less than a thousandth of it.
 const defaultSlow = time.Second
 
-// ServerOptions say how a server treats its clients. The zero value speaks plain text, as registries in clusters do.
+// ServerOptions configure the connections of a server. The zero value uses plain text, as registries in clusters do.
 type ServerOptions struct {
 	TLS   *tls.Config   // nil is plain text; see [Certificates]
 	Log   *slog.Logger  // nil drops all messages
@@ -51,11 +51,11 @@ type ServerOptions struct {
 	Drain time.Duration // time that calls have to end when the server stops; 0 means DefaultDrain
 
 	// ReloadGrace is the time over which clients are asked to reconnect after the catalog has changed; 0 means
-	// DefaultReloadGrace, and less than 0 keeps their connections. OLM reads a catalog again when it has reconnected.
+	// DefaultReloadGrace, and less than 0 keeps their connections. OLM reads a catalog again after it has reconnected.
 	ReloadGrace time.Duration
 
-	// Observe is called when a call has ended, if it is not nil. The time of a registry call is without its wait for the
-	// first catalog. It may be called from several goroutines.
+	// Observe is called after each call, if it is not nil. The duration of a registry call excludes its wait for the
+	// first catalog. Observe may be called concurrently.
 	Observe func(method string, code codes.Code, took time.Duration)
 
 	Limits Limits // of all clients together
@@ -102,8 +102,8 @@ func (s *Server) newGRPC() *grpc.Server {
 	return server
 }
 
-// Serve answers clients of l, which it closes, until ctx is done. Then it takes no more calls, stops gracefully, and
-// forcibly after Drain, and returns nil. Until a catalog is served, calls to the registry wait, and health reports
+// Serve serves the clients of l until ctx is done. It closes l. It then accepts no more calls, stops gracefully, and
+// forcibly after Drain, and returns nil. Until a catalog is served, registry calls wait, and health reports
 // NOT_SERVING. When the catalog changes, clients are asked to reconnect; see ServerOptions.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	f := &fleet{
@@ -113,21 +113,20 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	err := f.serve(ctx, s.opts.guard.Listener(l), s.live)
 	s.live.drain()
 	if !f.end() {
-		s.opts.Log.Warn("calls that do not end are cut off", "after", s.opts.Drain)
+		s.opts.Log.Warn("canceling calls that did not end", "after", s.opts.Drain)
 	}
 	return err
 }
 
-// Certificates are files in PEM by which a server speaks TLS. They are read again when they change, as they do when a
-// certificate is renewed.
+// Certificates are PEM files for TLS. They are read again when they change, for example when a certificate is renewed.
 type Certificates struct {
 	Cert, Key string       // of the server
 	ClientCA  string       // of authorities that sign the certificates of clients; "" lets in clients without one
 	Log       *slog.Logger // receives errors about changed files that are invalid; nil drops them
 }
 
-// Config returns the configuration of a server. The error is about files that cannot be used. If they become invalid
-// later, their last valid content is used.
+// Config returns the TLS configuration. The error is about invalid files. If the files become invalid later, their last
+// valid content is used.
 func (c Certificates) Config() (*tls.Config, error) {
 	r := &certificateReader{Certificates: c, files: []string{c.Cert, c.Key}}
 	r.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
@@ -145,7 +144,7 @@ func (c Certificates) Config() (*tls.Config, error) {
 	return outer, nil
 }
 
-// A certificateReader has the configuration that the files contain.
+// A certificateReader caches the configuration in the files.
 type certificateReader struct {
 	Certificates
 	files []string
@@ -165,8 +164,8 @@ func (r *certificateReader) latest() *tls.Config {
 	}
 	config, err := r.read()
 	if err != nil {
-		// It is read again at the next connection: certificate and key may be written one after the other.
-		r.Log.Error("the certificate has changed and cannot be used, the one before goes on", "reason", err)
+		// The next connection reads the files again: certificate and key may be written one after the other.
+		r.Log.Error("the changed certificate is invalid, still using the previous one", "reason", err)
 		return r.config
 	}
 	r.Log.Info("the certificate has changed")
@@ -193,7 +192,7 @@ func (r *certificateReader) read() (*tls.Config, error) {
 	}
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 	if !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("read certificates of clients: %s: no certificate in it", r.ClientCA)
+		return nil, fmt.Errorf("read certificates of clients: %s contains no certificate", r.ClientCA)
 	}
 	return config, nil
 }

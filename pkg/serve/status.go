@@ -15,7 +15,7 @@ import (
 
 // A processStatus is the combined state of all registries of a process.
 type processStatus struct {
-	// loading is held by the registry that is being loaded: one at a time, since loading takes memory.
+	// loading is locked while a registry is being loaded. One is loaded at a time, since loading needs memory.
 	loading sync.Mutex
 
 	metrics *web.Metrics // which only HTTP shows
@@ -37,10 +37,10 @@ func newProcessStatus(registries []Registry, metrics *web.Metrics, ready func())
 	return all
 }
 
-// A state is the difference between a registry and the current catalogs.
+// A state says how the content that a registry serves differs from the current catalogs.
 type state struct {
-	lacking bool      // HTTP content is not made yet
-	stale   time.Time // when it was first known that a changed catalog could not be served; zero for none
+	lacking bool      // HTTP content is not built yet
+	stale   time.Time // since when a changed catalog cannot be served; zero if it can
 	why     error     // the last attempt failed, or nil
 
 	withheld []web.Withheld // packages that are not served
@@ -96,7 +96,7 @@ func reason(err error) string {
 	return legible.Text(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// loaded records the catalogs that a registry serves from now on. The caller holds loading.
+// loaded records the catalogs that a registry now serves. The caller must hold loading.
 func (s *processStatus) loaded(number int, load web.Load) {
 	s.loads[number] = new(load)
 	s.metrics.Loaded(sum(s.loads, load))
@@ -109,7 +109,7 @@ func (s *processStatus) loaded(number int, load web.Load) {
 	}
 }
 
-// sum returns the last load with the numbers and the catalogs of all loads.
+// sum returns the last load with the counts and the catalogs of all loads.
 func sum(loads []*web.Load, last web.Load) web.Load {
 	all := web.Load{Built: last.Built, Took: last.Took}
 	stats := &all.Stats

@@ -85,7 +85,7 @@ func (a *authority) pool() *x509.CertPool {
 	return pool
 }
 
-// TestTLS serves TLS, and takes a certificate that has changed.
+// TestTLS serves TLS, and uses a renewed certificate.
 func TestTLS(t *testing.T) {
 	ours, dir, log := newAuthority(t), t.TempDir(), newLogBook()
 	cert, key := ours.write(t, dir, "first")
@@ -121,7 +121,7 @@ func TestTLS(t *testing.T) {
 	if got := serverName(); got != second {
 		t.Errorf("the certificate that broke is that of %q", got)
 	}
-	log.wait(t, "the one before goes on")
+	log.wait(t, "still using the previous one")
 	if text := log.String(); strings.Contains(text, "EC PRIVATE KEY") {
 		t.Errorf("the log holds a key:\n%s", text)
 	}
@@ -134,7 +134,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestClientCertificates lets in only clients that the authority signed.
+// TestClientCertificates checks that only clients with a certificate of the authority can connect.
 func TestClientCertificates(t *testing.T) {
 	ours, theirs, dir := newAuthority(t), newAuthority(t), t.TempDir()
 	cert, key := ours.write(t, dir, "server")
@@ -160,7 +160,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// TestCertificateFiles refuses files that are of no use.
+// TestCertificateFiles checks that invalid files are rejected.
 func TestCertificateFiles(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := newAuthority(t).write(t, dir, "server")

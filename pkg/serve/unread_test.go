@@ -35,8 +35,8 @@ const (
 	checkHealth  = "/grpc.health.v1.Health/Check"
 )
 
-// A rawClient is an HTTP/2 client that reads frames and answers pings and settings, but takes no more data than the
-// windows it starts with.
+// A rawClient is an HTTP/2 client that reads frames and answers pings and settings, but never extends its initial
+// flow-control windows.
 type rawClient struct {
 	net.Conn
 	framer *http2.Framer
@@ -106,7 +106,7 @@ func (c *rawClient) call(t *testing.T, method string, req proto.Message) uint32 
 	return id
 }
 
-// take lets the server send so many bytes more, of all and of one stream.
+// take extends the flow-control windows of the connection and of one stream by a number of bytes.
 func (c *rawClient) take(stream, bytes uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,7 @@ func (c *rawClient) isClosed() bool {
 	}
 }
 
-// withLarge returns a directory with the catalog trees and a package elm, whose one bundle is of about so many bytes.
+// withLarge returns a directory with the catalog trees and a package elm with one bundle of about this size.
 func withLarge(t *testing.T, bytes int) string {
 	t.Helper()
 	// In JSON, which is read fast.
@@ -146,7 +146,7 @@ func withLarge(t *testing.T, bytes int) string {
 // elm is a request for the large bundle of withLarge.
 var elm = &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v1.0.0"}
 
-// fromAddr has connections of a client come from an address of their own.
+// fromAddr gives each connection of a client its own address.
 type fromAddr struct {
 	net.Listener
 	number atomic.Int64
@@ -168,8 +168,8 @@ type numberedConn struct {
 
 func (c numberedConn) RemoteAddr() net.Addr { return c.addr }
 
-// TestUnreadAnswers checks that clients that take nothing, and answer pings, are disconnected after the time limit, and
-// that small answers do not wait for it.
+// TestUnreadAnswers checks that clients that read nothing but answer pings are disconnected after the time limit, and
+// that small responses do not wait for it.
 func TestUnreadAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -251,7 +251,7 @@ func services() *reflectionv1.ServerReflectionRequest {
 	return &reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}
 }
 
-// TestUnreadMethods checks that a client that takes nothing is disconnected, whatever it asked for.
+// TestUnreadMethods checks that a client that reads nothing is disconnected, whatever its request.
 func TestUnreadMethods(t *testing.T) {
 	dir := catalogDir(t, large())
 	for _, tt := range []struct {
@@ -285,8 +285,8 @@ func TestUnreadMethods(t *testing.T) {
 	}
 }
 
-// TestTrickle checks that a client that takes a few bytes at a time is disconnected, and one with a slow network is
-// not.
+// TestTrickle checks that a client that reads a few bytes at a time is disconnected, and that a client with a slow
+// network is not.
 func TestTrickle(t *testing.T) {
 	dir := withLarge(t, 20<<20)
 	for _, tt := range []struct {
@@ -318,8 +318,8 @@ func TestTrickle(t *testing.T) {
 	}
 }
 
-// TestCanceledAnswers cancels calls at the moment that they are answered, and checks that the memory for their answers
-// is given back.
+// TestCanceledAnswers cancels calls at the moment of their response, and checks that the memory of the response is
+// released.
 func TestCanceledAnswers(t *testing.T) {
 	l := bufconn.Listen(window)
 	server := serve.NewServer(loaded(t, catalogDir(t, large())), serve.ServerOptions{})
@@ -349,7 +349,7 @@ func TestCanceledAnswers(t *testing.T) {
 	c.Close()
 }
 
-// TestIdleReflection checks that streams on which nothing is being sent take no memory for answers.
+// TestIdleReflection checks that idle streams hold no memory for responses.
 func TestIdleReflection(t *testing.T) {
 	dir := catalogDir(t, trees)
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ type listing struct {
 	entry        declcfg.Entry
 }
 
-// listings reads all entries of all channels, in the order of lists.
+// listings returns all entries of all channels, in the order of lists.
 func listings(t testing.TB, sources ...declcfg.Source) (all []listing, packages map[string]*declcfg.Package) {
 	t.Helper()
 	packages = map[string]*declcfg.Package{}
@@ -53,7 +53,7 @@ func listings(t testing.TB, sources ...declcfg.Source) (all []listing, packages 
 	return all, packages
 }
 
-// collect decodes all that an iterator yields.
+// collect decodes all messages of an iterator.
 func collect[M proto.Message](t testing.TB, newMessage func() M, all iter.Seq2[[]byte, error]) ([]M, error) {
 	t.Helper()
 	var got []M
@@ -74,7 +74,7 @@ func newBundle() *api.Bundle      { return &api.Bundle{} }
 func newEntry() *api.ChannelEntry { return &api.ChannelEntry{} }
 func newStruct() *structpb.Struct { return &structpb.Struct{} }
 
-// getBundle decodes the answer of GetBundle.
+// getBundle decodes the response of GetBundle.
 func getBundle(t testing.TB, s *store.Store, pkg, channel, name string) *api.Bundle {
 	t.Helper()
 	data, err := s.BundleMessage(pkg, channel, name)
@@ -88,7 +88,8 @@ func getBundle(t testing.TB, s *store.Store, pkg, channel, name string) *api.Bun
 	return b
 }
 
-// The lists of a store come in their order, and say of every bundle what GetBundle says.
+// TestBundlesOfPublishedCatalogs checks that lists are in their documented order and have the same bundles as
+// GetBundle.
 func TestBundlesOfPublishedCatalogs(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		want, _ := listings(t, dirSource(dir))
@@ -115,7 +116,7 @@ func TestBundlesOfPublishedCatalogs(t *testing.T) {
 	}
 }
 
-// What replaces what is found by looking at every entry.
+// TestEntriesThatReplaceOfPublishedCatalogs compares the result with a search through all entries.
 func TestEntriesThatReplaceOfPublishedCatalogs(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		all, _ := listings(t, dirSource(dir))
@@ -136,7 +137,7 @@ func TestEntriesThatReplaceOfPublishedCatalogs(t *testing.T) {
 						want = append(want, fmt.Sprint(l.pkg, l.channel, l.entry.Name, l.entry.Replaces))
 					}
 					if l.entry.Replaces == name {
-						break // a skip of it is not another reason
+						break // an entry that replaces the bundle is not listed again for a skip
 					}
 				}
 			}
@@ -171,7 +172,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// kiln is a catalog that has some of everything.
+// kiln is a catalog with an object of every kind.
 const kiln = `---
 schema: olm.package
 name: kiln
@@ -251,7 +252,7 @@ func kilnStore(t testing.TB) *store.Store {
 	return build(t, store.BuildOptions{HTTP: true}, source("a.yaml", kiln))
 }
 
-// checkMessage compares a message with one that is written in JSON.
+// checkMessage compares a message with the expected one in JSON.
 func checkMessage(t *testing.T, what string, got, empty proto.Message, want string) {
 	t.Helper()
 	if err := protojson.Unmarshal([]byte(want), empty); err != nil {
@@ -262,7 +263,7 @@ func checkMessage(t *testing.T, what string, got, empty proto.Message, want stri
 	}
 }
 
-// A bundle without an image has its manifests in lists too, as they were given, and YAML as JSON.
+// A bundle without an image has its manifests in lists, too: JSON unchanged, and YAML as JSON.
 const kilnV3 = `"csvName": "kiln.v3", "packageName": "kiln", "channelName": "stable", "version": "3.0.0",
 	"skipRange": ">=1.0.0 <3.0.0",
 	"providedApis": [{"group": "kiln.io", "version": "v1", "kind": "Kiln"}],
@@ -308,7 +309,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// The first bundle has a description of its own, the second one the description of the package.
+// The first bundle has its own description, the second one has the description of the package.
 const (
 	kilnV1 = `{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1",` +
 		`"metadata":{"name":"kiln.v1","annotations":{"a":"2","b":"\u003c1\u003e"}},` +
@@ -324,7 +325,7 @@ const (
 		`"status":{"cleanup":{}}}`
 )
 
-// manifests returns the members of an api.Bundle in JSON with a ClusterServiceVersion that was made up.
+// manifests returns the JSON members of an api.Bundle with a made-up ClusterServiceVersion.
 func manifests(csv string) string {
 	text, _ := json.Marshal(csv)
 	return fmt.Sprintf(`"csvJson": %s, "object": [%s]`, text, text)
@@ -439,7 +440,7 @@ func TestDefaultProvider(t *testing.T) {
 	}
 }
 
-// The bundle that replaces is the one nearest to the head.
+// TestReplacement checks that the replacement nearest to the head is returned.
 func TestReplacement(t *testing.T) {
 	for _, tt := range []struct{ name, entries, want string }{
 		{"the only one", `[{name: b, replaces: x}]`, "b"},
@@ -508,7 +509,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// A catalog without anything is served as such.
+// TestEmpty checks that an empty catalog can be served.
 func TestEmpty(t *testing.T) {
 	s := build(t, store.BuildOptions{HTTP: true}, source())
 	for range s.Bundles() {

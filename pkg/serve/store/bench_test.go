@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// big returns the catalog to measure: the one that OPM_BIG_CATALOG is the path of, else one that is published.
+// big returns the catalog to measure: the one at the path OPM_BIG_CATALOG, or a published one.
 func big(b *testing.B) declcfg.Source {
 	b.Helper()
 	if dir := os.Getenv("OPM_BIG_CATALOG"); dir != "" {
@@ -119,7 +119,7 @@ func BenchmarkBundles(b *testing.B) {
 	b.ReportMetric(float64(n), "messages")
 }
 
-// names are what a bundle in a channel is asked for by.
+// names identify a bundle in a channel.
 type names struct{ pkg, channel, name string }
 
 // listedNames returns the names of all bundles in all channels.
@@ -135,7 +135,7 @@ func listedNames(tb testing.TB, s *store.Store) []names {
 	return all
 }
 
-// field returns the first field of a message with that number, which must be text.
+// field returns the first field of a message with this number, which must be a string.
 func field(message []byte, number protowire.Number) string {
 	for len(message) > 0 {
 		n, kind, size := protowire.ConsumeTag(message)

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/api"
 )
 
-// A Bundle is a bundle in a channel, which [Store.Bundle] found.
+// A Bundle is a bundle in a channel of a [Store].
 type Bundle struct {
 	store   *Store
 	channel string
@@ -30,7 +30,7 @@ func (s *Store) Bundle(pkg, channel, name string) (Bundle, error) {
 	return Bundle{s, channel, e}, nil
 }
 
-// Size returns the bytes of memory that [Bundle.Message] needs. It reads only the index.
+// Size returns the number of bytes that [Bundle.Message] needs. It reads only the index.
 func (b Bundle) Size() int {
 	x := b.store.index
 	row := x.Bundles[b.entry.Bundle]
@@ -45,8 +45,9 @@ func (x *index) textSize(text optional[recordRow]) int {
 	return 0
 }
 
-// Message returns an api.Bundle as GetBundle has it, in parts that follow each other: with manifests, and without
-// replaces and skips. The parts use the memory of buf, which is empty, or new memory if buf has less than Size.
+// Message returns the encoded api.Bundle that GetBundle returns, in consecutive parts: with manifests, and without
+// replaces and skips. The parts share the memory of buf, which must be empty, or new memory if the capacity of buf is
+// less than Size.
 func (b Bundle) Message(buf []byte) ([][]byte, error) {
 	x := b.store.index
 	row := x.Bundles[b.entry.Bundle]
@@ -66,11 +67,11 @@ func (b Bundle) Message(buf []byte) ([][]byte, error) {
 // A body is the content of the record of a bundle; see doc.go.
 type body struct {
 	fields  []byte
-	objects [][]byte // each a field of an api.Bundle
+	objects [][]byte // each is a field of an api.Bundle
 	csv     [][]byte // the parts of the text of the ClusterServiceVersion
 }
 
-// body reads a body, and the records that it refers to, into the memory of buf.
+// body reads a body, and the records that it refers to, into buf.
 func (s *Store) body(buf []byte, row bundleRow) (b body, err error) {
 	if buf, err = s.record(buf[:0], row.Body); err != nil {
 		return b, err
@@ -112,7 +113,7 @@ func (s *Store) body(buf []byte, row bundleRow) (b body, err error) {
 	return b, nil
 }
 
-// appendText adds a text of a package, if it has one, to the ClusterServiceVersion of b, and reads it into buf.
+// appendText reads a text of a package, if there is one, into buf and adds it to the ClusterServiceVersion of b.
 func (s *Store) appendText(b *body, buf []byte, text optional[recordRow]) ([]byte, error) {
 	i, ok := text.get()
 	if !ok {
@@ -126,7 +127,7 @@ func (s *Store) appendText(b *body, buf []byte, text optional[recordRow]) ([]byt
 	return buf, err
 }
 
-// appendManifests appends the fields of an api.Bundle that have the manifests, in parts.
+// appendManifests appends the fields of an api.Bundle that contain the manifests, in parts.
 func (b body) appendManifests(parts [][]byte) [][]byte {
 	parts = b.appendCSV(parts, bundleCSVJSON)
 	if len(b.objects) == 0 {

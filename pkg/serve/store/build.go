@@ -15,42 +15,41 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// BuildOptions select the content of a store. The zero value is the content that the registry protocol needs.
+// BuildOptions select the content of a store. The zero value selects the content for the registry protocol.
 type BuildOptions struct {
-	// HTTP keeps all objects as JSON too, for [Store.Catalogs].
+	// HTTP also stores all objects as JSON, for [Store.Catalogs].
 	HTTP bool
 
-	// Check checks the catalog while it is read, unless it is nil.
+	// Check checks the catalog while it is read; nil disables checks.
 	Check Check
 }
 
-// A Check checks a catalog while a store is made of it.
+// A Check checks a catalog while a store is built from it.
 type Check interface {
-	// Object checks one object of a source, of which Decode returned the value or the error, on one of several goroutines.
-	// It may keep and change the value.
+	// Object checks one object of a source, given the value or the error of Decode. It may be called concurrently, and
+	// may keep and change the value.
 	Object(source int, o *declcfg.Object, value any, err error) any
-	// Add is called with each result of Object, or the error with which an object could not be read, in the order of the
-	// catalog.
+	// Add is called with each result of Object, or with the error of reading an object, in the order of the catalog.
 	Add(source int, object any, err error)
-	// Done is called after the last Add. Its error is the error of the build, whatever else failed.
+	// Done is called after the last Add. Its error is the error of the build, even if the build also failed otherwise.
 	Done(context.Context) error
 }
 
-// Build makes the store of the catalog at path, whose directory must exist. It is written beside, synced and then
-// renamed, so that it replaces an existing file: whatever happens, at path there is a complete store or the previous
-// file. Any number of processes may build at once.
+// Build builds the store of the catalog at path, whose directory must exist. It writes a temporary file next to path,
+// syncs it and renames it, replacing an existing file: at any time, path is a complete store or the previous file. Any
+// number of processes may build at once.
 //
-// The catalog must be valid for package validate: relations are checked only if no file could be built otherwise. The
-// error joins the problems of reading and encoding, by place, each a [*declcfg.Error]. A catalog that changes while it
-// is read, so that it no longer has the key, is an error too.
+// The catalog must be valid according to package validate: relations are only checked if they would make the file
+// invalid. The error joins the problems of reading and encoding, sorted by position, each a [*declcfg.Error]. It is
+// also an error if the catalog changes during the build and no longer has the key.
 func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
 		return Write(ctx, w, key, opts, sources...)
 	})
 }
 
-// Temp makes the store of the catalog in a file in dir that has no name, so that it is gone with the Store or the
-// process, however that ends, and opens it. An empty dir is [os.TempDir]. The errors are the ones of [Build].
+// Temp builds the store of the catalog in an unnamed file in dir, and opens it. The file disappears when the Store is
+// closed or the process ends in any way. If dir is "", it is [os.TempDir]. The errors are the same as for [Build].
 func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources ...declcfg.Source) (*Store, error) {
 	f, unlock, err := atomicfile.Temp(dir)
 	if err != nil {
@@ -71,8 +70,8 @@ func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources .
 // ErrChanged is wrapped by the error about a catalog that no longer has the key.
 var ErrChanged = errors.New("the catalog changed while it was being read")
 
-// Write writes to w the bytes that [Build] writes to a file, for places that have no name, such as memory. They are
-// valid only if Write returns nil.
+// Write writes the file content of [Build] to w, for a destination without a name, such as memory. The content is only
+// valid if Write returns nil.
 func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	b := &builder{
 		opts: opts, packer: newPacker(),
@@ -87,7 +86,7 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 			return err
 		}
 	}
-	b.packer = newPacker() // without the buffers that large objects took
+	b.packer = newPacker() // release the buffers of large objects
 	checked := make(chan error, 1)
 	go func() { checked <- b.checked(ctx) }()
 	err = b.finish(ctx, key, sources)
@@ -119,7 +118,7 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 	case now != key:
 		return ErrChanged
 	}
-	for _, s := range sources { // they may have changed and changed back
+	for _, s := range sources { // they may have changed and been changed back
 		if s.Record.Check() != nil {
 			return ErrChanged
 		}
@@ -128,8 +127,8 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 	return b.records.finish()
 }
 
-// A builder makes one store. The objects of the catalog are encoded and written as they are read; their relations are
-// kept in memory, and become tables at the end.
+// A builder builds one store. It encodes and writes the objects of the catalog as they are read, and keeps their
+// relations in memory until it writes them as tables at the end.
 type builder struct {
 	opts    BuildOptions
 	packer  *packer
@@ -147,7 +146,7 @@ type builder struct {
 	listed  []*builtEntry // in the order of lists
 }
 
-// A builtBundle is a bundle that was written.
+// A builtBundle is a written bundle.
 type builtBundle struct {
 	fields record
 	body   id[recordRow]
@@ -156,10 +155,10 @@ type builtBundle struct {
 	row    id[bundleRow]
 }
 
-// A kind is a [declcfg.GVK] in strings of the store: thousands of bundles provide the same kinds.
+// A kind is a [declcfg.GVK] as strings of the store, since thousands of bundles provide the same kinds.
 type kind struct{ group, version, kind stringID }
 
-// packageTexts are the texts of a package that go into its bundles.
+// packageTexts are the texts of a package that are part of its bundles.
 type packageTexts struct{ description, icon optional[recordRow] }
 
 type customMeta struct {
@@ -167,18 +166,18 @@ type customMeta struct {
 	record      id[recordRow]
 }
 
-// An object is one object of a catalog, encoded for the store.
+// An object is an encoded object of the catalog.
 type object struct {
 	meta    *declcfg.Meta
-	value   any // with the fields of relations only; nil for custom schemas
+	value   any // only with the fields that are relations; nil for custom schemas
 	bundle  *bundle
 	records []record
 	line    line
-	checked any   // by the Check
-	err     error // of encoding
+	checked any   // the result of the Check
+	err     error // the error of encoding
 }
 
-// read reads a source into the store. The error is one of writing, or of ctx; errors of the catalog are kept.
+// read reads a source into the store. The error is a write error, or ctx.Err(); errors of the catalog are collected.
 func (b *builder) read(ctx context.Context, source int, s declcfg.Source) error {
 	b.lines.begin(b)
 	object := func(o *declcfg.Object) (*object, error) { return b.object(source, o), nil }
@@ -201,7 +200,7 @@ func (b *builder) read(ctx context.Context, source int, s declcfg.Source) error 
 	return b.lines.end(b)
 }
 
-// object encodes an object and checks it by itself. It runs on several goroutines.
+// object encodes an object and checks it on its own. It may be called concurrently.
 func (b *builder) object(source int, m *declcfg.Object) *object {
 	value, err := m.Decode()
 	o := &object{meta: m.Meta, err: err}
@@ -214,7 +213,8 @@ func (b *builder) object(source int, m *declcfg.Object) *object {
 	return o
 }
 
-// check adds an object, or the error of reading it, to the check. It returns the error of reading or encoding it.
+// check adds an object, or the error of reading it, to the check. It returns the error of reading or encoding the
+// object.
 func (b *builder) check(source int, o *object, err error) error {
 	var checked any
 	if err == nil {
@@ -229,7 +229,7 @@ func (b *builder) check(source int, o *object, err error) error {
 	return err
 }
 
-// encode makes the records of a decoded object. It does not change value.
+// encode encodes a decoded object as records. It does not change value.
 func (b *builder) encode(o *object, m *declcfg.Object, value any) (err error) {
 	switch v := value.(type) {
 	case *declcfg.Bundle:
@@ -312,5 +312,5 @@ func (b *builder) fail(m *declcfg.Meta, ptr jsontext.Pointer, err error) {
 	b.errs = append(b.errs, placed(m, ptr, err))
 }
 
-// at returns err with the place of an object.
+// at adds the position of an object to err.
 func at(m *declcfg.Meta, err error) error { return fmt.Errorf("%v: %w", m.Pos, err) }

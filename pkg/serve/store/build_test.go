@@ -19,7 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// Whatever the number of goroutines and the run, a catalog has one store.
+// TestBuildIsReproducible checks that the same catalog always produces the same bytes, with any number of goroutines.
 func TestBuildIsReproducible(t *testing.T) {
 	first, _ := image(t, store.BuildOptions{HTTP: true}, source("a.yaml", kiln))
 	for range 5 {
@@ -29,7 +29,7 @@ func TestBuildIsReproducible(t *testing.T) {
 	}
 }
 
-// What cannot be served is reported with its place, all of it.
+// TestUnservable checks that every value that cannot be served is reported with its position.
 func TestUnservable(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -100,7 +100,7 @@ func TestUnservable(t *testing.T) {
 	}
 }
 
-// What only package validate is to refuse does not make a store that cannot be used.
+// TestUnvalidated checks that problems that only package validate reports do not make a store unusable.
 func TestUnvalidated(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -135,7 +135,7 @@ func TestUnvalidated(t *testing.T) {
 	}
 }
 
-// All that is wrong is reported, by place.
+// TestUnservableTogether checks that all problems are reported, sorted by position.
 func TestUnservableTogether(t *testing.T) {
 	src := source(
 		"a.yaml", "schema: olm.package\nname: p\n---\nschema: olm.bundle\npackage: p\nname: b\n",
@@ -167,7 +167,7 @@ func TestUnservableTogether(t *testing.T) {
 	}
 }
 
-// A build that fails leaves what was there.
+// TestBuildKeepsOld checks that a failed build keeps the existing file.
 func TestBuildKeepsOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	src := source("a.yaml", kiln)
@@ -194,7 +194,7 @@ func TestBuildKeepsOld(t *testing.T) {
 	}
 }
 
-// A full disk is an error, wherever it becomes full.
+// TestWriteFails checks that a full disk is reported, whichever write fails.
 func TestWriteFails(t *testing.T) {
 	src := source("a.yaml", kiln)
 	key := keyOf(t, src)
@@ -222,7 +222,7 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// The store that Temp makes has no name.
+// TestTemp checks that the store of Temp has no file name.
 func TestTemp(t *testing.T) {
 	dir, src := t.TempDir(), source("a.yaml", kiln)
 	s, err := store.Temp(t.Context(), dir, keyOf(t, src), store.BuildOptions{}, src)
@@ -241,7 +241,7 @@ func TestTemp(t *testing.T) {
 	}
 }
 
-// Builders do not disturb each other, nor those who read.
+// TestBuildAtOnce checks that concurrent builders disturb neither each other nor readers.
 func TestBuildAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	src := source("a.yaml", kiln)
@@ -275,10 +275,10 @@ func TestBuildAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// killedBuild tells the test binary to build a store at the path again and again.
+// killedBuild is the environment variable that makes the test binary build a store at a path repeatedly.
 const killedBuild = "OPM_TEST_KILLED_BUILD"
 
-// A builder that is killed leaves a whole store or none.
+// TestKilledBuild checks that a killed builder leaves a complete store or none.
 func TestKilledBuild(t *testing.T) {
 	src := source("a.yaml", kiln)
 	key := keyOf(t, src)
@@ -295,7 +295,7 @@ func TestKilledBuild(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for { // until it builds
+		for { // until it has started to build
 			if found, err := os.ReadDir(filepath.Dir(path)); err != nil || len(found) > 0 {
 				break
 			}
@@ -316,7 +316,7 @@ func TestKilledBuild(t *testing.T) {
 	}
 }
 
-// A source may change at any time: what was built is then of no use.
+// TestChangingSource checks that a store is discarded if its source changes during the build.
 func TestChangingSource(t *testing.T) {
 	files := fstest.MapFS{"a.yaml": {Data: []byte(kiln)}}
 	src := declcfg.Source{Name: "c", FS: files}

@@ -13,15 +13,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A bundle is the part of a bundle that is kept in memory while a store is built.
+// A bundle is the part of a bundle that stays in memory while a store is built.
 type bundle struct {
-	fields record // of its api.Bundle, without large ones and the ones that differ between channels
+	fields record // of its api.Bundle, except large fields and fields that differ between channels
 	kinds  []declcfg.GVK
 	body   record
-	whole  bool // its manifests are in lists too, since it has no image to get them from
+	whole  bool // lists include its manifests, since it has no image to read them from
 }
 
-// newBundle encodes the bundle b, which is m decoded. The error is a [*declcfg.Error].
+// newBundle encodes the bundle b, decoded from m. The error is a [*declcfg.Error].
 func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
 	e := bundleEncoder{packer: p, bundle: b, answer: api.Bundle{
 		CsvName: b.Name, PackageName: b.Package, BundlePath: b.Image,
@@ -45,7 +45,8 @@ func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
 	return &bundle{fields: p.record(fields), kinds: e.kinds, body: p.record(body), whole: b.Image == ""}, nil
 }
 
-// placed returns err with the place of a part of an object, or of the value in it that a [declcfg.ValueError] names.
+// placed adds the position of a part of an object to err, or the position of the value that a [declcfg.ValueError]
+// names.
 func placed(m *declcfg.Meta, ptr jsontext.Pointer, err error) error {
 	if v, ok := errors.AsType[*declcfg.ValueError](err); ok {
 		ptr, err = ptr+v.Pointer, v.Err
@@ -117,8 +118,8 @@ func wireKind(k declcfg.GVK) *api.GroupVersionKind {
 	return &api.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}
 }
 
-// compact returns the value of p as text without white space. Keys are sorted, as upstream has them after reading a
-// catalog, unless opm itself made the value.
+// compact returns the value of p without white space. Keys are sorted, as in upstream's output, unless opm itself
+// created the value.
 func compact(p *declcfg.Property) []byte {
 	if p.Ordered {
 		v := p.Value.Clone()
@@ -145,7 +146,7 @@ func (e *bundleEncoder) object(p *declcfg.Property) error {
 	return nil
 }
 
-// body appends the part of an answer of GetBundle that is equal in all channels; see doc.go. It is called last.
+// body appends the part of the response of GetBundle that is equal in all channels; see doc.go. It must be called last.
 func (e *bundleEncoder) body(dst, fields []byte) []byte {
 	dst = appendField(dst, bodyFields, fields)
 	for _, o := range e.objects {
@@ -156,7 +157,7 @@ func (e *bundleEncoder) body(dst, fields []byte) []byte {
 		return appendNumber(dst, bodyCSV, e.csv)
 	case e.metadata != nil:
 		dst = appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
-		e.packer.buffers.Put(e.metadata.text.Bytes()) // for packing dst
+		e.packer.buffers.Put(e.metadata.text.Bytes()) // now free to pack dst
 	}
 	return dst
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A slimCheck keeps what it is given, as checks may.
+// A slimCheck keeps and changes the values that it is given, as checks may.
 type slimCheck struct {
 	added, failed int
 	err           error
@@ -31,7 +31,7 @@ func (c *slimCheck) Add(_ int, _ any, err error) {
 
 func (c *slimCheck) Done(context.Context) error { return c.err }
 
-// A check sees all objects, and the store is the same with it.
+// TestCheck checks that a Check is called with all objects and does not affect the store.
 func TestCheck(t *testing.T) {
 	want, key := smallStore(t)
 	src := declcfg.Source{Name: "c", FS: fstest.MapFS{"a.json": {Data: []byte(small)}}}

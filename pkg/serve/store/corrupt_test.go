@@ -13,8 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// reseal makes the checksums of a file fit its content, as far as it has the form of a store, so that what lies behind
-// them is reached. With records it also corrects the checksums of the records.
+// reseal corrects the checksums of a file, if it has the structure of a store, so that the checks behind them are
+// tested. With records, it also corrects the checksums of the records.
 func reseal(data []byte, records bool) {
 	if len(data) < headerSize+footerSize {
 		return
@@ -39,7 +39,7 @@ func reseal(data []byte, records bool) {
 	order.PutUint64(foot[32:], xxhash.Sum64(foot[:32]))
 }
 
-// askAll asks a store everything, and fails the test at an unexpected error.
+// askAll calls every query of a store, and fails the test on an unexpected error.
 func askAll(t *testing.T, s *Store) {
 	t.Helper()
 	check := func(err error) {
@@ -121,8 +121,8 @@ func smallStore(t testing.TB) ([]byte, Key) {
 	return b.Bytes(), key
 }
 
-// No byte of a file whose checksums are right, be it by accident or by intent, makes a reader do anything but answer or
-// fail.
+// TestCorrupt checks that a corrupt file with valid checksums, whether by accident or by intent, leads to a response or
+// an error and nothing else.
 func TestCorrupt(t *testing.T) {
 	data, key := smallStore(t)
 	opened := 0
@@ -142,7 +142,7 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// A table that is not sorted is searched in vain, but within its bounds.
+// TestEqualRun checks that a search in an unsorted table stays within its bounds.
 func TestEqualRun(t *testing.T) {
 	for n := range 9 {
 		for pattern := range 1 << (2 * n) { // what compare returns: two bits for each
@@ -161,7 +161,7 @@ func TestEqualRun(t *testing.T) {
 	}
 }
 
-// The index cannot make a reader take more memory than the record has use for.
+// TestHolds checks that the index cannot make a reader allocate more memory than the record can need.
 func TestHolds(t *testing.T) {
 	zeros, tiny := newPacker().frame(make([]byte, 1<<20)).data, newPacker().frame(make([]byte, 100)).data
 	for _, tt := range []struct {
@@ -180,7 +180,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// An index is refused that would make a reader take memory before it has seen the record.
+// TestContentOfRecords checks that an index is rejected if it would make a reader allocate memory before the record is
+// read.
 func TestContentOfRecords(t *testing.T) {
 	data, key := smallStore(t)
 	foot := data[len(data)-footerSize:]
@@ -201,7 +202,7 @@ func TestContentOfRecords(t *testing.T) {
 	}
 }
 
-// So it is with blocks.
+// TestAppendBlock checks the same for s2 blocks.
 func TestAppendBlock(t *testing.T) {
 	content := bytes.Repeat([]byte("content "), 100)
 	block, huge := newPacker().record(content).data, s2.Encode(nil, make([]byte, 16<<20))

@@ -13,11 +13,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A registry makes a ClusterServiceVersion out of olm.csv.metadata, so that clients that do not know this property find
-// the texts that they show to users. It has the bytes that encoding/json, which escapes for HTML, makes of the type of
-// github.com/operator-framework/api; the order of fields here must be the order of that type.
+// A registry builds a ClusterServiceVersion from olm.csv.metadata, so that clients that do not know this property find
+// the texts to show to users. The result equals, byte for byte, the output of encoding/json with HTML escapes for the
+// type of github.com/operator-framework/api; the order of the fields here must be the order of that type.
 //
-// The description and the icon come from the package. They are between three parts, so a package's icon is stored once.
+// The description and the icon come from the package. They are stored between three parts of the text, so the icon of a
+// package is stored once.
 type (
 	relatedImage struct {
 		Name  string `json:"name"`
@@ -29,22 +30,22 @@ type (
 	}
 )
 
-// csvOptions make the encoder write the bytes of encoding/json.
+// csvOptions make the encoder produce the bytes of encoding/json.
 var csvOptions = jsonv1.DefaultOptionsV1()
 
-// appendJSON appends v, which can be encoded.
+// appendJSON appends v, which must be encodable.
 func appendJSON(dst []byte, v any) []byte {
 	return append(dst, must(json.Marshal(v, csvOptions))...) // a bytes.Buffer would double the capacity of dst
 }
 
 var metadataShape = skim.ShapeOf(reflect.TypeFor[declcfg.CSVMetadata]())
 
-// csvNames has the fields of olm.csv.metadata that have another name in a ClusterServiceVersion.
+// csvNames maps the fields of olm.csv.metadata whose names differ in a ClusterServiceVersion.
 var csvNames = map[string]string{
 	"crdDescriptions": "customresourcedefinitions", "apiServiceDefinitions": "apiservicedefinitions",
 }
 
-// A csvMetadata is the value of olm.csv.metadata as parts of a ClusterServiceVersion.
+// A csvMetadata is the value of olm.csv.metadata, split into parts of a ClusterServiceVersion.
 type csvMetadata struct {
 	text    bytes.Buffer
 	members []span // of text, by the fields of metadataShape
@@ -53,7 +54,7 @@ type csvMetadata struct {
 // A span is a part of a text.
 type span struct{ start, end int }
 
-// newCSVMetadata returns the metadata in p. Its text is in memory of the packer.
+// newCSVMetadata returns the metadata in p. Its text uses memory of the packer.
 func newCSVMetadata(packer *packer, p *declcfg.Property) (*csvMetadata, error) {
 	m := &csvMetadata{*bytes.NewBuffer(packer.buffers.Get()), nil}
 	if m.print(packer, p.Value) {
@@ -63,11 +64,11 @@ func newCSVMetadata(packer *packer, p *declcfg.Property) (*csvMetadata, error) {
 	if err := p.Unmarshal(&decoded); err != nil {
 		return nil, err
 	}
-	m.print(packer, appendJSON(nil, decoded)) // which is the only spelling
+	m.print(packer, appendJSON(nil, decoded)) // which has the canonical form
 	return m, nil
 }
 
-// print prints all members. It reports false if the value has to be decoded first.
+// print prints all members. It reports false if the value must be decoded first.
 func (m *csvMetadata) print(packer *packer, value []byte) (fits bool) {
 	p := printer{doc: format.Parse(value), dst: packer.buffers.Get()}
 	defer p.doc.Release()
@@ -76,7 +77,7 @@ func (m *csvMetadata) print(packer *packer, value []byte) (fits bool) {
 	m.members = nil
 	for k, i := range p.fields(nil, metadataShape, 0) {
 		field := metadataShape.Fields[k]
-		field.Optional = field.Optional && field.Name != "displayName" // which is in all
+		field.Optional = field.Optional && field.Name != "displayName" // which is always present
 		start := m.text.Len()
 		p.member(cmp.Or(csvNames[field.Name], field.Name), &field, i)
 		jsonv1.HTMLEscape(&m.text, p.dst)
@@ -95,7 +96,7 @@ func (m *csvMetadata) append(parts [][]byte, names ...string) [][]byte {
 	return parts
 }
 
-// member returns a member, which is empty if the metadata does not have it.
+// member returns a member, or nil if the metadata does not have it.
 func (m *csvMetadata) member(name string) []byte {
 	i, _ := metadataShape.Find([]byte(name))
 	return m.text.Bytes()[m.members[i].start:m.members[i].end]
@@ -135,7 +136,7 @@ func appendCSV(dst []byte, b *declcfg.Bundle, version string, m *csvMetadata) []
 	return appendField(dst, bodyText, m.member("installModes"), append(end, csvEnd...))
 }
 
-// descriptionMember returns the part of the spec with the description of a package, nil for no description.
+// descriptionMember returns the description of a package as a member of the spec, nil for no description.
 func descriptionMember(p *declcfg.Package) []byte {
 	if p.Description == "" {
 		return nil
@@ -143,14 +144,14 @@ func descriptionMember(p *declcfg.Package) []byte {
 	return appendJSON([]byte(`,"description":`), p.Description)
 }
 
-// iconMember returns the part of the spec with the icon of a package, nil for no icon.
+// iconMember returns the icon of a package as a member of the spec, nil for no icon.
 func iconMember(p *declcfg.Package) []byte {
 	if p.Icon == nil {
 		return nil
 	}
 	data := p.Icon.Data
 	if data == nil {
-		data = []byte{} // a text in a ClusterServiceVersion, which is never null
+		data = []byte{} // a string in a ClusterServiceVersion, never null
 	}
 	return append(appendJSON([]byte(`,"icon":[`), csvIcon{data, p.Icon.MediaType}), ']')
 }

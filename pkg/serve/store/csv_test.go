@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// A metadata is olm.csv.metadata in the types of ClusterServiceVersions.
+// A metadata is olm.csv.metadata with the types of ClusterServiceVersions.
 type metadata struct {
 	Annotations               map[string]string                  `json:"annotations"`
 	APIServiceDefinitions     v1alpha1.APIServiceDefinitions     `json:"apiServiceDefinitions"`
@@ -31,7 +31,7 @@ type metadata struct {
 	Provider                  v1alpha1.AppLink                   `json:"provider"`
 }
 
-// clusterServiceVersion makes a ClusterServiceVersion out of metadata, in the types of operator-framework/api.
+// clusterServiceVersion builds a ClusterServiceVersion from metadata, with the types of operator-framework/api.
 func clusterServiceVersion(t *testing.T, p *declcfg.Package, b *declcfg.Bundle, value []byte) string {
 	t.Helper()
 	var m metadata
@@ -71,7 +71,7 @@ func clusterServiceVersion(t *testing.T, p *declcfg.Package, b *declcfg.Bundle, 
 	return string(text)
 }
 
-// normal returns a value as upstream has it after reading a catalog: keys sorted, without white space.
+// normal returns a value in the form in which upstream reads a catalog: keys sorted, without white space.
 func normal(t *testing.T, value []byte) []byte {
 	t.Helper()
 	var v any
@@ -86,7 +86,8 @@ func normal(t *testing.T, value []byte) []byte {
 	return text
 }
 
-// The ClusterServiceVersions of published catalogs are byte-equal to the output of operator-framework/api.
+// TestCSVsOfPublishedCatalogs compares the ClusterServiceVersions of published catalogs byte for byte with the output
+// of operator-framework/api.
 func TestCSVsOfPublishedCatalogs(t *testing.T) {
 	checked := 0
 	for _, dir := range publishedCatalogs(t) {
@@ -127,8 +128,8 @@ func TestCSVsOfPublishedCatalogs(t *testing.T) {
 	}
 }
 
-// checkCSV compares the ClusterServiceVersion that a store makes out of metadata with the one that
-// operator-framework/api writes. It reports false for metadata that the latter does not take.
+// checkCSV compares the ClusterServiceVersion that a store builds from metadata with the output of
+// operator-framework/api. It reports false for metadata that the latter rejects.
 func checkCSV(t *testing.T, value string) bool {
 	t.Helper()
 	b := &declcfg.Bundle{
@@ -149,7 +150,7 @@ func checkCSV(t *testing.T, value string) bool {
 	return true
 }
 
-// The ClusterServiceVersion is made of unusual metadata as of any.
+// TestRearrange builds ClusterServiceVersions from unusual metadata.
 func TestRearrange(t *testing.T) {
 	var runes []rune
 	for r := range rune(0x250) {
@@ -197,7 +198,7 @@ func FuzzRearrange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, metadata string) {
 		var value any
 		if json.Unmarshal([]byte(metadata), &value) == nil {
-			checkCSV(t, string(normal(t, []byte(metadata)))) // numbers and equal names are what package declcfg departs in
+			checkCSV(t, string(normal(t, []byte(metadata)))) // package declcfg differs about numbers and equal keys
 		}
 	})
 }

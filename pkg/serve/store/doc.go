@@ -1,23 +1,23 @@
-// Package store keeps a catalog in one immutable file from which a registry answers at once: answers are kept as the
-// protobuf fields that are sent, so that nothing is decoded to be encoded again.
+// Package store keeps a catalog in one immutable file that answers the queries of a registry. Responses are stored as
+// protobuf fields, so that nothing is decoded and encoded again.
 //
 //	key, err := store.KeyOf(ctx, sources...)
 //	s, err := store.Open(path, key)
-//	if err != nil { // which says why the file cannot be used
+//	if err != nil { // the reason why the file cannot be used
 //		s, err = store.Temp(ctx, "", key, store.BuildOptions{}, sources...)
 //	}
 //	defer s.Close()
 //	bundle, err := s.Bundle("etcd", "stable", "etcd.v1.0.0")
 //	message, err := bundle.Message(nil) // an api.Bundle, encoded
 //
-// The answers are the ones of the registry protocol as opm serves it; see package api. Their order is the same on every
-// run. A file is read with positioned reads and without locks, so it may be on a read-only file system, and any number
-// of processes may read it while others rebuild it as a new file of the same name.
+// The responses follow the registry protocol as opm serves it; see package api. Their order is always the same. A file
+// is read with positioned reads and without locks, so it may be on a read-only file system, and any number of processes
+// may read it while others replace it with a new file of the same name.
 //
 // # The file
 //
-// All numbers are little endian. A file is a header, records, an index and a footer, without anything between them. The
-// same catalog makes the same bytes, whoever builds it.
+// All numbers are little endian. A file is a header, records, an index and a footer, without gaps. The same catalog
+// always produces the same bytes.
 //
 // The header has 32 bytes:
 //

@@ -25,10 +25,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// dumps hold every answer of upstream's registry, as ../shared/tools/regdump prints them.
+// dumps have every response of upstream's registry, printed by ../shared/tools/regdump.
 const dumps = "../../../../shared/conformance/registry"
 
-// A store answers all that can be asked as upstream's registry does.
+// TestDumps compares every response of a store with that of upstream's registry.
 func TestDumps(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -90,7 +90,7 @@ func readDump(t *testing.T, name string) []string {
 	return lines
 }
 
-// A dumper asks a store what regdump asks a server, and notes the answers as regdump prints them.
+// A dumper makes the requests of regdump to a store, and prints the responses in the same form.
 type dumper struct {
 	t     *testing.T
 	store *store.Store
@@ -230,7 +230,7 @@ func (d *dumper) bundle(pkg, channel, name string) ([]answer, error) {
 	return d.decode(&api.Bundle{}, data, err), err
 }
 
-// stream decodes what an iterator yields.
+// stream decodes the messages of an iterator.
 func (d *dumper) stream(m proto.Message, all iter.Seq2[[]byte, error]) ([]answer, error) {
 	var answers []answer
 	for data, err := range all {
@@ -242,7 +242,7 @@ func (d *dumper) stream(m proto.Message, all iter.Seq2[[]byte, error]) ([]answer
 	return answers, nil
 }
 
-// decode decodes a message, with the code that is generated from the protocol.
+// decode decodes a message with the generated code of the protocol.
 func (d *dumper) decode(m proto.Message, data []byte, err error) []answer {
 	d.t.Helper()
 	if err != nil {
@@ -294,7 +294,7 @@ func (d *dumper) note(row map[string]any) {
 	d.lines = append(d.lines, strings.TrimSpace(string(text)))
 }
 
-// canonical prints a message with bodies replaced by the hash of their meaning, and without an order in its lists.
+// canonical prints a message with each body replaced by a hash of its value, and with sorted lists.
 func canonical(a answer) json.RawMessage {
 	if csv, ok := a["csvJson"].(string); ok {
 		a["csvJson"] = hash(csv)
@@ -315,7 +315,7 @@ func canonical(a answer) json.RawMessage {
 	return text
 }
 
-// hashes holds what hash returned, since every bundle comes in many answers.
+// hashes caches the results of hash, since every bundle is in many responses.
 var hashes sync.Map
 
 func hash(text string) string {

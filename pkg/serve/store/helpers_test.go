@@ -26,7 +26,7 @@ func publishedCatalogs(t testing.TB) []string {
 // publishedStores holds the stores of published catalogs, with HTTP, by directory.
 var publishedStores sync.Map
 
-// publishedStore returns the store of a published catalog, which is built once for all tests.
+// publishedStore returns the store of a published catalog, built once for all tests.
 func publishedStore(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	if s, ok := publishedStores.Load(dir); ok {
@@ -39,7 +39,7 @@ func publishedStore(t testing.TB, dir string) *store.Store {
 
 func dirSource(dir string) declcfg.Source { return declcfg.Source{Name: dir, FS: os.DirFS(dir)} }
 
-// source returns a catalog called "c" that holds files, given as name and content by turns.
+// source returns a catalog called "c" with files, given as alternating names and contents.
 func source(namesAndContents ...string) declcfg.Source {
 	fsys := fstest.MapFS{}
 	for pair := range slices.Chunk(namesAndContents, 2) {
@@ -69,7 +69,7 @@ func image(t testing.TB, opts store.BuildOptions, sources ...declcfg.Source) ([]
 	return b.Bytes(), key
 }
 
-// open returns the store that data holds.
+// open opens the store in data.
 func open(t testing.TB, data []byte, key store.Key) *store.Store {
 	t.Helper()
 	s, err := store.New(bytes.NewReader(data), int64(len(data)), key)

@@ -10,8 +10,8 @@ import (
 	"sort"
 )
 
-// Catalogs returns a catalog for each source that the store was built from, in their order. It returns nil if the store
-// was built without [BuildOptions].HTTP.
+// Catalogs returns a catalog for each source of the store, in order. It returns nil if the store was built without
+// [BuildOptions].HTTP.
 func (s *Store) Catalogs() []*Catalog {
 	sizeInFile := func(r recordRow) int { return int(r.Size) }
 	fromFile := func(dst []byte, i id[recordRow]) ([]byte, error) { return s.stored(dst, s.index.Records[i]) }
@@ -28,9 +28,9 @@ func (s *Store) Catalogs() []*Catalog {
 	return all
 }
 
-// A Catalog is all objects of one source as JSON lines, as catalogd serves them: compact, keys sorted at every level,
-// no escapes for HTML, in the order of the files by name and then of the documents in each. Any number of goroutines
-// may use it as long as the store is open.
+// A Catalog is the objects of one source as JSON lines, in the form of catalogd: compact, with sorted keys at every
+// level, without HTML escapes, sorted by file name and then by position in the file. It is safe for concurrent use
+// while the store is open.
 type Catalog struct {
 	store             *Store
 	lines             run[lineRow]
@@ -40,20 +40,20 @@ type Catalog struct {
 // Len returns the number of lines.
 func (c *Catalog) Len() int { return int(c.lines.Count) }
 
-// Size returns the number of bytes of all lines.
+// Size returns the total size of all lines in bytes.
 func (c *Catalog) Size() int64 { return c.plain.Size() }
 
 // Plain returns a reader of all lines.
 func (c *Catalog) Plain() *Reader { return new(c.plain) }
 
-// Zstd returns a reader of all lines in zstd, as they are stored: nothing is compressed, or decompressed.
+// Zstd returns a reader of all lines in zstd, in which they are stored: nothing is compressed or decompressed.
 func (c *Catalog) Zstd() *Reader { return new(c.zstd) }
 
 // Gzip is Zstd in gzip.
 func (c *Catalog) Gzip() *Reader { return new(c.gzip) }
 
-// A Reader reads a catalog from any place. Its errors wrap ErrDataLoss. It is for one goroutine, and need not be
-// closed.
+// A Reader reads a catalog from any position. Its errors wrap ErrDataLoss. It must not be used concurrently, and need
+// not be closed.
 type Reader struct {
 	frames  []frameRow
 	starts  []int64 // offset of each frame, and the end of the last one
@@ -61,7 +61,7 @@ type Reader struct {
 	load    func(dst []byte, i id[recordRow]) ([]byte, error)
 
 	pos   int64
-	frame []byte // the last one that was read
+	frame []byte // the last frame that was read
 	start int64  // its offset
 }
 
@@ -70,7 +70,7 @@ var (
 	_ io.WriterTo   = (*Reader)(nil)
 )
 
-// reader returns a reader of frames, each as load returns it and of the size that sizeOf returns.
+// reader returns a reader of frames, which are read by load and whose uncompressed sizes are returned by sizeOf.
 func (s *Store) reader(
 	frames []frameRow, sizeOf func(recordRow) int, load func([]byte, id[recordRow]) ([]byte, error),
 ) Reader {
@@ -83,7 +83,7 @@ func (s *Store) reader(
 	return r
 }
 
-// Size returns the number of bytes to be read from the start.
+// Size returns the total number of bytes, whatever the current position.
 func (r *Reader) Size() int64 { return r.starts[len(r.frames)] }
 
 // FrameSize returns the maximum number of bytes that the reader keeps in memory.
@@ -141,7 +141,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// rest returns the bytes of a frame from the position on. The error is io.EOF at the end.
+// rest returns the rest of the frame at the current position. The error is io.EOF at the end.
 func (r *Reader) rest() ([]byte, error) {
 	if r.pos >= r.Size() {
 		return nil, io.EOF
@@ -156,14 +156,14 @@ func (r *Reader) rest() ([]byte, error) {
 	return r.frame[r.pos-r.start:], nil
 }
 
-// A Query asks for objects with these texts under schema, package and name; "" asks for any. As in catalogd, the
-// package of an olm.package is not its name: it has none.
+// A Query selects objects by schema, package and name; "" matches any. As in catalogd, an olm.package has no package,
+// only a name.
 type Query struct{ Schema, Package, Name string }
 
-// Query finds the objects that match q. It reads only the index.
+// Query returns the objects that match q. It reads only the index.
 func (c *Catalog) Query(q Query) *Result {
 	x := c.store.index
-	keys := []queryKey{ // first the one that is likely to match the fewest
+	keys := []queryKey{ // the most selective key first
 		{x.ByName, func(l lineRow) stringID { return l.Name }, q.Name, 0},
 		{x.ByPackage, func(l lineRow) stringID { return l.Package }, q.Package, 0},
 		{x.BySchema, func(l lineRow) stringID { return l.Schema }, q.Schema, 0},
@@ -193,15 +193,15 @@ func (c *Catalog) Query(q Query) *Result {
 	return r
 }
 
-// A queryKey is one of the texts of a query.
+// A queryKey is one condition of a query.
 type queryKey struct {
-	sorted []lineRef // all lines, by that text
+	sorted []lineRef // all lines, sorted by the field of the condition
 	column func(lineRow) stringID
 	text   string
-	id     stringID // of text
+	id     stringID // the string to match
 }
 
-// A Result is objects of a catalog, in its order.
+// A Result is a set of objects of a catalog, in its order.
 type Result struct {
 	store *Store
 	lines []lineRow
@@ -210,7 +210,7 @@ type Result struct {
 // Len returns the number of objects.
 func (r *Result) Len() int { return len(r.lines) }
 
-// Size returns the number of bytes of their lines.
+// Size returns the total size of their lines in bytes.
 func (r *Result) Size() int64 {
 	var size int64
 	for _, l := range r.lines {
@@ -228,8 +228,8 @@ func (r *Result) FrameSize() int {
 	return largest
 }
 
-// Lines yields the objects, each with a line feed at its end, and reads only their records. A line may not be changed,
-// and is valid until the next. An error wraps ErrDataLoss and is the last.
+// Lines yields the objects, each followed by a line feed, and reads only their records. A line must not be changed, and
+// is only valid until the next one. An error wraps ErrDataLoss and ends the sequence.
 func (r *Result) Lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		group := buffers.Get()
@@ -246,7 +246,7 @@ func (r *Result) Lines() iter.Seq2[[]byte, error] {
 			}
 			end := uint64(l.Offset) + uint64(l.Size)
 			if end > uint64(len(group)) {
-				yield(nil, fmt.Errorf("%w: a line ends behind its record", ErrDataLoss))
+				yield(nil, fmt.Errorf("%w: a line ends after its record", ErrDataLoss))
 				return
 			}
 			if !yield(group[l.Offset:end:end], nil) {

@@ -17,13 +17,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// A jsonLine is a line as catalogd writes it, and what it is found by.
+// A jsonLine is a line in the form of catalogd, and the fields by which it is found.
 type jsonLine struct {
 	query store.Query
 	text  string
 }
 
-// jsonLines returns the lines of a catalog, by encoding/json.
+// jsonLines returns the lines of a catalog, encoded by encoding/json.
 func jsonLines(t *testing.T, s declcfg.Source) []jsonLine {
 	t.Helper()
 	var all []jsonLine
@@ -68,8 +68,8 @@ func linesOf(t *testing.T, c *store.Catalog, q store.Query) string {
 	return b.String()
 }
 
-// The lines of published catalogs are encoded as by encoding/json, and each is found by whatever it can be asked for
-// by.
+// TestLinesOfPublishedCatalogs checks that lines equal the output of encoding/json, and that every query finds its
+// lines.
 func TestLinesOfPublishedCatalogs(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		lines := jsonLines(t, dirSource(dir))
@@ -99,7 +99,7 @@ func TestLinesOfPublishedCatalogs(t *testing.T) {
 	}
 }
 
-// matching returns the lines that q asks for.
+// matching returns the lines that match q.
 func matching(lines []jsonLine, q store.Query) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -111,7 +111,7 @@ func matching(lines []jsonLine, q store.Query) string {
 	return b.String()
 }
 
-// checkReaders reads all lines in every way.
+// checkReaders reads all lines with every method of a Reader.
 func checkReaders(t *testing.T, c *store.Catalog, want string) {
 	t.Helper()
 	if c.Size() != int64(len(want)) {
@@ -134,10 +134,10 @@ func checkReaders(t *testing.T, c *store.Catalog, want string) {
 	}
 }
 
-// checkCodings reads all lines as they are stored.
+// checkCodings reads all lines in their stored encodings.
 func checkCodings(t *testing.T, c *store.Catalog, want string) {
 	t.Helper()
-	d, err := zstd.NewReader(c.Zstd(), zstd.WithDecoderMaxWindow(8<<20)) // what RFC 9659 lets HTTP use
+	d, err := zstd.NewReader(c.Zstd(), zstd.WithDecoderMaxWindow(8<<20)) // the limit of RFC 9659 for HTTP
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func checkCodings(t *testing.T, c *store.Catalog, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z.Multistream(false) // which browsers do not read
+	z.Multistream(false) // browsers do not read multiple streams
 	for name, r := range map[string]io.Reader{"zstd": d, "gzip": z} {
 		if text, err := io.ReadAll(r); err != nil || string(text) != want {
 			t.Errorf("%s: %v, %d bytes, want %d", name, err, len(text), len(want))
@@ -197,7 +197,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// Each source is a catalog of its own.
+// TestCatalogs checks that each source is a separate catalog.
 func TestCatalogs(t *testing.T) {
 	s := build(t, store.BuildOptions{HTTP: true}, source("a.yaml", "schema: s\nname: a\n"), source(),
 		source("b.yaml", "schema: s\nname: b\n---\nschema: s\nname: a\n"))
@@ -219,7 +219,7 @@ func TestCatalogs(t *testing.T) {
 	}
 }
 
-// Lines of every size come back, alone in a frame or with others.
+// TestLineSizes checks lines of every size, alone in a frame or with others.
 func TestLineSizes(t *testing.T) {
 	var catalog, want strings.Builder
 	for size := 1; size < 200_000; size = size*3/2 + 1 {
@@ -234,7 +234,7 @@ func TestLineSizes(t *testing.T) {
 	checkReaders(t, c, want.String())
 }
 
-// A writer that fails ends the writing.
+// TestWriteToFails checks that WriteTo stops at a write error.
 func TestWriteToFails(t *testing.T) {
 	full := errors.New("full")
 	if _, err := kilnStore(t).Catalogs()[0].Plain().WriteTo(&limitedWriter{room: 10, err: full}); !errors.Is(err, full) {

@@ -19,16 +19,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Key identifies a catalog by its content. It is the xxhash of the paths and the bytes of all files of a catalog,
-// including those named .indexignore and without those that they take out, and those that are being written. Where the
-// catalog lies, and the mode, the owner and the times of files have no part in it.
+// A Key identifies a catalog by its content. It is an xxhash of the paths and contents of all files of the catalog,
+// including .indexignore files and excluding ignored files and files that are being written. It does not depend on the
+// location of the catalog, nor on the mode, owner and times of files.
 type Key [8]byte
 
 // String returns the key as 16 hexadecimal digits.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// KeyOf returns the key of the catalog that the sources make up, whose order counts. The error is that of a file or
-// directory that cannot be read, or of ctx.
+// KeyOf returns the key of the catalog made up of the sources; their order matters. The error is about an unreadable
+// file or directory, or ctx.Err().
 func KeyOf(ctx context.Context, sources ...declcfg.Source) (Key, error) {
 	all := xxhash.New()
 	for _, s := range sources {
@@ -51,7 +51,7 @@ func KeyOf(ctx context.Context, sources ...declcfg.Source) (Key, error) {
 	return k, ctx.Err()
 }
 
-// hashFiles adds the files of s to sum, in their order, and reads several at once.
+// hashFiles adds the files of s to sum, in order, and reads several at once.
 func hashFiles(ctx context.Context, sum io.Writer, s declcfg.Source, files []keyFile) error {
 	type result struct {
 		digest []byte
@@ -73,15 +73,15 @@ func hashFiles(ctx context.Context, sum io.Writer, s declcfg.Source, files []key
 	return ctx.Err()
 }
 
-// A keyFile is a file or a link that has a part in the key.
+// A keyFile is a file or a link that contributes to the key.
 type keyFile struct {
-	name   string
-	target string // of a link
-	hollow bool   // there is nothing to read: not a regular file, or a link to none
+	name      string
+	target    string // of a link
+	noContent bool   // there is nothing to read: not a regular file, or a link to none
 }
 
-// keyFiles lists what a catalog may be read from. Links to directories are entered with their target alone: reading
-// follows those inside the catalog only, where the target is listed too.
+// keyFiles lists the files that a catalog may be read from. A link to a directory contributes only its target: the
+// reader follows such a link only within the catalog, where the target is listed too.
 func keyFiles(s declcfg.Source) ([]keyFile, error) {
 	if s.File != "" {
 		return []keyFile{{name: s.File}}, nil
@@ -118,19 +118,19 @@ func keyFiles(s declcfg.Source) ([]keyFile, error) {
 }
 
 func newKeyFile(fsys fs.FS, name string, e fs.DirEntry) keyFile {
-	f := keyFile{name: name, hollow: !e.Type().IsRegular()}
+	f := keyFile{name: name, noContent: !e.Type().IsRegular()}
 	if e.Type()&fs.ModeSymlink != 0 {
-		f.target, _ = fs.ReadLink(fsys, name) // what cannot be followed has an error when the catalog is read
+		f.target, _ = fs.ReadLink(fsys, name) // a broken link is reported when the catalog is read
 		info, err := fs.Stat(fsys, name)
-		f.hollow = err != nil || !info.Mode().IsRegular()
+		f.noContent = err != nil || !info.Mode().IsRegular()
 	}
 	return f
 }
 
-// digest returns what of f has a part in the key.
+// digest returns the contribution of f to the key: its name, its target and the hash of its content.
 func (f keyFile) digest(fsys fs.FS) ([]byte, error) {
 	d := xxhash.New()
-	if !f.hollow {
+	if !f.noContent {
 		if err := hashContent(d, fsys, f.name); err != nil {
 			return nil, err
 		}
@@ -156,10 +156,10 @@ func hashContent(d *xxhash.Digest, fsys fs.FS, name string) error {
 	return err
 }
 
-// hashBlock is how many bytes of a file are read at once.
+// hashBlock is the number of bytes of a file that are read at once.
 const hashBlock = 256 << 10
 
-// readerOnly and writerOnly hide the methods by which io.CopyBuffer would go around the buffer.
+// readerOnly and writerOnly hide the methods with which io.CopyBuffer would bypass the buffer.
 type (
 	readerOnly struct{ io.Reader }
 	writerOnly struct{ io.Writer }

@@ -77,7 +77,7 @@ func TestKeyOfOneFile(t *testing.T) {
 	}
 }
 
-// A mounted ConfigMap is links to a directory that is exchanged.
+// TestKeyFollowsLinks checks a mounted ConfigMap, which consists of links to a directory that is exchanged.
 func TestKeyFollowsLinks(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

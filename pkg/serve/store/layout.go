@@ -13,7 +13,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The format of the file, as doc.go describes it. A change of the format changes formatVersion.
+// The format of the file, described in doc.go. A change of the format must change formatVersion.
 const (
 	magic         = "opmstore"
 	footerMagic   = "opmindex"
@@ -24,8 +24,8 @@ const (
 
 var order = binary.LittleEndian
 
-// write writes the index as it is in the file: the number of rows of each table and of bytes of strings, the tables,
-// the strings. Names has the strings.
+// write writes the index in the format of the file: the number of rows of each table and the size of the strings in
+// bytes, the tables, and the strings, which are in x.text.
 func (x *index) write(w io.Writer) error {
 	var counts []byte
 	for t := range x.tables {
@@ -49,21 +49,21 @@ func (x *index) write(w io.Writer) error {
 	return err
 }
 
-// parseIndex is the opposite of write. Its result is safe to use: every reference to a row, a string or a part of the
+// parseIndex is the inverse of write. Its result is safe to use: every reference to a row, a string or a part of the
 // file is valid.
 func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
 	const head = 4 * (tableCount + 1)
 	if len(data) < head {
-		return nil, fmt.Errorf("an index of %d bytes", len(data))
+		return nil, fmt.Errorf("the index has only %d bytes", len(data))
 	}
 	x := &index{}
-	rows := map[reflect.Type]int{} // by their type; no column refers to a type that several tables have
+	rows := map[reflect.Type]int{} // by row type; no column refers to a row type of several tables
 	counts, rest := data[:head], data[head:]
 	for t := range x.tables {
 		n := order.Uint32(counts)
 		counts = counts[4:]
 		if uint64(n) > uint64(len(rest)/t.width) {
-			return nil, fmt.Errorf("the table of %v ends behind the index", t.row)
+			return nil, fmt.Errorf("the table of %v ends after the index", t.row)
 		}
 		size := int(n) * t.width
 		t.decode(rest[:size], littleEndian)
@@ -73,11 +73,11 @@ func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
 	if n := order.Uint32(counts); uint64(n) != uint64(len(rest)) {
 		return nil, fmt.Errorf("%d bytes of strings, want %d", len(rest), n)
 	}
-	x.text = slices.Clone(rest) // without the tables
+	x.text = slices.Clone(rest) // so that data with the tables can be freed
 	for t := range x.tables {
 		for _, c := range t.columns() {
 			if !c.within(t.memory(), t.width, rows[c.to]) {
-				return nil, fmt.Errorf("a row of %v refers to no %v", t.row, c.to)
+				return nil, fmt.Errorf("a row of %v refers to a missing %v", t.row, c.to)
 			}
 		}
 	}
@@ -98,21 +98,21 @@ func (x *index) check(recordsEnd uint64) error {
 	}
 	for _, sorted := range [][]lineRef{x.BySchema, x.ByPackage, x.ByName} {
 		if len(sorted) != len(x.Lines) {
-			return errors.New("a table of sorted lines has not all")
+			return errors.New("a table of sorted lines is incomplete")
 		}
 	}
 	for i, r := range x.Records {
 		if r.Offset < headerSize || r.Offset > recordsEnd || uint64(r.Size) > recordsEnd-r.Offset {
 			return fmt.Errorf("record %d is not in the file", i)
 		}
-		if r.Content/maxRatio > r.Size { // so much memory is not taken because the index claims it
-			return fmt.Errorf("record %d of %d bytes cannot hold %d", i, r.Size, r.Content)
+		if r.Content/maxRatio > r.Size { // do not allocate that much memory just because the index claims it
+			return fmt.Errorf("record %d of %d bytes cannot contain %d", i, r.Size, r.Content)
 		}
 	}
 	return nil
 }
 
-// names numbers the strings of an index, at first in the order of use and in the end alphabetically.
+// names numbers the strings of an index: in the order of first use, and alphabetically at the end.
 type names struct {
 	ids  map[string]stringID
 	list []string
@@ -121,7 +121,7 @@ type names struct {
 func (n *names) id(s string) stringID {
 	if n.ids == nil {
 		n.ids = map[string]stringID{}
-		n.id("") // is always there
+		n.id("") // always exists
 	}
 	i, ok := n.ids[s]
 	if !ok {
@@ -132,10 +132,10 @@ func (n *names) id(s string) stringID {
 	return i
 }
 
-// finish adds the strings to the index, and replaces references to them in its tables by their final numbers.
+// finish adds the strings to the index, and replaces the references in its tables by their final numbers.
 func (n *names) finish(x *index) {
 	n.id("")
-	final := make([]uint32, len(n.list)) // by the previous number
+	final := make([]uint32, len(n.list)) // by the old number
 	for _, s := range slices.Sorted(slices.Values(n.list)) {
 		x.text = append(x.text, s...)
 		final[n.ids[s]] = uint32(add(&x.Strings, stringRow{uint32(len(x.text))}))
@@ -149,7 +149,7 @@ func (n *names) finish(x *index) {
 	}
 }
 
-// A footer is the end of a file, with the place of its index.
+// A footer is the end of a file, which locates the index.
 type footer struct {
 	fileSize uint64
 	offset   uint64 // of the index, which is the end of the records
@@ -166,7 +166,7 @@ func (f footer) append(dst []byte) []byte {
 	return append(dst, footerMagic...)
 }
 
-// parseFooter reads the footer of a file of size bytes.
+// parseFooter parses the footer of a file of size bytes.
 func parseFooter(data []byte, size int64) (footer, error) {
 	f := footer{
 		fileSize: order.Uint64(data), offset: order.Uint64(data[8:]),
@@ -174,13 +174,13 @@ func parseFooter(data []byte, size int64) (footer, error) {
 	}
 	switch {
 	case string(data[40:]) != footerMagic:
-		return f, fmt.Errorf("%w: it does not end as one does", ErrTruncated)
+		return f, fmt.Errorf("%w: it does not end with a footer", ErrTruncated)
 	case xxhash.Sum64(data[:32]) != order.Uint64(data[32:]):
-		return f, fmt.Errorf("%w: the checksum of its end is wrong", ErrChecksum)
+		return f, fmt.Errorf("%w: wrong checksum of the footer", ErrChecksum)
 	case f.fileSize != uint64(size):
 		return f, fmt.Errorf("%w: it has %d bytes of %d", ErrTruncated, size, f.fileSize)
 	case f.offset < headerSize || f.offset > f.fileSize-footerSize || f.size != f.fileSize-footerSize-f.offset:
-		return f, fmt.Errorf("%w: there is no index where its end says", ErrChecksum)
+		return f, fmt.Errorf("%w: no index at the position in its footer", ErrChecksum)
 	}
 	return f, nil
 }
@@ -193,7 +193,7 @@ func appendHeader(dst []byte, key Key) []byte {
 	return order.AppendUint64(dst, xxhash.Sum64(dst[len(dst)-headerSize+8:]))
 }
 
-// parseHeader checks the header of a store, which must be of the catalog with the key.
+// parseHeader checks the header of a store, which must have the key.
 func parseHeader(data []byte, key Key) error {
 	version := order.Uint32(data[8:])
 	switch {
@@ -202,9 +202,9 @@ func parseHeader(data []byte, key Key) error {
 	case version != formatVersion:
 		return fmt.Errorf("%w: %d, and this is %d", ErrVersion, version, formatVersion)
 	case xxhash.Sum64(data[:headerSize-8]) != order.Uint64(data[headerSize-8:]):
-		return fmt.Errorf("%w: the checksum of its start is wrong", ErrChecksum)
+		return fmt.Errorf("%w: wrong checksum of the header", ErrChecksum)
 	case Key(data[16:24]) != key:
-		return fmt.Errorf("%w: it has the key %v, wanted is %v", ErrKey, Key(data[16:24]), key)
+		return fmt.Errorf("%w: it has key %v, want %v", ErrKey, Key(data[16:24]), key)
 	}
 	return nil
 }

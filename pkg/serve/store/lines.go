@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// groupSize is the approximate size of the lines in one record, which has to be decompressed for one line.
+	// groupSize is the approximate size of the lines in one record, all of which are decompressed to read one line.
 	groupSize = 32 << 10
 
-	// frameSize is the number of bytes in one frame, which may end within a line. A reader of all lines has one frame in
-	// memory. Repeated text is found within a frame only.
+	// frameSize is the number of bytes in one frame, which may end within a line. A reader of all lines has one frame
+	// in memory. Only repetitions within a frame are compressed.
 	frameSize = 512 << 10
 )
 
-// A line is one object as JSON, with a line feed at its end.
+// A line is one object as JSON, followed by a line feed.
 type line struct {
 	text   []byte
-	record *record // of a large line, which has a record of its own
+	record *record // the separate record of a large line
 }
 
 func (p *packer) line(o *declcfg.Object) line {
 	buf := append(format.AppendCompact(p.buffers.Get(), o.JSON()), '\n')
 	defer func() { p.buffers.Put(buf) }()
-	l := line{text: bytes.Clone(buf)} // many wait to be written
+	l := line{text: bytes.Clone(buf)} // many lines wait to be written
 	if len(l.text) >= groupSize/2 {
 		r := p.record(l.text)
 		l.record = &r
@@ -38,10 +38,11 @@ func (p *packer) line(o *declcfg.Object) line {
 	return l
 }
 
-// A lineWriter writes the lines of a catalog twice: in small groups, to find one, and all of them in zstd and in gzip.
+// A lineWriter writes the lines of a catalog twice: in small groups, to find single lines, and as a whole in zstd and
+// gzip.
 type lineWriter struct {
 	group   []byte // lines of the next record
-	grouped int    // the lines of the store that are in a record
+	grouped int    // number of lines of the store that are in a record
 	lines   []metaLine
 
 	frame       []byte // lines of the next frame
@@ -55,7 +56,7 @@ type metaLine struct {
 	schema, pkg, name string
 }
 
-// begin begins a catalog.
+// begin starts a catalog.
 func (w *lineWriter) begin(b *builder) {
 	if b.opts.HTTP {
 		*w = lineWriter{grouped: len(b.data.Lines)}
@@ -63,7 +64,7 @@ func (w *lineWriter) begin(b *builder) {
 	}
 }
 
-// gzipLevel costs 0.5 s for a catalog of 194 MB, and saves a quarter of the bytes of the fastest level.
+// gzipLevel costs 0.5 s for a catalog of 194 MB, and makes the result a quarter smaller than the fastest level.
 const gzipLevel = 6
 
 // add adds the line of an object.
@@ -94,7 +95,7 @@ func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
 	return w.writeGroup(b)
 }
 
-// writeGroup writes the lines that are in no record yet.
+// writeGroup writes the pending lines of a group.
 func (w *lineWriter) writeGroup(b *builder) error {
 	if len(w.group) == 0 {
 		return nil
@@ -104,7 +105,7 @@ func (w *lineWriter) writeGroup(b *builder) error {
 	return w.writeLines(b, r)
 }
 
-// writeLines writes the record of the lines that are in none yet.
+// writeLines writes the record of the lines that are not in a record yet.
 func (w *lineWriter) writeLines(b *builder, r record) error {
 	i, err := b.records.add(r)
 	for j := range b.data.Lines[w.grouped:] {
@@ -114,7 +115,7 @@ func (w *lineWriter) writeLines(b *builder, r record) error {
 	return err
 }
 
-// compress adds a line to the content that is sent to clients that ask for all objects.
+// compress adds a line to the compressed content for clients that request all objects.
 func (w *lineWriter) compress(b *builder, text []byte) error {
 	if _, err := w.gzip.Write(text); err != nil {
 		return err
@@ -132,7 +133,7 @@ func (w *lineWriter) compress(b *builder, text []byte) error {
 	return nil
 }
 
-// writeFrame writes a frame, and the compressed bytes of gzip.
+// writeFrame writes the pending frame of zstd and the pending bytes of gzip.
 func (w *lineWriter) writeFrame(b *builder) error {
 	if len(w.frame) > 0 {
 		if err := addFrame(b, &w.zstd, b.packer.frame(w.frame)); err != nil {
@@ -153,7 +154,7 @@ func addFrame(b *builder, frames *[]frameRow, r record) error {
 	return err
 }
 
-// end ends a catalog.
+// end finishes a catalog.
 func (w *lineWriter) end(b *builder) error {
 	if !b.opts.HTTP {
 		return nil
@@ -171,7 +172,7 @@ func (w *lineWriter) end(b *builder) error {
 	return nil
 }
 
-// sort adds the lines of the catalog to a table, sorted by the result of by and then by their order.
+// sort adds the lines of the catalog to a table, stably sorted by the result of by.
 func (w *lineWriter) sort(table *[]lineRef, by func(metaLine) string) {
 	slices.SortFunc(w.lines, func(x, y metaLine) int {
 		return cmp.Or(cmp.Compare(by(x), by(y)), cmp.Compare(x.ref.Line, y.ref.Line))

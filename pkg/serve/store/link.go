@@ -22,7 +22,7 @@ type builtEntry struct {
 	deprecation  *api.Deprecation // of the bundle; nil for none
 }
 
-// errInvalid is about a catalog that package validate rejects with the reason.
+// errInvalid reports a catalog that is invalid for package validate, which reports the reason.
 var errInvalid = errors.New("the catalog is invalid; run opm validate")
 
 // link fills the tables of the index with the relations between the objects of the catalog.
@@ -50,7 +50,7 @@ type packageLinker struct {
 	deprecations map[deprecated]string
 }
 
-// A deprecated is the subject of a deprecation.
+// A deprecated identifies the object of a deprecation.
 type deprecated struct{ schema, name string }
 
 func (b *builder) linkPackage(p *declcfg.PackageIndex) {
@@ -84,7 +84,7 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	})
 }
 
-// sortedByName returns objects of one schema by name, and the first of several with one name.
+// sortedByName returns objects of one schema, sorted by name. Of several objects with one name, it returns the first.
 func sortedByName[T any](all []declcfg.Indexed[T], name func(*T) string) []declcfg.Indexed[T] {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(x, y declcfg.Indexed[T]) int { return cmp.Compare(name(x.Value), name(y.Value)) })
@@ -133,8 +133,8 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 	}
 }
 
-// byDistance returns the names of all entries by the number of edges from the head, then by name. Entries that cannot
-// be reached come last.
+// byDistance returns the names of all entries, sorted by the number of edges from the head, then by name. Unreachable
+// entries come last.
 func byDistance(head string, entries []declcfg.Entry) []string {
 	edges := make(map[string][]string, len(entries))
 	for _, e := range entries {

@@ -45,7 +45,7 @@ func (b *builder) writeLists(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// runs cuts entries into runs of about listSize.
+// runs splits entries into runs of about listSize.
 func runs(entries []*builtEntry) iter.Seq[[]*builtEntry] {
 	return func(yield func([]*builtEntry) bool) {
 		for len(entries) > 0 {
@@ -62,7 +62,7 @@ func runs(entries []*builtEntry) iter.Seq[[]*builtEntry] {
 	}
 }
 
-// append appends the length of an api.Bundle and the message as ListBundles has it, without its manifests.
+// append appends the api.Bundle of ListBundles without its manifests, preceded by its length.
 func (e *builtEntry) append(dst []byte) ([]byte, error) {
 	own := &api.Bundle{
 		ChannelName: e.channel, SkipRange: e.entry.SkipRange, Replaces: e.entry.Replaces, Skips: e.entry.Skips,

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// answers returns all that a store answers, errors included, as text.
+// answers returns the results of all queries of a store as text, including errors.
 func answers(s *store.Store) []string {
 	var all []string
 	note := func(what string, data []byte, err error) {
@@ -86,13 +86,13 @@ func TestOpenRefuses(t *testing.T) {
 		{"a file of another program", []byte("SQLite format 3"), store.ErrForeign, ""},
 		{"a large one", bytes.Repeat([]byte("x"), 10000), store.ErrForeign, ""},
 		{"half a header", data[:20], store.ErrTruncated, "it has 20 bytes"},
-		{"half a store", data[:len(data)/2], store.ErrTruncated, "it does not end as one does"},
+		{"half a store", data[:len(data)/2], store.ErrTruncated, "it does not end with a footer"},
 		{"a store without its last byte", data[:len(data)-1], store.ErrTruncated, ""},
 		{"a store with more behind it", append(bytes.Clone(data), data...), store.ErrTruncated, "bytes of"},
 		{"another version", flip(8), store.ErrVersion, "5, and this is 4"},
-		{"a flipped key", flip(16), store.ErrChecksum, "start"},
+		{"a flipped key", flip(16), store.ErrChecksum, "header"},
 		{"a flipped bit in the index", flip(-100), store.ErrChecksum, "index"},
-		{"a flipped bit at the end", flip(-48), store.ErrChecksum, "end"},
+		{"a flipped bit at the end", flip(-48), store.ErrChecksum, "footer"},
 	} {
 		path := filepath.Join(dir, fmt.Sprint(i))
 		if err := os.WriteFile(path, tt.data, 0o666); err != nil {
@@ -108,7 +108,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := store.Open(path, store.Key{7}); !errors.Is(err, store.ErrKey) || !strings.Contains(err.Error(), key.String()) {
-		t.Errorf("the store of another catalog: %v", err)
+		t.Errorf("the store belongs to another catalog: %v", err)
 	}
 	if _, err := store.Open(dir, key); !errors.Is(err, store.ErrForeign) {
 		t.Errorf("a directory: %v", err)
@@ -118,7 +118,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A store that is cut short is refused, wherever that is.
+// TestTruncated checks that a truncated store is rejected, whatever its length.
 func TestTruncated(t *testing.T) {
 	data, key := image(t, store.BuildOptions{HTTP: true}, source("a.yaml", kiln))
 	for size := range data {
@@ -129,7 +129,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Whatever bit of a store is flipped, it is noticed before an answer is given.
+// TestFlippedBits checks that any flipped bit is detected before a response.
 func TestFlippedBits(t *testing.T) {
 	data, key := image(t, store.BuildOptions{HTTP: true}, source("a.yaml", kiln))
 	want := answers(open(t, data, key))
@@ -154,7 +154,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// A file that is cut or overwritten while it is read gives errors.
+// TestFileChangesUnderReader checks that truncating or overwriting an open file leads to errors.
 func TestFileChangesUnderReader(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -197,7 +197,7 @@ func TestFileChangesUnderReader(t *testing.T) {
 	}
 }
 
-// A file that is removed, or has been replaced, is read on.
+// TestFileIsReplacedUnderReader checks that a file can still be read after it was removed or replaced.
 func TestFileIsReplacedUnderReader(t *testing.T) {
 	src := source("a.yaml", kiln)
 	path, key := filepath.Join(t.TempDir(), "store"), keyOf(t, src)
@@ -239,7 +239,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// Any number of goroutines get the same answers.
+// TestConcurrentUse checks that concurrent readers get the same results.
 func TestConcurrentUse(t *testing.T) {
 	s := kilnStore(t)
 	want := answers(s)
@@ -256,7 +256,7 @@ func TestConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// Answers are the caller's: what comes later does not change them.
+// TestAnswersAreKept checks that later queries do not change earlier results.
 func TestAnswersAreKept(t *testing.T) {
 	s := kilnStore(t)
 	var kept, copies [][]byte
@@ -270,7 +270,7 @@ func TestAnswersAreKept(t *testing.T) {
 		for data, err := range s.Bundles() {
 			keep(data, err)
 			keep(s.BundleMessage("kiln", "stable", "kiln.v3"))
-			_ = append(data, "more"...) // into memory of its own
+			_ = append(data, "more"...) // must not overwrite other results
 		}
 		keep(s.Package("kiln"))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// PackageNames returns the names of all packages, sorted. The caller may not change the slice.
+// PackageNames returns the names of all packages, sorted. The caller must not change the slice.
 func (s *Store) PackageNames() []string { return s.packages }
 
 // Package returns an api.Package: its channels by name, each with its head, and their deprecations.
@@ -48,9 +48,9 @@ func (x *index) entryName(e id[entryRow]) string {
 	return x.string(x.Bundles[x.Entries[e].Bundle].Name)
 }
 
-// Bundles yields an api.Bundle for every bundle in every channel as ListBundles has it: with replaces and skips, and
-// without manifests if the bundle has an image. They are ordered by channel, package and bundle. A catalog without
-// bundles yields nothing.
+// Bundles yields the api.Bundle of ListBundles for every bundle in every channel: with replaces and skips, and without
+// manifests if the bundle has an image. They are sorted by channel, package and bundle. An empty catalog yields
+// nothing.
 func (s *Store) Bundles() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for _, l := range s.index.Lists {
@@ -90,7 +90,7 @@ func (s *Store) list(l listRow, yield func([]byte, error) bool) bool {
 	return true
 }
 
-// ChannelHead returns the name of the bundle that nothing in the channel replaces or skips.
+// ChannelHead returns the name of the bundle that no other in the channel replaces or skips.
 func (s *Store) ChannelHead(pkg, channel string) (string, error) {
 	c, err := s.channel(pkg, channel)
 	if err != nil {
@@ -99,9 +99,10 @@ func (s *Store) ChannelHead(pkg, channel string) (string, error) {
 	return s.index.entryName(c.Head), nil
 }
 
-// Replacement returns the name of the bundle of a channel that replaces or skips the one called name, which the catalog
-// need not have. Of several it is the one nearest to the head: the one that following replaces from the head reaches
-// first; then the one the fewest edges away from it, and of several the first by name. A skipRange does not count.
+// Replacement returns the name of the bundle in a channel that replaces or skips the named one, which need not be in
+// the catalog. Of several, it returns the one nearest to the head: the first one on the chain of replaces from the
+// head; otherwise the one with the fewest edges from the head, and of several the first by name. A skipRange does not
+// count.
 func (s *Store) Replacement(name, pkg, channel string) (string, error) {
 	c, err := s.channel(pkg, channel)
 	if err != nil {
@@ -123,9 +124,9 @@ func (s *Store) Replacement(name, pkg, channel string) (string, error) {
 	return x.entryName(best), nil
 }
 
-// EntriesThatReplace yields an api.ChannelEntry for every bundle in a channel that replaces the one called name, and
-// one for every skip of it by a bundle that does not replace it; their replaces is the name that the bundle replaces.
-// They are ordered by package, channel and bundle.
+// EntriesThatReplace yields an api.ChannelEntry for every bundle in a channel that replaces the named one, and one for
+// every skip of it by a bundle that does not replace it; the field replaces of the latter is the name that the bundle
+// replaces. They are sorted by package, channel and bundle.
 func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		edges := s.edgesTo(name)
@@ -143,8 +144,8 @@ func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 }
 
 // EntriesThatProvide yields an api.ChannelEntry for every bundle in a channel that provides the kind, followed by one
-// for each bundle that it skips and does not replace, with that as its replaces. They are ordered by package, channel
-// and bundle. With latestOnly, only channel heads count, and only skips of bundles in the channel.
+// for each bundle that it skips and does not replace, whose field replaces is the skipped bundle. They are sorted by
+// package, channel and bundle. With latestOnly, only channel heads count, and only skips of bundles in the channel.
 func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		found := false
@@ -174,8 +175,8 @@ func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool)
 	}
 }
 
-// DefaultProvider returns the bundle to install for a kind: the first package by name that provides it with the head of
-// its default channel.
+// DefaultProvider returns the bundle to install for a kind: from the first package by name whose default channel has a
+// head that provides it.
 func (s *Store) DefaultProvider(group, version, kind string) (pkg, channel, bundle string, err error) {
 	x := s.index
 	for _, provider := range s.providers(group, version, kind) {
@@ -188,8 +189,8 @@ func (s *Store) DefaultProvider(group, version, kind string) (pkg, channel, bund
 	return "", "", "", notFound("no entry found that provides group:%q version:%q kind:%q", group, version, kind)
 }
 
-// PackagesProviding returns the names of the packages that have a bundle which provides an API, sorted. It returns none
-// if the store was built for HTTP only.
+// PackagesProviding returns the names of the packages with a bundle that provides an API, sorted. It returns none if
+// the store was built for HTTP only.
 func (s *Store) PackagesProviding(k declcfg.GVK) []string {
 	x := s.index
 	var names []string
@@ -199,9 +200,9 @@ func (s *Store) PackagesProviding(k declcfg.GVK) []string {
 	return slices.Compact(names)
 }
 
-// CustomMetas yields a google.protobuf.Struct for every object with that schema and package, in the order of the
-// catalog. The package "" has the objects without a package. A schema of the format itself, or a query without results,
-// yields nothing.
+// CustomMetas yields a google.protobuf.Struct for every object with this schema and package, in the order of the
+// catalog. The package "" means the objects without a package. A built-in schema, or a query without results, yields
+// nothing.
 func (s *Store) CustomMetas(schema, pkg string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		schemaID, ok := s.index.find(schema)
@@ -230,7 +231,7 @@ func (s *Store) channelEntry(e entryRow, replaces stringID) ([]byte, error) {
 	})
 }
 
-// A lookupError names an object that the catalog does not have.
+// A lookupError reports an object that is not in the catalog.
 type lookupError struct{ msg string }
 
 func (e *lookupError) Error() string { return e.msg }

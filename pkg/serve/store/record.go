@@ -16,14 +16,14 @@ import (
 	"github.com/opm-toolchain/opm/internal/pool"
 )
 
-// A record is a part of a file as it is stored.
+// A record is a stored part of a file.
 type record struct {
 	data    []byte
 	content int // size of the uncompressed data; 0 if data is not compressed
 	sum     uint64
 }
 
-// A packer makes records, on any number of goroutines. Its memory is freed after the build.
+// A packer makes records. It is safe for concurrent use, and is freed after the build.
 type packer struct {
 	encoder *zstd.Encoder
 	buffers *pool.Pool[[]byte]
@@ -32,12 +32,12 @@ type packer struct {
 func newPacker() *packer {
 	e := must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20)))
-	// A goroutine uses two buffers at once. Larger ones are for a few bundles, and are not kept.
+	// A goroutine uses two buffers at once. Larger buffers serve few bundles, and are not kept.
 	return &packer{e, pool.Bytes(2*runtime.GOMAXPROCS(0), minBuffer, 2<<20)}
 }
 
-// record returns content as a record. It is compressed if that saves at least a third: below, decompressing takes
-// longer than reading.
+// record returns content as a record. It is compressed if that saves at least a third; otherwise decompressing would
+// take longer than reading.
 func (p *packer) record(content []byte) record {
 	buf := p.buffers.Get()
 	defer func() { p.buffers.Put(buf) }()
@@ -60,16 +60,16 @@ func (r record) unpack(dst []byte) ([]byte, error) {
 	return appendBlock(dst, r.data, r.content)
 }
 
-// stored returns data as a record that is stored as it is.
+// stored returns data as an uncompressed record.
 func stored(data []byte) record { return record{data: data, sum: xxhash.Sum64(data)} }
 
-// frame returns content, which is not empty, as a record in zstd.
+// frame returns content, which must not be empty, as a record in zstd.
 func (p *packer) frame(content []byte) record {
 	data := p.encoder.EncodeAll(content, make([]byte, 0, len(content)/3))
 	return record{data, len(content), xxhash.Sum64(data)}
 }
 
-// A recorder writes records to a file, and enters them into the index.
+// A recorder writes records to a file and adds them to the index.
 type recorder struct {
 	w      *bufio.Writer
 	offset uint64
@@ -82,7 +82,7 @@ func newRecorder(w io.Writer, x *index, key Key) (*recorder, error) {
 	return r, err
 }
 
-// Write writes data as it is.
+// Write writes data unchanged.
 func (r *recorder) Write(data []byte) (int, error) {
 	n, err := r.w.Write(data)
 	r.offset += uint64(n)

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// An index is the tables of a store, in their order in the file, and the strings that its rows refer to. How the tables
-// are sorted is in doc.go.
+// An index is the tables of a store, in the order of the file, and the strings that its rows refer to. doc.go describes
+// the order of the rows.
 type index struct {
 	Strings   []stringRow
 	Records   []recordRow
@@ -30,7 +30,7 @@ type index struct {
 	text []byte
 }
 
-// Rows refer to rows of other tables: a T is in the one that has rows of this type.
+// Rows refer to rows of other tables: T is the row type of the table.
 type (
 	id[T any]       uint32                        // one row
 	optional[T any] uint32                        // one row plus one, or 0 for none
@@ -43,25 +43,25 @@ func some[T any](i id[T]) optional[T] { return optional[T](i) + 1 }
 // get returns the row, if there is one.
 func (o optional[T]) get() (i id[T], ok bool) { return id[T](o - 1), o > 0 }
 
-// of returns the rows out of their table.
+// of returns the rows of the run in their table.
 func (r run[T]) of(table []T) []T { return table[r.First:][:r.Count:r.Count] }
 
 // has reports whether the run has a row.
 func (r run[T]) has(i id[T]) bool { return uint32(i)-r.First < r.Count }
 
-// rowsFrom returns the run of the rows of a table from one on.
+// rowsFrom returns the run from a row to the end of a table.
 func rowsFrom[T any](table []T, first int) run[T] {
 	return run[T]{uint32(first), uint32(len(table) - first)}
 }
 
-// addAll appends rows to their table, and returns their run.
+// addAll appends rows to a table, and returns their run.
 func addAll[T any](table *[]T, rows []T) run[T] {
 	first := len(*table)
 	*table = append(*table, rows...)
 	return rowsFrom(*table, first)
 }
 
-// add appends a row to its table, and returns its number.
+// add appends a row to a table, and returns its number.
 func add[T any](table *[]T, row T) id[T] {
 	*table = append(*table, row)
 	return id[T](len(*table) - 1)
@@ -69,7 +69,7 @@ func add[T any](table *[]T, row T) id[T] {
 
 type (
 	stringRow struct {
-		End uint32 // in the text of all strings; it begins at the end of the one before
+		End uint32 // in the text of all strings; a string starts where the previous one ends
 	}
 	recordRow struct {
 		Offset  uint64 // in the file
@@ -102,7 +102,7 @@ type (
 		Package     id[packageRow]
 		Body        id[recordRow]
 		Deprecation optional[stringRow]
-		Whole       uint32 // 1 if its manifests are in lists too, since it has no image to get them from
+		Whole       uint32 // 1 if lists include its manifests, since it has no image to read them from
 	}
 	skipRow struct{ Name stringID }
 	listRow struct {
@@ -160,8 +160,8 @@ func (x *index) find(s string) (stringID, bool) {
 	return stringID(i), ok
 }
 
-// equalRun returns the run [first, end) of n sorted values for which compare returns 0. It returns less than 0 for the
-// values before them, and more for the values behind. Whatever compare returns, first <= end <= n.
+// equalRun returns the run [first, end) of n sorted values for which compare returns 0. Compare returns less than 0 for
+// the values before the run, and more than 0 for the values after it. Whatever compare returns, first <= end <= n.
 func equalRun(n int, compare func(int) int) (first, end int) {
 	first = sort.Search(n, func(i int) bool { return compare(i) >= 0 })
 	return first, first + sort.Search(n-first, func(i int) bool { return compare(first+i) > 0 })

@@ -12,45 +12,44 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The reasons that a file cannot be used: [Open] and [New] return an error that wraps one of these, or one of the
-// system.
+// The reasons why a file cannot be used: the error of [Open] and [New] wraps one of these, or an error of the system.
 var (
-	ErrForeign   = errors.New("not a store of opm")
-	ErrVersion   = errors.New("a store in the format of another version of opm")
-	ErrTruncated = errors.New("the store is not whole")
-	ErrKey       = errors.New("the store of another catalog")
+	ErrForeign   = errors.New("not an opm store")
+	ErrVersion   = errors.New("the store has the format of another version of opm")
+	ErrTruncated = errors.New("the store file is truncated")
+	ErrKey       = errors.New("the store belongs to another catalog")
 	ErrChecksum  = errors.New("the store is damaged")
 )
 
-// ErrNotFound is wrapped by errors about objects that the catalog does not have. Their messages are upstream's.
+// ErrNotFound is wrapped by errors about objects that are not in the catalog. Their messages are upstream's.
 var ErrNotFound = errors.New("not found")
 
-// ErrDataLoss is wrapped by errors about a part of the file that can no longer be read, or has changed: the store has
-// to be rebuilt.
+// ErrDataLoss is wrapped by errors about a part of the file that has changed or cannot be read: the store must be
+// rebuilt.
 var ErrDataLoss = errors.New("the store is damaged")
 
-// A Store answers the questions of a registry. Any number of goroutines may use it, until Close.
+// A Store answers the queries of a registry. It is safe for concurrent use until Close.
 //
-// Answers are encoded messages of package api, in memory that the store does not use again: the caller may keep them,
-// but not change them. An iterator without results yields an error that wraps ErrNotFound, unless its comment says
-// otherwise; after an error it ends.
+// Results are encoded messages of package api, in memory that the store does not reuse: the caller may keep them, but
+// must not change them. An iterator without results yields an error that wraps ErrNotFound, unless its comment says
+// otherwise; an error ends the sequence.
 type Store struct {
 	file     io.ReaderAt
 	close    func() error
 	size     int64
 	index    *index
 	packages []string
-	take     func(bytes int) error // see Limited; nil takes nothing
+	take     func(bytes int) error // see Limited; nil if memory is not limited
 }
 
-// Open opens the store at path, which must be of the catalog with the key. It reads the index, checks it and keeps it
-// in memory; a record is checked when it is read.
+// Open opens the store at path, which must have the key. It reads, checks and retains the index; a record is checked
+// when it is read.
 func Open(path string, key Key) (*Store, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // opening a named pipe would wait
+	if !info.Mode().IsRegular() { // opening a named pipe would block
 		return nil, fmt.Errorf("open %s: %w: not a regular file", path, ErrForeign)
 	}
 	f, err := os.Open(path)
@@ -73,8 +72,8 @@ func newFromFile(f *os.File, key Key) (*Store, error) {
 	return s, nil
 }
 
-// New is [Open] for a store of size bytes that is not a file. If r is an io.Closer, Close closes it, and so does New
-// when it fails.
+// New is [Open] for a store of size bytes that is not a file. If r is an io.Closer, it is closed by Close, or by New if
+// New fails.
 func New(r io.ReaderAt, size int64, key Key) (*Store, error) {
 	s := &Store{file: r, size: size, close: func() error { return nil }}
 	if c, ok := r.(io.Closer); ok {
@@ -115,7 +114,7 @@ func (s *Store) load(key Key) error {
 		return err
 	}
 	if xxhash.Sum64(data) != foot.sum {
-		return fmt.Errorf("%w: the checksum of its index is wrong", ErrChecksum)
+		return fmt.Errorf("%w: wrong checksum of the index", ErrChecksum)
 	}
 	if s.index, err = parseIndex(data, foot.offset); err != nil {
 		return fmt.Errorf("%w: %w", ErrChecksum, err)
@@ -138,8 +137,9 @@ func (s *Store) readPart(offset, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// Limited returns the store for one caller, who decides when memory is used: before a record is read, take is
-// called with its size, and an error ends the answer. Answers from the index use none. Only s has to be closed.
+// Limited returns a view of the store for one caller, with control of its memory: take is called with the size of each
+// record before the record is read, and its error ends the query. Results from the index use no such memory. Only s
+// must be closed.
 func (s *Store) Limited(take func(bytes int) error) *Store {
 	limited := *s
 	limited.take = take
@@ -166,7 +166,7 @@ func (s *Store) Stats() Stats {
 	}
 }
 
-// record appends the content of a record that is not a frame to dst. It returns dst unchanged with an error.
+// record appends the content of a record that is not a frame to dst. On an error, it returns dst unchanged.
 func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
 	return s.content(dst, i, appendBlock)
 }
@@ -199,8 +199,8 @@ func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte,
 	return out, nil
 }
 
-// An unpackFunc appends the uncompressed data to dst: size bytes, or it fails. It does not take much memory only
-// because the index claims it.
+// An unpackFunc appends the uncompressed data, which must be size bytes, to dst. It does not allocate much memory just
+// because the index claims a large size.
 type unpackFunc func(dst, data []byte, size int) ([]byte, error)
 
 // appendBlock unpacks an s2 block.
@@ -227,7 +227,7 @@ func appendFrame(dst, frame []byte, size int) ([]byte, error) {
 	return dst, err
 }
 
-// holds reports whether a zstd frame claims to hold so many bytes, and can.
+// holds reports whether a zstd frame claims to contain this number of bytes, and is large enough for it.
 func holds(frame []byte, size uint64) bool {
 	var h zstd.Header
 	if h.Decode(frame) != nil || size/maxRatio > uint64(len(frame)) {
@@ -239,13 +239,13 @@ func holds(frame []byte, size uint64) bool {
 	return h.FrameContentSize == size
 }
 
-// maxRatio is an upper bound of the compression ratio. It is more than zstd reaches: a block of 128 KB takes at least 4
-// bytes.
+// maxRatio is an upper bound of the compression ratio. It exceeds the maximum of zstd: a block of 128 KB takes at least
+// 4 bytes.
 const maxRatio = 64 << 10
 
-var errContent = errors.New("it holds another number of bytes than the index says")
+var errContent = errors.New("its size differs from the size in the index")
 
-// stored appends a record to dst as it is in the file.
+// stored appends the stored bytes of a record to dst.
 func (s *Store) stored(dst []byte, r recordRow) ([]byte, error) {
 	from := len(dst)
 	out := slices.Grow(dst, int(r.Size))[:from+int(r.Size)]
@@ -254,7 +254,7 @@ func (s *Store) stored(dst []byte, r recordRow) ([]byte, error) {
 		err = nil
 	}
 	if err == nil && xxhash.Sum64(out[from:]) != r.Sum {
-		err = errors.New("its checksum is wrong")
+		err = errors.New("wrong checksum")
 	}
 	if err != nil {
 		return dst, dataLoss(r, err)

@@ -13,7 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// finiteNumbers decodes numbers beyond 64 bits as the largest one of 64 bits: google.protobuf.Value has no infinity.
+// finiteNumbers decodes numbers beyond 64 bits as the largest finite number, since google.protobuf.Value has no
+// infinity.
 var finiteNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
 	if d.PeekKind() != jsontext.KindNumber {
 		return errors.ErrUnsupported
@@ -22,13 +23,13 @@ var finiteNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontex
 	if err != nil {
 		return err
 	}
-	n, _ := strconv.ParseFloat(number.String(), 64) // fails beyond the largest number only
+	n, _ := strconv.ParseFloat(number.String(), 64) // fails only for numbers out of range
 	*v = max(-math.MaxFloat64, min(math.MaxFloat64, n))
 	return nil
 }))
 
-// structOf returns a JSON object as an encoded google.protobuf.Struct with its keys sorted. The last of several equal
-// names counts.
+// structOf returns a JSON object as an encoded google.protobuf.Struct with sorted keys. The last of several equal keys
+// wins.
 func structOf(object jsontext.Value) ([]byte, error) {
 	var fields map[string]any
 	object = format.AppendCompact(nil, object)

@@ -13,7 +13,7 @@ func checkStruct(t *testing.T, object string) {
 	t.Helper()
 	want := &structpb.Struct{}
 	if err := protojson.Unmarshal([]byte(object), want); err != nil {
-		return // such as nesting that is too deep for it, or a number that is too large
+		return // such as nesting that is too deep, or a number out of range
 	}
 	data, err := structOf(jsontext.Value(object))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// A table is a slice of rows in an index. Rows consist of numbers of 32 and 64 bits, without padding, so on a little
-// endian machine their memory has the bytes of the file: a table is read and written by copying it.
+// A table is a slice of rows in an index. Rows consist of numbers of 32 and 64 bits, without padding. On a
+// little-endian machine their memory equals the bytes of the file, so a table is read and written by copying it.
 type table struct {
 	rows  reflect.Value // the slice
 	row   reflect.Type
@@ -16,10 +16,10 @@ type table struct {
 
 const tableCount = 18
 
-// littleEndian reports whether this machine stores numbers as the file does.
+// littleEndian reports whether this machine has the byte order of the file.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// tables yields the tables in their order in the file.
+// tables yields the tables in the order of the file.
 func (x *index) tables(yield func(table) bool) {
 	v := reflect.ValueOf(x).Elem()
 	for i := range tableCount {
@@ -36,19 +36,19 @@ func (t table) memory() []byte {
 	return unsafe.Slice((*byte)(t.rows.UnsafePointer()), t.rows.Len()*t.width)
 }
 
-// bytes returns the rows as they are in the file.
+// bytes returns the rows in the format of the file.
 func (t table) bytes(little bool) []byte {
 	if little {
 		return t.memory()
 	}
 	data, err := binary.Append(nil, order, t.rows.Interface())
-	if err != nil { // a row has a type that has no fixed size
+	if err != nil { // the row type has no fixed size
 		panic(err)
 	}
 	return data
 }
 
-// decode sets the rows to the rows in data.
+// decode sets the rows to the decoded rows of data.
 func (t table) decode(data []byte, little bool) {
 	n := len(data) / t.width
 	t.rows.Set(reflect.MakeSlice(t.rows.Type(), n, n))
@@ -96,7 +96,7 @@ func (t table) columns() (all []column) {
 	return all
 }
 
-// within reports whether the column refers only to rows of a table with that many, in every row of memory.
+// within reports whether the column refers only to rows of a table with this number of rows, in every row of memory.
 func (c column) within(memory []byte, width, rows int) bool {
 	limit := uint64(rows)
 	for ; len(memory) > 0; memory = memory[width:] {
@@ -114,7 +114,7 @@ func (c column) within(memory []byte, width, rows int) bool {
 	return true
 }
 
-// renumber replaces the numbers of strings in every row of memory by their final ones.
+// renumber replaces the numbers of strings by their final numbers, in every row of memory.
 func (c column) renumber(memory []byte, width int, final []uint32) {
 	for ; len(memory) > 0; memory = memory[width:] {
 		field := memory[c.offset:]

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The fields of api.Bundle with manifests, which are written without decoding them.
+// The fields of api.Bundle with manifests, which are copied without decoding.
 const (
 	bundleCSVJSON = 4
 	bundleObject  = 5
@@ -23,7 +23,7 @@ const (
 	bodyIcon        = 6
 )
 
-// appendField appends a field of text, bytes or a message, which consists of parts.
+// appendField appends a string, bytes or message field, given in parts.
 func appendField(dst []byte, number protowire.Number, parts ...[]byte) []byte {
 	size := 0
 	for _, part := range parts {
@@ -37,14 +37,14 @@ func appendField(dst []byte, number protowire.Number, parts ...[]byte) []byte {
 	return dst
 }
 
-// appendNumber appends a field of a number.
+// appendNumber appends a varint field.
 func appendNumber(dst []byte, number protowire.Number, value int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, number, protowire.VarintType), uint64(value))
 }
 
-var errWire = errors.New("not the encoding of protocol buffers")
+var errWire = errors.New("invalid protobuf encoding")
 
-// A wireField is a field of a message that was read.
+// A wireField is a decoded field of a message.
 type wireField struct {
 	number protowire.Number
 	value  []byte // of bytes

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A memory is the memory for answers: a budget for each class of sizes, so that an answer waits only for others of
-// about its size, whoever asked for them.
+// A memory is the memory for responses: one budget for each class of sizes, so that a response waits only for others of
+// about its size, whoever requested them.
 type memory [3]*budget
 
 // The sizes of the largest answers of the first two classes.
@@ -47,9 +47,9 @@ func (m memory) usage() (now, most, grants int64) {
 	return now, most, grants
 }
 
-// A budget shares a limited amount among clients, such as bytes of memory. A client may hold as much as is free after
-// that: a single client gets half of everything, and however much clients hold, there is something left for another
-// one. Requests that cannot be granted wait, each client's in a queue of its own, and the queues take turns.
+// A budget shares a limited amount, such as bytes of memory, among clients. A client may hold at most as much as
+// remains free after that: a single client gets half of everything, and however much clients hold, something remains
+// for another one. Requests that cannot be granted wait, in one queue for each client, and the queues take turns.
 type budget struct {
 	mu      sync.Mutex
 	size    int64
@@ -67,7 +67,7 @@ type holder struct {
 	queue  []*waiter
 }
 
-// A waiter is one call that waits.
+// A waiter is one waiting call.
 type waiter struct {
 	amount  int64
 	granted chan struct{}
@@ -77,8 +77,8 @@ func newBudget(size int64) *budget {
 	return &budget{size: size, free: size, least: size, clients: map[string]*holder{}}
 }
 
-// acquire takes an amount for a client, and waits until it is free. Its error is the one of ctx. More than the whole
-// budget counts as the whole. It returns the amount to release.
+// acquire takes an amount for a client, waiting until it is free. Its error is ctx.Err(). An amount larger than the
+// whole budget counts as the whole. It returns the amount to release.
 func (b *budget) acquire(ctx context.Context, client string, amount int64) (int64, error) {
 	amount = min(amount, b.size)
 	b.mu.Lock()
@@ -117,7 +117,7 @@ func (b *budget) acquire(ctx context.Context, client string, amount int64) (int6
 	return 0, ctx.Err()
 }
 
-// try takes an amount for a client, if it can do so without waiting, and reports whether it did.
+// try takes an amount for a client if that is possible without waiting, and reports whether it did.
 func (b *budget) try(client string, amount int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,15 +130,15 @@ func (b *budget) try(client string, amount int64) bool {
 	return ok
 }
 
-// add takes more for a client that holds something already, even if there is not enough left. A client that waited
-// while holding something could wait for ever.
+// add takes more for a client that already holds something, even if there is not enough left: a client that waited
+// while holding something could wait forever.
 func (b *budget) add(client string, amount int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.take(b.holder(client), amount)
 }
 
-// release gives back an amount that a client holds.
+// release returns an amount that a client holds.
 func (b *budget) release(client string, amount int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,8 +146,7 @@ func (b *budget) release(client string, amount int64) {
 	b.grant()
 }
 
-// usage returns the amount that is held, and, since the last call, the largest amount that was held and the number of
-// times that something was taken.
+// usage returns the held amount and, since the last call, the largest held amount and the number of grants.
 func (b *budget) usage() (now, most, grants int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +158,7 @@ func (b *budget) usage() (now, most, grants int64) {
 // mayHold reports whether a client may take an amount now.
 func (b *budget) mayHold(h *holder, amount int64) bool { return h.held+amount <= b.free }
 
-// grant gives the free amount to clients that wait. A client that holds nothing is not overtaken.
+// grant gives the free amount to waiting clients. A client that holds nothing is not overtaken.
 func (b *budget) grant() {
 	for i := 0; i < len(b.waiting); {
 		h := b.waiting[i]
@@ -180,7 +179,7 @@ func (b *budget) grant() {
 	}
 }
 
-// leave takes a waiter out of the queue of its client.
+// leave removes a waiter from the queue of its client.
 func (b *budget) leave(h *holder, w *waiter) {
 	i := slices.Index(h.queue, w)
 	if h.queue = slices.Delete(h.queue, i, i+1); len(h.queue) == 0 {

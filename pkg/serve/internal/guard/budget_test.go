@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestBudgetShares takes all that a client may have, for one client after the other.
+// TestBudgetShares takes the maximum share for one client after another.
 func TestBudgetShares(t *testing.T) {
 	b := newBudget(100)
 	for _, tt := range []struct {
@@ -36,7 +36,8 @@ func TestBudgetShares(t *testing.T) {
 	}
 }
 
-// TestBudgetWaits has clients wait: one of them does not delay another, and one that holds nothing is not overtaken.
+// TestBudgetWaits checks that a waiting client does not delay another, and that a client that holds nothing is not
+// overtaken.
 func TestBudgetWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(100)
@@ -72,7 +73,8 @@ func TestBudgetWaits(t *testing.T) {
 	})
 }
 
-// TestBudgetReturns has many clients take, wait, give up and give back: in the end, everything is there again.
+// TestBudgetReturns has many clients acquire, wait, cancel and release, and checks that the whole budget is free in the
+// end.
 func TestBudgetReturns(t *testing.T) {
 	b := newBudget(1000)
 	var over atomic.Bool

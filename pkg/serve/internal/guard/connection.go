@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// The pace at which a client has to take answers.
+// The minimum pace at which a client must read responses.
 const (
 	StallTime = 2 * time.Minute // in each of which it takes PaceBytes, or all bytes that were unsent when the time began
 	PaceBytes = 8 << 20         // so that a slow network has time for a large answer
@@ -20,8 +20,8 @@ const (
 	secondLook = 15 * time.Second // until messages that gRPC has lost are found, see [Guard.Run]
 )
 
-// A connection is a connection of a client, with its calls, the memory that their answers hold, and the pace at which
-// the client takes them. gRPC itself waits for ever for a client that reads nothing.
+// A connection is a client's connection, with its calls, the memory held by their responses, and the pace at which the
+// client reads them. gRPC itself waits forever for a client that reads nothing.
 type connection struct {
 	net.Conn
 	guard  *Guard
@@ -36,7 +36,7 @@ type connection struct {
 	held    map[*charge]struct{} // nil when the connection is closed
 	timer   *time.Timer          // nil before the first message
 	running bool                 // the timer
-	due     int64                // value of taken that the client has to reach in the stall time
+	due     int64                // value of taken that the client must reach within the stall time
 	late    bool                 // the client did not reach it, and has until the second look
 }
 
@@ -48,7 +48,7 @@ type listener struct {
 	guard *Guard
 }
 
-// Accept implements [net.Listener]. It returns only connections that there is room for.
+// Accept implements [net.Listener]. It returns only connections for which there is room.
 func (l listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -67,8 +67,8 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 }
 
-// clientOf returns the key clients are grouped by: the IPv4 address or the IPv6 /64, since everyone has as many IPv6
-// addresses as they like. All connections of one socket are of one client.
+// clientOf returns the key clients are grouped by: the IPv4 address or the IPv6 /64, since a client can use any number
+// of IPv6 addresses. All connections of a Unix socket belong to one client.
 func clientOf(addr string) string {
 	host, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -81,8 +81,8 @@ func clientOf(addr string) string {
 	return ip.String()
 }
 
-// add adds a connection, and reports whether there was room for it. If there are as many as there may be, it closes
-// another one for it. Connections with calls under way are closed too, for a client that has fewer.
+// add adds a connection, and reports whether there was room for it. At the limit, it closes another connection instead.
+// Even a connection with calls in progress is closed for a client that has fewer connections.
 func (g *Guard) add(c *connection) bool {
 	g.mu.Lock()
 	var victim *connection
@@ -122,8 +122,8 @@ func (g *Guard) remove(c *connection) {
 }
 
 // victim returns the connection to close for a new one of a client: of the client with the most connections, the one
-// that has been idle for the longest time. It is nil if the client has the most itself and uses all of them. The guard
-// is locked.
+// that has been idle for the longest time. It returns nil if that is the same client and all its connections are in
+// use. The guard must be locked.
 func (g *Guard) victim(client string) *connection {
 	heaviest := client
 	for other, own := range g.clients {
@@ -145,13 +145,13 @@ func (g *Guard) victim(client string) *connection {
 	return victim
 }
 
-// A use is the state of a connection that decides whether it is closed for another one.
+// A use is the activity of a connection, by which the connection to close is chosen.
 type use struct {
 	busy  bool      // with a call
 	since time.Time // when the number of calls changed
 }
 
-// less reports whether a connection is closed rather than another one.
+// less reports whether a connection is closed before another one.
 func (u use) less(other use) bool {
 	if u.busy != other.busy {
 		return !u.busy
@@ -192,7 +192,7 @@ func connectionOf(ctx context.Context) *connection {
 // RemoteAddr returns a connectionAddr.
 func (c *connection) RemoteAddr() net.Addr { return connectionAddr{c.Conn.RemoteAddr(), c} }
 
-// Write implements [net.Conn]. It fails if the client takes nothing in the stall time.
+// Write implements [net.Conn]. It fails if the client reads nothing within the stall time.
 func (c *connection) Write(p []byte) (int, error) {
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(StallTime)); err != nil {
 		return 0, err
@@ -200,7 +200,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close implements [net.Conn]. It gives back the memory of all answers: gRPC drops its queues without freeing them.
+// Close implements [net.Conn]. It releases the memory of all responses: gRPC drops its queues without freeing them.
 func (c *connection) Close() error {
 	c.guard.mu.Lock()
 	c.guard.remove(c)
@@ -219,7 +219,7 @@ func (c *connection) Close() error {
 	return err
 }
 
-// watch cuts off the client if it does not take the messages that are unsent now.
+// watch disconnects the client if it does not read the messages that are now unsent.
 func (c *connection) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +232,7 @@ func (c *connection) watch() {
 	c.beginStallTime()
 }
 
-// beginStallTime begins a stall time. The connection is locked.
+// beginStallTime starts a stall time. The connection must be locked.
 func (c *connection) beginStallTime() {
 	c.taken.Store(0)
 	c.due = min(c.unsent.Load(), PaceBytes)
@@ -240,7 +240,7 @@ func (c *connection) beginStallTime() {
 	c.timer.Reset(StallTime)
 }
 
-// checkPace checks at the end of a stall time the number of bytes that the client has taken.
+// checkPace checks the number of bytes that the client has read, at the end of a stall time.
 func (c *connection) checkPace() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +255,7 @@ func (c *connection) checkPace() {
 		c.timer.Reset(secondLook)
 	default:
 		go c.Close()
-		c.guard.opts.Log.Warn("a client that takes no answers is cut off",
+		c.guard.opts.Log.Warn("disconnecting a client that does not read its responses",
 			"client", c.RemoteAddr().String(), "after", StallTime)
 	}
 }

@@ -43,7 +43,7 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Limits of one client. Requests have only names in them, and clients in clusters make one call at a time.
+// Limits of one client. Requests only contain names, and clients in clusters make one call at a time.
 const (
 	maxRequest    = 64 << 10         // bytes of a request
 	maxHeader     = 16 << 10         // bytes of the metadata of a request
@@ -68,7 +68,7 @@ type Options struct {
 	Log         *slog.Logger  // receives clients that are cut off, and from time to time the number of refused ones
 }
 
-// A Guard has the connections and budgets of the servers of a process. Any number of goroutines may use it.
+// A Guard has the connections and budgets of the servers of a process. It is safe for concurrent use.
 type Guard struct {
 	opts   Options
 	calls  *budget // open ones
@@ -123,7 +123,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// openCall counts a call of gRPC, or refuses it. There is always room for health checks.
+// openCall counts a gRPC call, or rejects it. Health checks are never rejected.
 func (g *Guard) openCall(ctx context.Context, info *tap.Info) (context.Context, error) {
 	c := connectionOf(ctx)
 	if c == nil {
@@ -173,8 +173,8 @@ func connState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// countRequests refuses requests when too many are being answered. There is always room for probes. A body, which no
-// request needs, has to arrive in time: after an answer, net/http reads the body to the end.
+// countRequests rejects requests when too many are open. Probes are never rejected. A request body, which no route
+// needs, must arrive in time, since net/http reads it to the end after the response.
 func (g *Guard) countRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {
@@ -194,8 +194,8 @@ func (g *Guard) countRequests(next http.Handler) http.Handler {
 	})
 }
 
-// Memory waits for memory to answer a request of HTTP, and returns a function that gives it back. Its error is the one
-// of the request's context.
+// Memory waits for memory to respond to an HTTP request, and returns a function that releases it. Its error is the
+// error of the request's context.
 func (g *Guard) Memory(r *http.Request, bytes int) (release func(), err error) {
 	client := clientOf(r.RemoteAddr)
 	from := g.memory.of(int64(bytes))
@@ -212,7 +212,7 @@ func (g *Guard) SendMemoryHeld() int64 {
 	return now
 }
 
-// Loaded records that a catalog was loaded, which makes garbage.
+// Loaded records that a catalog was loaded, which leaves garbage.
 func (g *Guard) Loaded() { g.loaded.Store(true) }
 
 const (

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/pool"
 )
 
-// The memory that an answer takes at least.
+// The minimum memory of a response.
 const (
 	smallAnswer = 4 << 10
 	streamBytes = 128 << 10 // what gRPC queues of a stream, which is 64 KB, and a record of the store
@@ -22,9 +22,9 @@ const (
 // partBytes is the largest part of an answer that counts as sent by itself.
 const partBytes = 1 << 20
 
-// A Lease is memory for an answer or a part of one. It has a user, and one more for each message that gRPC has yet to
-// write to the connection; the last one gives it back. gRPC loses a message, without freeing it, if the call is
-// canceled at the moment that the message is queued: then the garbage collector ends the charge.
+// A Lease is memory for a response or a part of one. It has a user, and another one for each message that gRPC has not
+// written to the connection yet; the last user releases it. gRPC loses a message, without freeing it, if the call is
+// canceled at the moment when the message is queued: then the garbage collector ends the charge.
 type Lease struct {
 	*charge
 	buf  []byte // returned by Buffer and not in a message yet, or nil
@@ -47,8 +47,8 @@ func NewLease(ctx context.Context) *Lease {
 	return l
 }
 
-// Take takes memory for the bytes that the store is about to read. It waits for the first, and not for more of the
-// same answer. Its error is the one of ctx, or [context.Canceled] if the connection is closed.
+// Take takes memory for the bytes that the store is about to read. It waits for the first memory, but not for more
+// memory of the same response. Its error is ctx.Err(), or [context.Canceled] if the connection is closed.
 func (l *Lease) Take(ctx context.Context, bytes int64) error {
 	if l.from == nil {
 		return l.begin(ctx, max(bytes, smallAnswer))
@@ -83,8 +83,8 @@ func (l *Lease) begin(ctx context.Context, bytes int64) (err error) {
 	return nil
 }
 
-// Buffer takes memory as Take does, and returns an empty buffer with room for so many bytes. The lease owns the buffer,
-// and the next message does after that.
+// Buffer takes memory like Take, and returns an empty buffer with this capacity. The lease owns the buffer until the
+// next message takes it over.
 func (l *Lease) Buffer(ctx context.Context, size int) ([]byte, error) {
 	for _, b := range buffers {
 		if size <= b.size {
@@ -101,9 +101,9 @@ func (l *Lease) Buffer(ctx context.Context, size int) ([]byte, error) {
 	return make([]byte, 0, size), nil
 }
 
-// Buffers for answers, by their size: at least as many as there are processors to make them. Nearly all bundles fit in
-// the smallest. The pool of gRPC has other sizes, and a bundle of 50 KB would take a megabyte. Bundles of a megabyte,
-// the most that etcd stores, fit in the largest.
+// Buffers for responses, by size: at least one for each processor. Nearly all bundles fit in the smallest. The pool of
+// gRPC has other sizes, in which a bundle of 50 KB would take a megabyte. Bundles of a megabyte, the limit of etcd, fit
+// in the largest.
 var buffers = []sizedPool{newSizedPool(32, 64<<10), newSizedPool(8, 256<<10), newSizedPool(4, 5<<18)}
 
 // A sizedPool keeps buffers of one size.
@@ -114,7 +114,7 @@ type sizedPool struct {
 
 func newSizedPool(n, size int) sizedPool { return sizedPool{size, pool.Bytes(n, size, size)} }
 
-// freeBuffer gives back a buffer of a lease.
+// freeBuffer returns a buffer of a lease to its pool.
 func freeBuffer(b []byte) {
 	for _, p := range buffers {
 		if cap(b) == p.size {
@@ -123,7 +123,7 @@ func freeBuffer(b []byte) {
 	}
 }
 
-// Done ends the use of the lease by its user. Messages that are not sent yet keep their memory.
+// Done ends the use of the lease by its user. Unsent messages keep their memory.
 func (l *Lease) Done() {
 	freeBuffer(l.buf)
 	l.release()
@@ -137,7 +137,7 @@ func (l *Lease) release() {
 	}
 }
 
-// end gives back the memory, once.
+// end releases the memory, once.
 func (c *charge) end() {
 	c.conn.mu.Lock()
 	defer c.conn.mu.Unlock()
@@ -155,14 +155,14 @@ func (c *charge) sent(bytes int64) {
 	c.conn.taken.Add(bytes)
 }
 
-// A message is an encoded answer on its way to the client.
+// A message is an encoded response on its way to the client.
 type message struct {
 	lease *Lease
 	buf   []byte       // of the lease, or nil
 	parts atomic.Int32 // that are not sent
 }
 
-// Message returns a message for gRPC, which holds the lease until all of its parts are sent.
+// Message returns a message for gRPC, which keeps the lease until all of its parts are sent.
 func (l *Lease) Message(parts ...[]byte) mem.BufferSlice {
 	m := &message{lease: l}
 	chunks := make([]chunk, 0, len(parts))
@@ -188,7 +188,7 @@ func (l *Lease) Message(parts ...[]byte) mem.BufferSlice {
 	return all
 }
 
-// A chunk is a part of a message that counts as sent by itself.
+// A chunk is a part of a message that counts as sent on its own.
 type chunk struct {
 	mem.SliceBuffer
 	message *message
@@ -211,7 +211,7 @@ func (c *chunk) Free() {
 	}
 }
 
-// Encode returns an answer as a message that holds so many bytes of memory, 0 or more.
+// Encode returns a response as a message that holds a number of bytes of memory, which may be 0.
 func Encode(ctx context.Context, answer any, bytes int64) (mem.BufferSlice, error) {
 	data, err := proto.Marshal(answer.(proto.Message))
 	if err != nil {
@@ -240,7 +240,8 @@ func NewStream(to grpc.ServerStream) *Stream {
 // Done ends the use of the memory by the stream.
 func (s *Stream) Done() { s.lease.Done() }
 
-// TakeNext takes memory for a record of the store. The messages of the record before it hold what they need.
+// TakeNext takes memory for the next record of the store. The messages of the previous record keep the memory that they
+// need.
 func (s *Stream) TakeNext(bytes int) error {
 	if s.sent {
 		s.lease.Done()
@@ -260,7 +261,7 @@ func (s *Stream) Send(data []byte) error {
 	return s.ServerStream.SendMsg(s.lease.Message(data))
 }
 
-// SendMsg implements [grpc.ServerStream] for services other than the registry. Nothing is held between the messages,
+// SendMsg implements [grpc.ServerStream] for services other than the registry. No memory is held between the messages,
 // which may be far apart.
 func (s *Stream) SendMsg(m any) error {
 	message, err := Encode(s.Context(), m, streamBytes)
