@@ -129,7 +129,7 @@ var arrows = map[string][]string{
 		"golang.org/x/sync", "k8s.io/apiserver/pkg/util/webhook",
 	},
 	"pkg/validate": {
-		"pkg/problem", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
+		"pkg/problem", "pkg/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
 		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,
 		"internal/legible", "internal/plural", "internal/constraint", "internal/pool",
 	},

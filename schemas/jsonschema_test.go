@@ -82,6 +82,8 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 		{"opm.yaml", "baseline: known.json\nschemas: [ours.cue]\npolicy: {registries: [quay.io], largestSkip: {minor: 1}}", true},
 		{"opm.yaml", "policy: {largestSkip: {minor: -1}}", false},
 		{"opm.yaml", "polcy: {}", false},
+		{"opm.yaml", "target: ocp=4.16\ntargets: {v4.18: ocp=v4.18, k: kubernetes=1.31}", true},
+		{"opm.yaml", "target: '4.16'", false},
 
 		{"compose.yaml", "name: crafts\nreferences: [{name: kiln, image: kiln}]\nconflicts: last", true},
 		{"compose.yaml", "name: crafts\nreferences: []", false},

@@ -35,6 +35,8 @@ type config struct {
 	Baseline string                   `json:"baseline"` // a file, seen from the directory of opm.yaml
 	Schemas  []string                 `json:"schemas"`  // CUE files, likewise
 	Policy   validate.Policy          `json:"policy"`
+	Target   target                   `json:"target"`  // of the catalogs that Targets does not name
+	Targets  map[string]target        `json:"targets"` // by name of the catalog's directory
 
 	levels problem.Levels // that Rules and Packages give
 }

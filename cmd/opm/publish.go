@@ -133,7 +133,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 	if levels := c.levels.Rules; levels[validate.NoObjects] == "" {
 		levels[validate.NoObjects] = problem.Error
 	}
-	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c) }
+	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c, args[0]) }
 	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
 		problems, _, err := unknown(c.Baseline, c.levels.Apply(problems))
 		return problems, err

@@ -11,6 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/list"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -41,6 +42,13 @@ and schemas, and states the policy of the catalog:
     largestSkip: {major: 0, minor: 1}    # how far an update may reach
     registries: [registry.example/pottery]
 
+With --target, the catalog is also checked against a platform, ocp=VERSION or kubernetes=VERSION:
+the form of its metadata, the APIs that Kubernetes removed, and the versions that its bundles
+support. opm.yaml can have the target of a catalog, or of each catalog beside it by the name of
+its directory:
+
+  targets: {v4.16: ocp=4.16, v4.18: ocp=4.18}
+
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive. A file with a
 template is checked as one, without its images.
@@ -49,6 +57,7 @@ Text goes to standard error, other formats to standard output.`,
   opm validate catalog --package kiln --info
   opm validate catalog -o sarif > problems.sarif
   opm validate catalog --warnings-as-errors --disable skips-only
+  opm validate catalog --target ocp=4.18
   opm validate catalog --baseline known.json --write-baseline
   opm validate catalog --watch
   opm validate --rules channel-head`,
@@ -66,8 +75,9 @@ Text goes to standard error, other formats to standard output.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.schemas, "schema", nil, "check with the CUE definitions in `FILE` too")
 	flags.StringVar(&f.pkg, "package", "", "validate `PACKAGE` only")
+	flags.StringVar(&f.target, "target", "", "check that the catalog fits the platform `TARGET`, such as ocp=4.16")
 	flags.BoolVar(&f.watched, "watch", false, "validate again whenever a file changes, until Ctrl-C")
-	exclude(cmd, "rules", "schema", "package", "watch")
+	exclude(cmd, "rules", "schema", "package", "target", "watch")
 	exclude(cmd, "write-baseline", "watch")
 	must(cmd.MarkFlagFilename("schema", "cue"))
 	completeWith(cmd, packages, "package")
@@ -84,6 +94,7 @@ type validateFlags struct {
 	format  string
 	schemas []string
 	pkg     string
+	target  string
 	watched bool
 	images  imageFlags
 }
@@ -93,7 +104,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	opts, err := f.options(c)
+	opts, err := f.options(c, ref)
 	if err != nil {
 		return err
 	}
@@ -113,12 +124,16 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
 }
 
-// options returns the validation options of a configuration.
-func (f *validateFlags) options(c *config) (validate.Options, error) {
+// options returns the validation options for a catalog with a configuration.
+func (f *validateFlags) options(c *config, ref string) (validate.Options, error) {
 	opts := validate.Options{
 		Disable: c.levels.Always(problem.Off, template.Rules()),
 		Alone:   c.levels.Errors(),
 		Policy:  c.Policy,
+	}
+	var err error
+	if opts.Target, err = f.platform(c, ref); err != nil {
+		return opts, err
 	}
 	for _, name := range slices.Concat(c.Schemas, f.schemas) {
 		data, err := regular.ReadNamed(name)
@@ -128,6 +143,18 @@ func (f *validateFlags) options(c *config) (validate.Options, error) {
 		opts.Schemas = append(opts.Schemas, schemas.File{Name: name, Data: data})
 	}
 	return opts, nil
+}
+
+// platform returns the target of a catalog: that of the flag, or else that of the configuration.
+func (f *validateFlags) platform(c *config, ref string) (platform.Platform, error) {
+	if f.target == "" {
+		return c.targetOf(ref)
+	}
+	p, err := parseTarget(f.target)
+	if err != nil {
+		return p, usageError{fmt.Errorf("--target: %w", err)}
+	}
+	return p, nil
 }
 
 // ofCatalog returns the problems of a catalog; or of one package of it, and of files that cannot be read, which may

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A Platform is a release of OpenShift, or a version of Kubernetes without OpenShift.
@@ -76,6 +78,24 @@ func (p Platform) String() string {
 		return "OpenShift " + p.OpenShift.String()
 	}
 	return "Kubernetes " + p.Kubernetes.String()
+}
+
+// Check returns an error if the table does not have the release of OpenShift, so its Kubernetes is not known.
+func (p Platform) Check() error {
+	if p.Kubernetes != (Version{}) {
+		return nil
+	}
+	return fmt.Errorf("the Kubernetes of %s is not known: want OpenShift %s to %s, or kubernetes=VERSION",
+		p, releases[0].OpenShift, releases[len(releases)-1].OpenShift)
+}
+
+// Reads reports whether the OLM of the platform reads properties or objects of a type or schema. Without OpenShift, no
+// OLM reads olm.maxOpenShiftVersion.
+func (p Platform) Reads(typ string) bool {
+	if p.OpenShift == (Version{}) {
+		return typ != declcfg.PropertyMaxOpenShiftVersion
+	}
+	return !firstReleases[typ].After(p.OpenShift)
 }
 
 // RemovedIn returns the version of Kubernetes that removed a kind of an API version, such as policy/v1beta1. It returns

@@ -22,6 +22,13 @@ var releases = []Platform{
 	{Version{4, 22}, Version{1, 35}, declcfg.PropertyCSVMetadata, OLMv1Available},
 }
 
+// firstReleases are the first releases of OpenShift with an OLM that reads a property type or a schema, for those that
+// not every OLM reads. Sources: the release notes of 4.9, and https://github.com/grokspawn/deprecated-catalog-content.
+var firstReleases = map[string]Version{
+	declcfg.PropertyMaxOpenShiftVersion: {4, 9},
+	declcfg.SchemaDeprecations:          {4, 15},
+}
+
 // An api is an API version with the kinds that it has, or had.
 type api struct {
 	version string

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -62,11 +63,21 @@ func changed(t *testing.T, r problem.Rule, change string) []*problem.Problem {
 			rest.Write(append(o.JSON(), '\n'))
 		}
 	}
-	var config struct{ Policy validate.Policy }
+	var config struct {
+		Policy validate.Policy
+		Target string
+	}
 	if err := yaml.Unmarshal([]byte(r.Config), &config); err != nil {
 		t.Fatal(err)
 	}
-	return check(t, validate.Options{Schemas: userSchema(r.Schema), Policy: config.Policy},
+	opts := validate.Options{Schemas: userSchema(r.Schema), Policy: config.Policy}
+	if config.Target != "" {
+		var err error
+		if opts.Target, err = platform.Parse(config.Target); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return check(t, opts,
 		map[string]string{"catalog.json": rest.String(), "change.yaml": change})
 }
 

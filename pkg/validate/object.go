@@ -11,6 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -20,7 +21,8 @@ type checked struct {
 	value    any // goes into the index; nil for a custom schema, or if decoding failed
 	problems []*problem.Problem
 	rules    []celRule
-	wrong    bool // the object breaks a rule of severity error, even if that rule is disabled
+	needs    *needs // of a bundle, with a target
+	wrong    bool   // the object breaks a rule of severity error, even if that rule is disabled
 }
 
 // Moved makes a checked a [declcfg.Movable]. No check of a single object names a file in a message.
@@ -48,6 +50,9 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	s.checker.UnknownKeys(o, s.unknownKey)
 	if err == nil {
 		s.value(value)
+		if b, ok := value.(*declcfg.Bundle); ok && c.v.opts.Target != (platform.Platform{}) {
+			result.needs = needsOf(b)
+		}
 		result.value = declcfg.Slim(value)
 	} else {
 		for ptr, err := range typeErrors(o.JSON(), decode) {

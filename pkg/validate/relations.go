@@ -18,7 +18,8 @@ type relations struct {
 	validator *validator
 	index     declcfg.Index
 	scopes    map[*declcfg.Meta]*scope
-	wrong     map[string]bool // packages with an object that breaks a rule of severity error
+	needs     map[*declcfg.Meta]*needs // of bundles, with a target
+	wrong     map[string]bool          // packages with an object that breaks a rule of severity error
 
 	room       int // number of problems that can still be added
 	cel        *celRules
@@ -67,6 +68,7 @@ func (r *relations) check(ctx context.Context) {
 		}
 		r.duplicates(p)
 	}
+	r.heads(ctx)
 	r.updates(ctx)
 }
 
@@ -129,6 +131,7 @@ func (r *relations) pkg(p *declcfg.PackageIndex) {
 	r.versions(p)
 	r.ownRanges(p)
 	r.policy(p)
+	r.target(p)
 }
 
 // names are the names of the channels or bundles of a package.

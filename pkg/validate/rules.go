@@ -15,7 +15,7 @@ import (
 // catalog: each object replaces the object with the same schema, package and name.
 var Rules = sync.OnceValue(func() *problem.Rules {
 	return problem.NewRules(example, objectRules, packageRules, channelRules, updateRules, bundleRules, propertyRules,
-		deprecationRules, policyRules)
+		deprecationRules, policyRules, targetRules)
 })
 
 // These are the parts of examples. A rule continues fastChannel with entries, demoVersion and

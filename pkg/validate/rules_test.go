@@ -392,6 +392,7 @@ func TestRules(t *testing.T) {
 	elsewhere := []string{"constraint", "object-size", "message-size", "user-schema", "no-objects"}
 	elsewhere = append(elsewhere, updateRules...)
 	elsewhere = append(elsewhere, policyRules...)
+	elsewhere = append(elsewhere, targetRules...)
 	for _, r := range validate.Rules().All() {
 		if broken[r.Name] == slices.Contains(elsewhere, r.Name) {
 			t.Errorf("rule %s: broken by a row: %t", r.Name, broken[r.Name])
@@ -401,6 +402,11 @@ func TestRules(t *testing.T) {
 
 // policyRules are errors because the user asks for them. Their examples test them.
 var policyRules = []string{"policy-default-channel", "policy-channel-name", "policy-skip", "policy-registry"}
+
+// targetRules need a target.
+var targetRules = []string{
+	"target-form", "target-api", "target-min-kubernetes", "target-max-openshift", "target-releases", "target-ignored",
+}
 
 // TestSeverities checks that problems upstream accepts are warnings or, for style and advice, info, and that all others
 // are errors.
@@ -414,10 +420,10 @@ func TestSeverities(t *testing.T) {
 		"property-type", "required-range", "constraint", "max-openshift-version", "deprecated-property", "metadata-form",
 		"csv-metadata-count", "v1-dependency", "duplicate-gvk", "object-size", "message-size", "misspelled-key", "unknown-key",
 	}
-	accepted = append(accepted, updateRules...)
+	accepted = append(slices.Concat(accepted, updateRules), targetRules...)
 	advice := []string{
 		"related-image-tag", "metadata-form", "replaces-and-skips", "skips-only", "updates-differ", "v1-dependency",
-		"unknown-key",
+		"unknown-key", "target-ignored",
 	}
 	for _, r := range validate.Rules().All() {
 		want := problem.Error

@@ -16,6 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/pool"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/schemas"
 )
@@ -27,6 +28,9 @@ type Options struct {
 	ErrorsOnly bool     // check only rules of severity error, which is faster
 	Unplaced   []string // names of rules whose problems have the position of the object, which is faster
 	Policy     Policy   // additional requirements of the catalog maintainers
+
+	// Target is the platform that the catalog is for, the zero value if it is not known. Its Kubernetes must be known.
+	Target platform.Platform
 
 	// Schemas are the user's CUE files with definitions for objects and properties; see package schemas.
 	Schemas []schemas.File
@@ -91,6 +95,7 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 			v.off[r.Name] = true
 		}
 	}
+	v.fitTarget()
 	first, err := v.newChecker()
 	if err != nil {
 		return nil, err
@@ -104,7 +109,8 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	}, func(c *objectChecker) (*objectChecker, bool) { return c, true })
 	v.checkers.Put(first)
 	return &Checker{v: v, sources: sources, counts: map[problem.Severity]int{}, relations: relations{
-		validator: v, scopes: map[*declcfg.Meta]*scope{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELRules(),
+		validator: v, scopes: map[*declcfg.Meta]*scope{}, needs: map[*declcfg.Meta]*needs{}, wrong: map[string]bool{},
+		room: maxProblems, cel: newCELRules(),
 	}}, nil
 }
 
@@ -126,6 +132,9 @@ func (c *Checker) Add(object any, err error) {
 		if err := c.relations.cel.check(rule.rule); err != nil {
 			c.relations.of(r.meta).add("constraint", rule.at, "%v", err)
 		}
+	}
+	if r.needs != nil {
+		c.relations.needs[r.meta] = r.needs
 	}
 	c.relations.index.Add(r.meta, r.value)
 	if c.v.opts.Other != nil && r.value == nil && !r.wrong {

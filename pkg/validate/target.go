@@ -1,0 +1,357 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/skim"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/platform"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// v1Rules are the names of the rules about OLM v1 only.
+var v1Rules = []string{"v1-dependency", "prerelease-winner", "update-v1", "updates-differ"}
+
+// fitTarget disables the rules about OLM v1 if the target does not have it, and forgets a target that no rule needs.
+func (v *validator) fitTarget() {
+	if v.opts.Target.OLMv1 == platform.OLMv1Absent {
+		maps.Copy(v.off, set(v1Rules))
+	}
+	if !slices.ContainsFunc(targetRules.Rules, func(r problem.Rule) bool { return !v.off[r.Name] }) {
+		v.opts.Target = platform.Platform{}
+	}
+}
+
+// needs are what a bundle needs of a platform. They do not depend on the target, so that catalogs for several platforms
+// can share them.
+type needs struct {
+	objects, metadata bool              // the forms of its metadata
+	last              *platform.Version // olm.maxOpenShiftVersion; nil if it has none or is invalid
+	lastAt            jsontext.Pointer  // to the property; "" if there is none
+	releases          string            // the annotation [platform.AnnotationVersions]
+	releasesAt        jsontext.Pointer  // to the value of the property that it is in
+	removed           []manifestAPI     // manifests of APIs that a version of Kubernetes removed
+}
+
+// A manifestAPI is the API of a manifest.
+type manifestAPI struct {
+	at            jsontext.Pointer // to the value of the property
+	version, kind string
+}
+
+// needsOf reads what a bundle needs. It ignores invalid properties, which other rules report.
+func needsOf(b *declcfg.Bundle) *needs {
+	n := new(needs)
+	for i := range b.Properties {
+		p, at := &b.Properties[i], index("/properties", i)
+		switch p.Type {
+		case declcfg.PropertyCSVMetadata:
+			n.metadata = true
+			c := skim.New(p.Value)
+			n.releases, n.releasesAt = releasesIn(&c), at+"/value"
+		case declcfg.PropertyBundleObject:
+			n.objects = true
+			n.manifest(at+"/value", p)
+		case declcfg.PropertyMaxOpenShiftVersion:
+			n.lastAt = at
+			n.last, _ = platform.MaxOpenShift([]jsontext.Value{p.Value})
+		}
+	}
+	return n
+}
+
+func (n *needs) manifest(at jsontext.Pointer, p *declcfg.Property) {
+	var object declcfg.BundleObject
+	if p.Unmarshal(&object) != nil {
+		return
+	}
+	manifest, err := object.JSON()
+	if err != nil {
+		return
+	}
+	api, releases, c := manifestAPI{at: at}, "", skim.New(manifest)
+	eachMember(&c, func(name []byte) bool {
+		switch string(name) {
+		case "apiVersion":
+			api.version = text(&c)
+		case "kind":
+			api.kind = text(&c)
+		case "metadata":
+			metadata := skim.New(c.Value())
+			releases = releasesIn(&metadata)
+		}
+		return true
+	})
+	if _, removed := platform.RemovedIn(api.version, api.kind); removed {
+		n.removed = append(n.removed, api)
+	}
+	if api.kind == declcfg.KindCSV {
+		n.releases, n.releasesAt = releases, at
+	}
+}
+
+// releasesIn returns the annotation [platform.AnnotationVersions] in the object that is next: olm.csv.metadata, or the
+// metadata of a ClusterServiceVersion. It does not read what follows the annotations, which are usually the first of
+// very many members.
+func releasesIn(c *skim.Cursor) (releases string) {
+	eachMember(c, func(name []byte) bool {
+		if string(name) != "annotations" {
+			return true
+		}
+		eachMember(c, func(name []byte) bool {
+			if string(name) == platform.AnnotationVersions {
+				releases = text(c)
+			}
+			return true
+		})
+		return false
+	})
+	return releases
+}
+
+// eachMember calls visit for each member of the object that is next, with the cursor before its value, until it returns
+// false. It skips a value that visit does not read, and a value that is not an object.
+func eachMember(c *skim.Cursor, visit func(name []byte) bool) {
+	if c.Kind() != '{' {
+		c.Skip()
+		return
+	}
+	for c.Enter(); c.More(); {
+		name := skim.Unquote(c.Value())
+		c.Kind()
+		start := c.Offset()
+		if !visit(name) {
+			return
+		}
+		if c.Offset() == start {
+			c.Skip()
+		}
+	}
+}
+
+// text reads a string, "" for any other value.
+func text(c *skim.Cursor) string {
+	if value := c.Value(); value.Kind() == jsontext.KindString {
+		return string(skim.Unquote(value))
+	}
+	return ""
+}
+
+// target checks a package against the target platform.
+func (r *relations) target(p *declcfg.PackageIndex) {
+	target := r.validator.opts.Target
+	if target == (platform.Platform{}) {
+		return
+	}
+	var form, ignored []*declcfg.Meta
+	for _, b := range p.Bundles {
+		n := r.needs[b.Meta]
+		if n == nil { // it could not be decoded
+			continue
+		}
+		if target.Metadata == declcfg.PropertyBundleObject && n.metadata && !n.objects ||
+			target.Metadata == declcfg.PropertyCSVMetadata && n.objects && !n.metadata {
+			form = append(form, b.Meta)
+		}
+		if n.lastAt != "" && !target.Reads(declcfg.PropertyMaxOpenShiftVersion) {
+			ignored = append(ignored, b.Meta)
+		}
+		r.bundleTarget(b.Meta, n)
+	}
+	if len(form) > 0 {
+		r.of(form[0]).add("target-form", "/properties", "%d of %d bundles do not have %s, which %s reads, first %q",
+			len(form), len(p.Bundles), target.Metadata, target, form[0].Name)
+	}
+	if len(ignored) > 0 {
+		r.of(ignored[0]).add("target-ignored", r.needs[ignored[0]].lastAt+"/type",
+			"%d of %d bundles have %s, which only OpenShift reads, first %q",
+			len(ignored), len(p.Bundles), declcfg.PropertyMaxOpenShiftVersion, ignored[0].Name)
+	}
+	for _, d := range p.Deprecations {
+		if !target.Reads(declcfg.SchemaDeprecations) {
+			r.of(d.Meta).add("target-ignored", "/schema", "the OLM of %s does not read %s",
+				target, declcfg.SchemaDeprecations)
+		}
+	}
+}
+
+// bundleTarget checks what a bundle needs, whether or not it is a head.
+func (r *relations) bundleTarget(m *declcfg.Meta, n *needs) {
+	target := r.validator.opts.Target
+	for _, api := range n.removed {
+		if removed, _ := platform.RemovedIn(api.version, api.kind); !removed.After(target.Kubernetes) {
+			r.of(m).add("target-api", api.at, "a manifest is a %s of %s, which Kubernetes %s removed; %s",
+				api.kind, api.version, removed, kubernetesOf(target))
+		}
+	}
+	if n.releases == "" || target.OpenShift == (platform.Version{}) {
+		return
+	}
+	const rule, name = "target-releases", platform.AnnotationVersions
+	switch supported, err := platform.ParseSupported(n.releases); {
+	case err != nil:
+		r.of(m).add(rule, n.releasesAt, "the annotation %s is invalid: %v", name, err)
+	case !supported.Contains(target.OpenShift):
+		r.of(m).add(rule, n.releasesAt, "the annotation %s is %q, so the bundle is not for %s", name, n.releases, target)
+	}
+}
+
+// A head is a bundle that new users of a channel install.
+type head struct {
+	channel *declcfg.Meta
+	at      jsontext.Pointer // to its name in the channel
+	bundle  *declcfg.Meta
+}
+
+// heads checks the heads of all channels. Their bundles are read again: to look for the minKubeVersion of every bundle
+// takes a fifth of the time of a whole validation.
+func (r *relations) heads(ctx context.Context) {
+	if r.validator.opts.Target == (platform.Platform{}) {
+		return
+	}
+	var heads []head
+	for _, p := range r.index.Packages() {
+		heads = append(heads, headsOf(p)...)
+	}
+	minimum := func(h head) string {
+		if b, err := h.bundle.Decode(); err == nil { // it was decoded before
+			return minKubeVersion(b.(*declcfg.Bundle))
+		}
+		return ""
+	}
+	i := 0
+	for kubernetes := range parallel.Map(ctx, 0, slices.Values(heads), minimum) {
+		r.head(heads[i], kubernetes)
+		i++
+	}
+}
+
+// minKubeVersion returns the minKubeVersion of a bundle, "" if it has none.
+func minKubeVersion(b *declcfg.Bundle) (version string) {
+	i := slices.IndexFunc(b.Properties, func(p declcfg.Property) bool { return p.Type == declcfg.PropertyCSVMetadata })
+	if i < 0 {
+		return b.CSVMetadata().MinKubeVersion
+	}
+	c := skim.New(b.Properties[i].Value)
+	eachMember(&c, func(name []byte) bool {
+		if string(name) == "minKubeVersion" {
+			version = text(&c)
+		}
+		return version == ""
+	})
+	return version
+}
+
+func headsOf(p *declcfg.PackageIndex) (heads []head) {
+	bundles := make(map[string]*declcfg.Meta, len(p.Bundles))
+	for _, b := range p.Bundles {
+		if b.Value != nil {
+			bundles[b.Meta.Name] = b.Meta
+		}
+	}
+	for _, c := range p.Channels {
+		if c.Value == nil {
+			continue
+		}
+		g := graph.New(c.Value.Entries)
+		for _, name := range g.Heads() {
+			if b := bundles[name]; b != nil {
+				heads = append(heads, head{c.Meta, index("/entries", g.Index(name)) + "/name", b})
+			}
+		}
+	}
+	return heads
+}
+
+// head checks a head with a minKubeVersion, which may be "".
+func (r *relations) head(h head, kubernetes string) {
+	target := r.validator.opts.Target
+	if n := r.needs[h.bundle]; n != nil && n.last != nil && target.OpenShift.After(*n.last) {
+		r.of(h.channel).add("target-max-openshift", h.at, "the head %q is for OpenShift up to %s (%s), not for %s",
+			h.bundle.Name, n.last, declcfg.PropertyMaxOpenShiftVersion, target)
+	}
+	if kubernetes == "" {
+		return
+	}
+	const rule = "target-min-kubernetes"
+	least, err := declcfg.ParseVersion(strings.TrimPrefix(kubernetes, "v"), "")
+	if err != nil {
+		r.of(h.channel).add(rule, h.at, "the minKubeVersion %q of the head %q is not a version", kubernetes, h.bundle.Name)
+		return
+	}
+	minor := platform.Version{Major: least.Semver.Major, Minor: least.Semver.Minor}
+	if minor.After(target.Kubernetes) {
+		r.of(h.channel).add(rule, h.at, "the head %q needs Kubernetes %s (minKubeVersion); %s",
+			h.bundle.Name, kubernetes, kubernetesOf(target))
+	}
+}
+
+// kubernetesOf says which Kubernetes a platform has.
+func kubernetesOf(p platform.Platform) string {
+	if p.OpenShift == (platform.Version{}) {
+		return fmt.Sprintf("the target is %s", p)
+	}
+	return fmt.Sprintf("%s has Kubernetes %s", p, p.Kubernetes)
+}
+
+var targetRules = problem.Group{Title: "Target platform", Rules: []problem.Rule{
+	{Name: "target-form", Severity: problem.Warning,
+		Summary: "bundles have their metadata in the form that the target reads",
+		Reason: "Registries of OpenShift before 4.17 read olm.bundle.object only, so consoles show nothing about a bundle " +
+			"without it. Catalogs for later releases have olm.csv.metadata, which is much smaller.",
+		Fix:    "render the bundles again with --target",
+		Config: "target: ocp=4.18",
+		Bad:    demoVersion + `- {type: olm.bundle.object, value: {data: a2luZDogQ29uZmlnTWFwCg==}}`,
+		Good:   demoBundle},
+	{Name: "target-api", Severity: problem.Warning, Summary: "the target has the APIs of manifests",
+		Reason: "The installation of a bundle fails if Kubernetes removed the API of one of its manifests. Only manifests " +
+			"in olm.bundle.object are in a catalog; opm bundle validate checks all.",
+		Fix:    "do not offer the bundle on this platform, or release one with newer APIs",
+		Config: "target: kubernetes=1.25",
+		Bad: demoVersion + `- type: olm.bundle.object
+  value: # {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget"}
+    data: eyJhcGlWZXJzaW9uIjogInBvbGljeS92MWJldGExIiwgImtpbmQiOiAiUG9kRGlzcnVwdGlvbkJ1ZGdldCJ9`,
+		Good: demoVersion + `- type: olm.bundle.object
+  value: # {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    data: eyJhcGlWZXJzaW9uIjogInBvbGljeS92MSIsICJraW5kIjogIlBvZERpc3J1cHRpb25CdWRnZXQifQ==`},
+	{Name: "target-min-kubernetes", Severity: problem.Warning,
+		Summary: "heads of channels can be installed on the Kubernetes of the target",
+		Reason:  "OLM Classic does not install a ClusterServiceVersion whose minKubeVersion is higher, or not a version.",
+		Fix:     "do not offer the bundle on this platform",
+		Config:  "target: ocp=4.18",
+		Bad:     demoVersion + `- {type: olm.csv.metadata, value: {displayName: Demo, minKubeVersion: 1.32.0}}`,
+		Good:    demoVersion + `- {type: olm.csv.metadata, value: {displayName: Demo, minKubeVersion: 1.31.0}}`},
+	{Name: "target-max-openshift", Severity: problem.Warning,
+		Summary: "heads of channels support the release of OpenShift",
+		Reason: "The property olm.maxOpenShiftVersion names the last release that the bundle supports. Clusters with the " +
+			"bundle cannot be upgraded to later ones.",
+		Fix:    "add a release that supports it, or remove the channel from the catalog",
+		Config: "target: ocp=4.18",
+		Bad:    demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.17"}`,
+		Good:   demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`},
+	{Name: "target-releases", Severity: problem.Warning,
+		Summary: "bundles are in the catalogs of the releases that they name",
+		Reason: "The annotation com.redhat.openshift.versions names the releases of OpenShift that the bundle supports. " +
+			"Pipelines choose its catalogs by it. It is in a catalog only if the ClusterServiceVersion has it.",
+		Fix:    "remove the bundle from this catalog, or correct the annotation",
+		Config: "target: ocp=4.18",
+		Bad: demoVersion + `- type: olm.csv.metadata
+  value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12-v4.17}}`,
+		Good: demoVersion + `- type: olm.csv.metadata
+  value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12}}`},
+	{Name: "target-ignored", Severity: problem.Info,
+		Summary: "the OLM of the target reads all properties and deprecations",
+		Reason: "OLM reads olm.deprecations since OpenShift 4.15, and olm.maxOpenShiftVersion on OpenShift only. Users do " +
+			"not see what it ignores.",
+		Config: "target: kubernetes=1.31",
+		Bad:    demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`,
+		Good:   demoBundle},
+}}
