@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// maxCachedFrames is the maximum number of decompressed frames that a Blob caches. Up to that, it caches two per CPU,
+// maxCachedFrames is the maximum number of decompressed frames that a Blob caches. Up to that, it caches one per CPU,
 // because there are as many readers as CPUs, and each continues at its last position.
 const maxCachedFrames = 8
 
@@ -24,7 +24,8 @@ type Blob struct {
 	size   int64
 	closed atomic.Bool
 
-	frames *frames // the compressed input otherwise
+	frames  *frames // the compressed input otherwise, among that of other blobs in a Store
+	numbers []int   // of the frames of this blob, in the order of the input
 
 	mu    sync.Mutex // guards use and want of the slots, and clock
 	clock uint64
@@ -93,6 +94,9 @@ func (b *Blob) ReadAt(p []byte, off int64) (int, error) {
 
 // readFrame copies from frame number index, starting at byte start.
 func (b *Blob) readFrame(p []byte, index, start int) (int, error) {
+	if b.frames.raw {
+		return b.frames.readAt(p, b.numbers[index], start)
+	}
 	s := b.slotFor(index)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +133,7 @@ func (b *Blob) load(s *slot, index int) error {
 		return nil
 	}
 	s.holds = 0
-	packed, err := b.frames.get(index, &s.packed)
+	packed, err := b.frames.get(b.numbers[index], &s.packed)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 // last put has returned.
 type frames struct {
 	opts Options
+	raw  bool // they are stored as they are, since the input is already compressed
 
 	mu       sync.Mutex
 	all      []frame
@@ -24,6 +25,7 @@ type frames struct {
 	file     *atomicfile.Unnamed // nil until the memory limit is reached
 	fileEnd  int64
 	noFile   bool // no file could be created: everything stays in memory
+	closed   bool
 }
 
 // A frame is in memory or, if data is nil, in the file.
@@ -33,28 +35,25 @@ type frame struct {
 	length int
 }
 
-// put stores a copy of data as frame number index. Frames may arrive in any order.
-func (f *frames) put(index int, data []byte) error {
+// put stores a copy of data, and returns the number of its frame.
+func (f *frames) put(data []byte) (number int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	limit := f.opts.memoryLimit() + f.opts.fileLimit()
 	if f.inMemory+f.fileEnd+int64(len(data)) > limit {
-		return fmt.Errorf("buffer input: %w: more than %s when compressed", ErrLimit, plural.Bytes(limit))
+		return 0, fmt.Errorf("buffer input: %w: more than %s when compressed", ErrLimit, plural.Bytes(limit))
 	}
-	for len(f.all) <= index {
-		f.all = append(f.all, frame{})
-	}
+	added := frame{offset: f.fileEnd, length: len(data)}
 	if f.keepInMemory(len(data)) {
 		f.inMemory += int64(len(data))
-		f.all[index] = frame{data: bytes.Clone(data)}
-		return nil
+		added = frame{data: bytes.Clone(data)}
+	} else if _, err := f.file.WriteAt(data, f.fileEnd); err != nil {
+		return 0, f.writeError(err)
+	} else {
+		f.fileEnd += int64(len(data))
 	}
-	if _, err := f.file.WriteAt(data, f.fileEnd); err != nil {
-		return f.writeError(err)
-	}
-	f.all[index] = frame{offset: f.fileEnd, length: len(data)}
-	f.fileEnd += int64(len(data))
-	return nil
+	f.all = append(f.all, added)
+	return len(f.all) - 1, nil
 }
 
 // keepInMemory reports whether n more bytes are kept in memory. If not, f.file is set.
@@ -99,9 +98,9 @@ func (f *frames) writeError(err error) error {
 		filepath.Dir(f.file.Name()), f.fileEnd>>20, err)
 }
 
-// get returns frame number index. A frame in the file is read into buf, which grows if needed.
-func (f *frames) get(index int, buf *[]byte) ([]byte, error) {
-	frame := f.all[index]
+// get returns a frame. A frame in the file is read into buf, which grows if needed.
+func (f *frames) get(number int, buf *[]byte) ([]byte, error) {
+	frame := f.all[number]
 	if frame.data != nil {
 		return frame.data, nil
 	}
@@ -115,10 +114,26 @@ func (f *frames) get(index int, buf *[]byte) ([]byte, error) {
 	return data, nil
 }
 
-// close closes the file.
+// readAt copies from a raw frame, starting at byte start.
+func (f *frames) readAt(p []byte, number, start int) (int, error) {
+	frame := f.all[number]
+	if frame.data != nil {
+		return copy(p, frame.data[start:]), nil
+	}
+	n, err := f.file.ReadAt(p[:min(len(p), frame.length-start)], frame.offset+int64(start))
+	if err != nil {
+		err = fmt.Errorf("read spool file: %w", err)
+	}
+	return n, err
+}
+
+// close closes the file, once.
 func (f *frames) close() error {
-	if f.file == nil {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil || f.closed {
 		return nil
 	}
+	f.closed = true
 	return f.file.Close()
 }

@@ -267,7 +267,7 @@ func BenchmarkReadBack(b *testing.B) {
 }
 
 func TestStore(t *testing.T) {
-	s := spool.NewStore(spool.Options{Dir: t.TempDir(), MemoryLimit: -1})
+	s := spool.NewStore(2, spool.Options{Dir: t.TempDir(), MemoryLimit: -1})
 	defer s.Close()
 	inputs := [][]byte{text(10), text(2 * frame), nil, text(frame)}
 	held := make([]*io.SectionReader, len(inputs))

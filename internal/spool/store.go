@@ -3,58 +3,82 @@ package spool
 import (
 	"errors"
 	"io"
-	"sync"
 )
 
-// A Store buffers many inputs in the memory that one input takes. Calls of Add may be concurrent; after Finish, several
-// readers can read the added inputs at the same time.
+// A Store buffers many inputs in the memory that a few inputs take. Calls of Add may be concurrent; after Finish,
+// several readers can read the added inputs at the same time.
 type Store struct {
-	mu   sync.Mutex
-	w    *Writer
-	buf  []byte // for copying
-	blob *Blob
+	frames *frames
+	lanes  []*lane
+	idle   chan *lane // closed by Finish
 }
 
-// NewStore returns a Store.
-func NewStore(opts Options) *Store { return &Store{w: NewWriter(opts)} }
+// A lane buffers one input after the other.
+type lane struct {
+	w    *Writer // nil after Finish
+	buf  []byte  // for copying
+	blob *Blob   // nil before Finish
+}
+
+// NewStore returns a Store that buffers up to lanes inputs at the same time.
+func NewStore(lanes int, opts Options) *Store {
+	s := &Store{frames: &frames{opts: opts}, idle: make(chan *lane, lanes)}
+	for range lanes {
+		l := &lane{w: newWriter(s.frames)}
+		s.lanes = append(s.lanes, l)
+		s.idle <- l
+	}
+	return s
+}
 
 // Add reads r to its end and buffers it. It returns an error of r unchanged.
 func (s *Store) Add(r io.Reader) (*io.SectionReader, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.w == nil {
+	l, ok := <-s.idle
+	if !ok {
 		return nil, errFinished
 	}
-	start := s.w.size
-	if s.buf == nil {
-		s.buf = make([]byte, 32<<10)
+	defer func() { s.idle <- l }()
+	start := l.w.size
+	if l.buf == nil {
+		l.buf = make([]byte, 32<<10)
 	}
-	n, err := io.CopyBuffer(s.w, r, s.buf)
-	return io.NewSectionReader(s, start, n), err
+	n, err := io.CopyBuffer(l.w, r, l.buf)
+	return io.NewSectionReader(l, start, n), err
 }
 
-// Finish makes the added inputs readable.
-func (s *Store) Finish() (err error) {
-	s.blob, err = s.w.Finish()
-	s.w, s.buf = nil, nil // releases its buffers
-	return err
+// Finish makes the added inputs readable. No call of Add may be running.
+func (s *Store) Finish() error {
+	for range s.lanes {
+		<-s.idle
+	}
+	close(s.idle)
+	var errs []error
+	for _, l := range s.lanes {
+		var err error
+		l.blob, err = l.w.Finish()
+		l.w, l.buf, errs = nil, nil, append(errs, err) // releases the buffers
+	}
+	return errors.Join(errs...)
 }
 
-// ReadAt implements io.ReaderAt for all added inputs together.
-func (s *Store) ReadAt(p []byte, off int64) (int, error) {
-	if s.blob == nil {
+// ReadAt implements io.ReaderAt for all inputs added to the lane together.
+func (l *lane) ReadAt(p []byte, off int64) (int, error) {
+	if l.blob == nil {
 		return 0, errors.New("spool: read before the end")
 	}
-	return s.blob.ReadAt(p, off)
+	return l.blob.ReadAt(p, off)
 }
 
 // Close drops the added inputs, finished or not.
 func (s *Store) Close() error {
-	switch {
-	case s.blob != nil:
-		return s.blob.Close()
-	case s.w != nil:
-		return s.w.Close()
+	var errs []error
+	for _, l := range s.lanes {
+		if l.w != nil {
+			errs = append(errs, l.w.Close())
+		}
+		if l.blob != nil {
+			errs = append(errs, l.blob.Close())
+		}
 	}
-	return nil
+	return errors.Join(append(errs, s.frames.close())...)
 }

@@ -18,17 +18,16 @@ var errFinished = errors.New("spool: write after the end")
 // A Writer buffers the bytes written to it. It is not safe for concurrent use. It compresses one frame at a time in
 // another goroutine, which is enough, because producing the input is slower.
 type Writer struct {
-	opts Options
-	cur  *buffers // the current frame, or nil
-	free *pool.Pool[*buffers]
-	size int64
-	done bool
+	frames *frames  // which writers of one Store share
+	cur    *buffers // the current frame, or nil
+	free   *pool.Pool[*buffers]
+	size   int64
+	done   bool
 
 	// These are set once there is more than one frame.
-	frames *frames
-	worker *errgroup.Group
-	failed context.Context // done after the worker fails, with the failure as its cause
-	count  int
+	worker  *errgroup.Group
+	failed  context.Context // done after the worker fails, with the failure as its cause
+	numbers []int           // of the compressed frames, in the order of the input; set by the worker
 }
 
 // buffers are the buffers to compress one frame.
@@ -46,12 +45,17 @@ func (b *buffers) add(p []byte) {
 }
 
 // NewWriter returns a Writer. It creates no file before the memory limit is reached.
-func NewWriter(opts Options) *Writer {
+func NewWriter(opts Options) *Writer { return newWriter(&frames{opts: opts}) }
+
+// NewRawWriter returns a Writer for input that is already compressed. It does not compress it again.
+func NewRawWriter(opts Options) *Writer { return newWriter(&frames{opts: opts, raw: true}) }
+
+func newWriter(f *frames) *Writer {
 	empty := func(b *buffers) (*buffers, bool) {
 		b.plain = b.plain[:0]
 		return b, true
 	}
-	return &Writer{opts: opts, free: pool.New(1, func() *buffers { return new(buffers) }, empty)}
+	return &Writer{frames: f, free: pool.New(1, func() *buffers { return new(buffers) }, empty)}
 }
 
 // Write buffers p. A failure to store earlier data may only be reported by a later Write, or by Finish.
@@ -78,21 +82,25 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // flush passes the current frame to the worker. It waits while the worker is busy.
 func (w *Writer) flush() error {
-	if w.frames == nil {
-		w.frames = &frames{opts: w.opts}
+	if w.worker == nil {
 		w.worker, w.failed = errgroup.WithContext(context.Background())
 		w.worker.SetLimit(1)
 	}
 	if w.failed.Err() != nil {
 		return context.Cause(w.failed)
 	}
-	b, index := w.cur, w.count
+	b := w.cur
 	w.cur = nil
-	w.count++
 	w.worker.Go(func() error {
 		defer w.free.Put(b)
-		b.packed = s2.Encode(b.packed[:cap(b.packed)], b.plain)
-		return w.frames.put(index, b.packed)
+		data := b.plain
+		if !w.frames.raw {
+			b.packed = s2.Encode(b.packed[:cap(b.packed)], b.plain)
+			data = b.packed
+		}
+		number, err := w.frames.put(data)
+		w.numbers = append(w.numbers, number)
+		return err
 	})
 	return nil
 }
@@ -102,7 +110,7 @@ func (w *Writer) Finish() (*Blob, error) {
 	if w.done {
 		return nil, errFinished
 	}
-	if w.frames == nil {
+	if w.worker == nil {
 		w.done = true
 		blob := &Blob{size: w.size}
 		if w.cur != nil {
@@ -117,8 +125,8 @@ func (w *Writer) Finish() (*Blob, error) {
 	if err := w.worker.Wait(); err != nil {
 		return nil, errors.Join(err, w.frames.close())
 	}
-	slots := make([]slot, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0)))
-	return &Blob{frames: w.frames, size: w.size, slots: slots}, nil
+	slots := make([]slot, min(maxCachedFrames, runtime.GOMAXPROCS(0)))
+	return &Blob{frames: w.frames, numbers: w.numbers, size: w.size, slots: slots}, nil
 }
 
 // Close drops the data written. After Finish it does nothing, so it can be deferred.
@@ -127,7 +135,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.done = true
-	if w.frames == nil {
+	if w.worker == nil {
 		return nil
 	}
 	_ = w.worker.Wait() // the data is dropped anyway

@@ -109,6 +109,8 @@ type tree struct {
 	want   []string // the files and directories to buffer
 	union  bool     // like a container: links never lead out of the root, and whiteouts hide files
 	budget *budget
+
+	followed bool // a symbolic link was followed
 }
 
 func newTree(b *budget, want ...string) *tree {
@@ -269,6 +271,7 @@ func (t *tree) walk(here *node, name string, mode walkMode) (*node, error) {
 			here = next
 			continue
 		}
+		t.followed = true
 		if links++; links > maxLinks {
 			return here, next.loopError()
 		}

@@ -3,12 +3,15 @@ package tarfs
 import (
 	"archive/tar"
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,13 +26,26 @@ const layersAtOnce = 4
 type Layer struct {
 	// Name identifies the layer in errors, for example by its digest.
 	Name string
+	// Size is the size of the stream in bytes, or an estimate. The largest layers are read first.
+	Size int64
 	// Open opens the stream. It is read to its end.
 	Open func(context.Context) (io.ReadCloser, error)
+	// Names are the names of all entries of the layer, which are files and directories; nil if they are not known. A
+	// layer whose names are neither in nor above the requested files is not read.
+	Names []string
+}
+
+// concerns reports whether the layer may have an entry at, above or below one of the paths.
+func (l Layer) concerns(paths []string) bool {
+	return l.Names == nil || slices.ContainsFunc(l.Names, func(name string) bool {
+		return slices.ContainsFunc(paths, func(p string) bool { return isBelow(p, name) || isBelow(name, p) })
+	})
 }
 
 // Union returns the directory dir of the file system that layers, the lowest first, have in a container. "/" is all of
 // it. If names in dir are given, it buffers only these, each with everything below it; they may be missing. It reads
-// each layer once, to its end. If links lead out of the requested files, it reads the layers with their targets again.
+// each layer once, to its end, and none that is known to have no part in the requested files, unless links lead out of
+// them. Then it reads the layers with the targets again.
 //
 // Symbolic links are followed as in a container: they may lead out of dir, but not out of the root. Devices and pipes
 // are ignored below /dev; elsewhere in the requested files they are errors. A layer that does not decompress to an
@@ -48,16 +64,30 @@ func Union(ctx context.Context, layers []Layer, dir string, names []string, opts
 	for _, name := range names {
 		want = append(want, path.Join(root, path.Clean("/"+name)))
 	}
-	u := &union{tree: newTree(&budget{limits: opts.Limits}, want...), store: spool.NewStore(opts.Spool)}
-	u.union = true
-	for _, l := range layers {
-		u.layers = append(u.layers, &layer{Layer: l})
+	open := func(layers []Layer) (*FS, error) {
+		lanes := min(layersAtOnce, runtime.GOMAXPROCS(0))
+		u := &union{tree: newTree(&budget{limits: opts.Limits}, want...), store: spool.NewStore(lanes, opts.Spool)}
+		u.union = true
+		for _, l := range layers {
+			u.layers = append(u.layers, &layer{Layer: l})
+		}
+		fsys, err := u.open(ctx, root, dir)
+		if err != nil {
+			return nil, errors.Join(err, u.store.Close())
+		}
+		return fsys, nil
 	}
-	fsys, err := u.open(ctx, root, dir)
-	if err != nil {
-		return nil, errors.Join(err, u.store.Close())
+	some := slices.DeleteFunc(slices.Clone(layers), func(l Layer) bool { return !l.concerns(want) })
+	fsys, err := open(some)
+	switch {
+	case len(some) == len(layers) || err == nil && !fsys.tree.followed || err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fsys, err
+	case err == nil:
+		if err := fsys.Close(); err != nil {
+			return nil, err
+		}
 	}
-	return fsys, nil
+	return open(layers) // a link may lead to any of them
 }
 
 // A union is a tree whose layers are being read.
@@ -77,6 +107,7 @@ func (u *union) open(ctx context.Context, dir, given string) (*FS, error) {
 			return nil, layerError(l, err)
 		}
 	}
+	u.followed = false // links in the names of entries do not lead to layers that are not read
 	if err := u.reach(u.want); err != nil {
 		return nil, err
 	}
@@ -117,7 +148,8 @@ func layerError(l *layer, err error) error {
 func (u *union) read(ctx context.Context, layers []*layer) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(layersAtOnce)
-	for _, l := range layers {
+	largest := func(a, b *layer) int { return cmp.Compare(b.Size, a.Size) }
+	for _, l := range slices.SortedStableFunc(slices.Values(layers), largest) {
 		group.Go(func() error {
 			return parallel.Catch(func() error { return layerError(l, u.readLayer(ctx, l)) })
 		})

@@ -197,12 +197,20 @@ func TestUnionReads(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		layers [][]string
+		names  []string // the listed names of the first layer
 		want   []int
 	}{
-		{"a link out to a directory", [][]string{{"c/a=1", "x/b=2", "c/l->a", "c/m->/x"}, {"c/d=>c/a", "x/e=3"}}, []int{2, 2}},
-		{"no links out", [][]string{{"c/a=1", "x/b=2", "c/l->a"}, {"c/d=>c/a", "x/e=3"}}, []int{1, 1}},
-		{"a link out", [][]string{{"x/b=2"}, {"c/l->/x/b"}, {"x/e=3"}}, []int{2, 1, 1}},
-		{"a link out to what is replaced", [][]string{{"x/b=2"}, {"c/l->/x/b"}, {"x/b=3"}}, []int{1, 1, 2}},
+		{"a link out to a directory", [][]string{{"c/a=1", "x/b=2", "c/l->a", "c/m->/x"}, {"c/d=>c/a", "x/e=3"}}, nil,
+			[]int{2, 2}},
+		{"no links out", [][]string{{"c/a=1", "x/b=2", "c/l->a"}, {"c/d=>c/a", "x/e=3"}}, nil, []int{1, 1}},
+		{"a link out", [][]string{{"x/b=2"}, {"c/l->/x/b"}, {"x/e=3"}}, nil, []int{2, 1, 1}},
+		{"a link out to what is replaced", [][]string{{"x/b=2"}, {"c/l->/x/b"}, {"x/b=3"}}, nil, []int{1, 1, 2}},
+		{"listed names elsewhere", [][]string{{"x/b=2"}, {"c/a=1", "y->x"}}, []string{"x", "x/b"}, []int{0, 1}},
+		{"listed names in the directory", [][]string{{"c/b=2"}, {"c/a=1"}}, []string{"c/b"}, []int{1, 1}},
+		{"listed names above the directory", [][]string{{"c/b=2"}, {"c/a=1"}}, []string{"c"}, []int{1, 1}},
+		{"a link to a layer with listed names", [][]string{{"x/b=2"}, {"c/l->/x/b"}}, []string{"x/b"}, []int{2, 2}},
+		{"a directory in a layer with listed names", [][]string{{"x/b=2"}, {"c->x"}}, []string{"x/b"}, []int{2, 2}},
+		{"a hard link to a layer with listed names", [][]string{{"x/b=2"}, {"c/l=>x/b"}}, []string{"x/b"}, []int{2, 2}},
 	} {
 		var layers []Layer
 		opened := make([]int, len(tt.layers))
@@ -213,6 +221,7 @@ func TestUnionReads(t *testing.T) {
 				return l.Open(ctx)
 			}})
 		}
+		layers[0].Names = tt.names
 		fsys, err := Union(t.Context(), layers, "c", nil, Options{})
 		if err != nil {
 			t.Fatal(err)

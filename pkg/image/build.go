@@ -73,7 +73,7 @@ func (o *BuildOptions) build() (v1.Image, error) {
 	var added []mutate.Addendum
 	add := func(l *Layer) {
 		history := v1.History{Created: v1.Time{Time: buildTime(o.Created)}, CreatedBy: l.createdBy}
-		added = append(added, mutate.Addendum{Layer: l, History: history})
+		added = append(added, mutate.Addendum{Layer: l, History: history, Annotations: l.annotations})
 	}
 	for _, l := range o.Layers {
 		add(l)
@@ -212,7 +212,9 @@ func (i *Image) asBase() (v1.Image, error) {
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: i.config}
 	m.Config.MediaType = types.OCIConfigJSON
 	for _, l := range i.layers {
-		m.Layers = append(m.Layers, v1.Descriptor{MediaType: ociLayer(l.MediaType), Digest: l.Digest, Size: l.Size})
+		m.Layers = append(m.Layers, v1.Descriptor{
+			MediaType: ociLayer(l.MediaType), Digest: l.Digest, Size: l.Size, Annotations: l.Annotations,
+		})
 	}
 	manifest, err := json.Marshal(m, json.Deterministic(true))
 	if err != nil {

@@ -258,6 +258,45 @@ func TestBuildOnBase(t *testing.T) {
 	}
 }
 
+// TestListedNames checks that layers of Files are fetched only for their files, also if they are of a base.
+func TestListedNames(t *testing.T) {
+	registry := newRegistry(t)
+	program, err := Pack(t.Context(), Content{Files: []File{
+		{Name: "bin", Mode: fs.ModeDir | 0o755},
+		{Name: "bin/opm", Mode: 0o755, Size: 7, Content: strings.NewReader("program")},
+	}}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	below := mustBuild(t, BuildOptions{Layers: []*Layer{program}})
+	built := mustBuild(t, BuildOptions{
+		Base:     mustOpen(t, registry.push(t, "org/base:v1", below), testOptions(t)),
+		Contents: []Content{{Source: mapOf(time.Time{}, 0o644, "configs/a=1")}},
+	})
+	img := mustOpen(t, registry.push(t, "org/catalog:v1", built), testOptions(t))
+	for _, tt := range []struct {
+		dir, file string
+		fetched   int
+	}{{"/configs", "a=1", 0}, {"/bin", "opm=program", 1}} {
+		registry.forget()
+		fsys, err := img.Files(t.Context(), tt.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFiles(t, fsys, filesOf(tt.file))
+		if n := registry.forget()["GET /v2/org/catalog/blobs/"+program.digest.String()]; n != tt.fetched {
+			t.Errorf("%s: the layer was fetched %d times, want %d", tt.dir, n, tt.fetched)
+		}
+	}
+	for _, text := range []string{"", "null", "{", `[1]`, `["../x"]`, `["x/.wh.configs"]`} {
+		desc := v1.Descriptor{Annotations: map[string]string{annotationNames: text}}
+		if names := listedNames(desc); names != nil {
+			t.Errorf("%s: got %q", text, names)
+		}
+	}
+}
+
 func TestBuildLayerLimit(t *testing.T) {
 	registry := newRegistry(t)
 	contents := slices.Repeat([]Content{{Source: mapOf(time.Time{}, 0o644, "a=1")}}, maxLayers)

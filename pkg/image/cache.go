@@ -219,8 +219,8 @@ func logger(log *slog.Logger) *slog.Logger {
 const (
 	// memoryBudget is the memory that a memoryCache may use. The least recently used content is evicted first.
 	memoryBudget = 2 << 20
-	// memoryBlobMax is the maximum size of one blob in memory; a larger one goes to a spool file if one can be
-	// created.
+	// memoryBlobMax is the maximum size of one blob in memory, and of the compressed files of one image; more goes to a
+	// spool file if one can be created.
 	memoryBlobMax = 1 << 20
 )
 
@@ -248,7 +248,7 @@ func (m *memoryCache) fill(h v1.Hash, download func(io.Writer) error) (stored, e
 	opts := m.opts
 	opts.MemoryLimit = memoryBlobMax
 	opts.Warn = m.warn
-	content := spool.NewWriter(opts)
+	content := spool.NewRawWriter(opts)
 	defer content.Close()
 	if err := download(content); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/opm-toolchain/opm/internal/legible"
@@ -141,7 +142,8 @@ func printable(text string) string {
 
 // Files returns the directory dir of the image as a file system; "/" is the whole image. If names in dir are given,
 // the result contains these with everything below them, and may lack other files. The layers are fetched and read
-// completely, usually once; nothing is unpacked to disk.
+// completely, usually once, except layers whose annotation says that they have no part in it, such as the program in
+// an image that opm built; nothing is unpacked to disk.
 //
 // Symbolic links are followed as in a container: they may point outside dir, but not outside the image. Devices and
 // pipes are ignored below /dev, and are errors elsewhere in the requested files. The result implements fs.ReadDirFS,
@@ -153,8 +155,10 @@ func (i *Image) Files(ctx context.Context, dir string, names ...string) (fs.FS, 
 	layers := make([]tarfs.Layer, len(i.layers))
 	for n, desc := range i.layers {
 		layers[n] = tarfs.Layer{
-			Name: desc.Digest.String(),
-			Open: func(ctx context.Context) (io.ReadCloser, error) { return i.source.blob(ctx, desc) },
+			Name:  desc.Digest.String(),
+			Size:  desc.Size,
+			Names: listedNames(desc),
+			Open:  func(ctx context.Context) (io.ReadCloser, error) { return i.source.blob(ctx, desc) },
 		}
 	}
 	fsys, err := tarfs.Union(ctx, layers, dir, names, tarfs.Options{Limits: i.limits.Archive(), Spool: i.spool})
@@ -163,6 +167,25 @@ func (i *Image) Files(ctx context.Context, dir string, names ...string) (fs.FS, 
 	}
 	i.closeLater(fsys)
 	return fsys, nil
+}
+
+// annotationNames is the annotation of a layer with its names as a list in JSON. It is set by [Build] for layers of
+// [Content.Files], which have neither links nor whiteouts.
+const annotationNames = "io.github.opm-toolchain.opm.names"
+
+// listedNames returns the names in a layer according to its annotation; nil if there is no valid one.
+func listedNames(layer v1.Descriptor) (names []string) {
+	if err := json.Unmarshal([]byte(layer.Annotations[annotationNames]), &names); err != nil {
+		return nil
+	}
+	for i, name := range names {
+		var err error
+		names[i], err = tarfs.CleanName(name)
+		if err != nil || strings.Contains("/"+name, "/"+tarfs.WhiteoutPrefix) {
+			return nil
+		}
+	}
+	return names
 }
 
 // closers are several closers that are closed together.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/gzip"
@@ -50,6 +51,7 @@ type Layer struct {
 	size, unpacked int64       // of the compressed layer, and of the archive
 	digest, diffID v1.Hash     // of the compressed layer, and of the archive
 	createdBy      string
+	annotations    map[string]string
 	file           io.Closer // the file with the content; nil if it is in memory
 }
 
@@ -131,7 +133,7 @@ func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) 
 		err = errors.Join(lw.tar.Close(), zip.Close())
 	}
 	l := &Layer{size: packed.n, unpacked: plain.n, digest: packed.digest(), diffID: plain.digest()}
-	l.createdBy = c.createdBy()
+	l.createdBy, l.annotations = c.createdBy(), c.annotations()
 	return l, err
 }
 
@@ -167,6 +169,22 @@ func (c *Content) createdBy() string {
 		}
 	}
 	return "ADD " + strings.Join(names, " ")
+}
+
+// annotations lists the names in the layer if it has nothing but Files, so that readers of other files can skip it.
+func (c *Content) annotations() map[string]string {
+	if c.Source != nil {
+		return nil
+	}
+	var names []string
+	for _, f := range c.Files {
+		names = append(names, f.Name)
+	}
+	text, err := json.Marshal(names)
+	if err != nil { // a name that is not UTF-8
+		return nil
+	}
+	return map[string]string{annotationNames: string(text)}
 }
 
 // A layerWriter writes the archive of a layer.

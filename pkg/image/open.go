@@ -220,6 +220,7 @@ func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 func (o *Opener) spool() spool.Options {
 	opts := o.opts.Spool.internal()
 	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)
+	opts.MemoryLimit = cmp.Or(opts.MemoryLimit, memoryBlobMax)
 	return opts
 }
 

@@ -78,7 +78,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
 	held := spool.Options(opts.Spool)
 	held.MemoryLimit = cmp.Or(held.MemoryLimit, bundleMemory)
-	with.bundles = spool.NewStore(held)
+	with.bundles = spool.NewStore(1, held)
 	with.onClose(with.bundles.Close)
 	var once sync.Once
 	var byImage map[string][]*declcfg.Meta
