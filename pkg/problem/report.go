@@ -18,6 +18,9 @@ type Report struct {
 	Version  string         // of opm; "" for none
 	Counts   map[string]int // numbers of checked objects, by key, for JSON and YAML; nil for none
 	Limit    int            // maximum characters of the list in Markdown, which counts the rest; 0 means no limit
+
+	// Wrap returns the value that JSON and YAML have instead of the result; nil for the result itself.
+	Wrap func(*Result) any
 }
 
 // A Format is an output format of reports.
@@ -106,14 +109,22 @@ func (r *Report) Result() *Result {
 	return res
 }
 
+// value returns the value that JSON and YAML have.
+func (r *Report) value() any {
+	if r.Wrap != nil {
+		return r.Wrap(r.Result())
+	}
+	return r.Result()
+}
+
 // writeJSON escapes HTML characters, because upstream does.
 func (r *Report) writeJSON(w io.Writer) error {
-	return writeJSON(w, r.Result(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+	return writeJSON(w, r.value(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 }
 
 // writeYAML ends with a blank line, as upstream does.
 func (r *Report) writeYAML(w io.Writer) error {
-	text, err := json.Marshal(r.Result(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	text, err := json.Marshal(r.value(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
 	}
