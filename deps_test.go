@@ -112,6 +112,10 @@ var arrows = map[string][]string{
 		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve", "internal/parallel",
 		"github.com/klauspost/compress", "internal/markdown",
 	},
+	"pkg/across": {
+		"pkg/cluster", "pkg/problem", "pkg/graph", "pkg/platform", "pkg/declcfg", "internal/legible", "internal/markdown",
+		"internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
+	},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",

@@ -1,0 +1,206 @@
+// Package across plans the upgrade of a platform, such as OpenShift 4.18 to 4.20, with a catalog for each of its
+// versions: for every bundle that may be installed on the first version, the updates, changes of channels and upgrades
+// of the platform that lead to the last one, or the reason why there are none.
+//
+//	old := &across.Catalog{Name: "v4.18", Platform: platform.OpenShift(platform.Version{Major: 4, Minor: 18})}
+//	err := old.Read(ctx, declcfg.Source{FS: os.DirFS("v4.18")})
+//	…
+//	report, err := across.Run(ctx, []*across.Catalog{old, next}, across.Options{})
+//	for _, p := range report.Plans {
+//		fmt.Println(p.Package, p.Bundles(), p.Text())
+//	}
+//
+// A plan keeps four rules. On each version of the platform, an operator must end at a bundle that has an entry in the
+// channel that it follows. It is updated only as OLM updates it in that channel. The platform is upgraded only if
+// olm.maxOpenShiftVersion of the installed bundle allows it. The installed bundle must have an entry in the next
+// catalog, or an update there.
+package across
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/platform"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// A Catalog is the catalog for one version of the platform.
+type Catalog struct {
+	Name     string
+	Platform platform.Platform
+	Index    *declcfg.Index // set by Read
+
+	mu     sync.Mutex
+	limits map[bundleKey][]jsontext.Value // the values of olm.maxOpenShiftVersion
+}
+
+// A bundleKey identifies a bundle of a catalog.
+type bundleKey struct{ pkg, name string }
+
+// Read sets the Index. The catalog need not be valid. The error is the error of [declcfg.ReadIndex].
+func (c *Catalog) Read(ctx context.Context, sources ...declcfg.Source) (err error) {
+	c.limits = map[bundleKey][]jsontext.Value{}
+	c.Index, err = declcfg.ReadIndexAndCheck(ctx, c.keepLimits, sources...)
+	return err
+}
+
+// keepLimits keeps the olm.maxOpenShiftVersion of a bundle.
+func (c *Catalog) keepLimits(m *declcfg.Meta, v any) error {
+	b, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return nil
+	}
+	for _, p := range b.Properties {
+		if p.Type == declcfg.PropertyMaxOpenShiftVersion {
+			key := bundleKey{m.Package, m.Name}
+			c.mu.Lock()
+			c.limits[key] = append(c.limits[key], p.Value.Clone())
+			c.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// version returns the version that catalogs are ordered by: the version of OpenShift, if the platform has one.
+func (c *Catalog) version() platform.Version {
+	if c.isOpenShift() {
+		return c.Platform.OpenShift
+	}
+	return c.Platform.Kubernetes
+}
+
+func (c *Catalog) isOpenShift() bool { return c.Platform.OpenShift != platform.Version{} }
+
+// Check returns an error unless there are at least two catalogs of one platform, the oldest version first.
+func Check(catalogs []*Catalog) error {
+	if len(catalogs) < 2 {
+		return errors.New("an upgrade of the platform needs at least two catalogs")
+	}
+	for i, next := range catalogs[1:] {
+		c := catalogs[i]
+		switch order := next.version().Compare(c.version()); {
+		case next.isOpenShift() != c.isOpenShift():
+			return fmt.Errorf("catalog %q is for %v and catalog %q for %v, want versions of one platform",
+				c.Name, c.Platform, next.Name, next.Platform)
+		case order == 0:
+			return fmt.Errorf("catalogs %q and %q are both for %v", c.Name, next.Name, next.Platform)
+		case order < 0:
+			return fmt.Errorf("catalog %q (%v) comes after catalog %q (%v), want the oldest platform first",
+				next.Name, next.Platform, c.Name, c.Platform)
+		}
+	}
+	return nil
+}
+
+// Gaps returns a text for each upgrade that leaves out versions of the platform, such as "4.18 and 4.20". Plans for
+// these versions assume that operators are not updated on them.
+func Gaps(catalogs []*Catalog) []string {
+	var gaps []string
+	for i, next := range catalogs[1:] {
+		v, w := catalogs[i].version(), next.version()
+		following := platform.Version{Major: v.Major, Minor: v.Minor + 1}
+		if w.Major == v.Major && w.After(following) || w.Major > v.Major && w.Minor > 0 {
+			gaps = append(gaps, fmt.Sprintf("%v and %v", v, w))
+		}
+	}
+	return gaps
+}
+
+// Options select the plans. The zero value plans for every bundle that has an entry in a channel of the first catalog,
+// with OLM Classic and OLM v1.
+type Options struct {
+	OLM       []graph.Semantics // empty for both; OLM v1 is left out if the first platform does not have it
+	Package   string            // the only package; "" for all
+	Bundles   []string          // the only installed bundles, by name; empty for all; an error wraps ErrNotFound
+	Operators []Operator        // the operators of a cluster, instead of the bundles of the first catalog
+}
+
+// An Operator is an operator that a cluster has installed.
+type Operator struct {
+	Package string
+	Channel string // "" for no channel
+	Bundle  string
+	Version *declcfg.Version // nil if unknown
+	OLM     graph.Semantics
+}
+
+// Run makes the plans. The error is the error of [Check], of ctx, or about a bundle that no catalog has.
+func Run(ctx context.Context, catalogs []*Catalog, o Options) (*Report, error) {
+	if err := Check(catalogs); err != nil {
+		return nil, err
+	}
+	o.OLM = o.semantics(catalogs[0].Platform)
+	r := &Report{olm: o.OLM}
+	for _, c := range catalogs {
+		r.Catalogs = append(r.Catalogs, Platform{c.Name, c.version().String()})
+	}
+	known := map[string]bool{}
+	plan := func(pkg string) *packagePlans { return o.plan(catalogs, pkg) }
+	for p := range parallel.Map(ctx, 0, slices.Values(o.packages(catalogs[0])), plan) {
+		r.add(p)
+		for _, s := range p.starts {
+			known[s.bundle] = true
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, name := range o.Bundles {
+		if !known[name] {
+			return nil, declcfg.NotFound("no bundle", name, bundleNames(catalogs[0]))
+		}
+	}
+	r.Problems = problem.Sort(r.Problems) // and removes the ones that both versions of OLM have
+	return r, nil
+}
+
+// semantics returns the versions of OLM that the first platform has.
+func (o Options) semantics(first platform.Platform) []graph.Semantics {
+	all := slices.Clone(o.OLM)
+	if len(all) == 0 {
+		all = []graph.Semantics{graph.Classic, graph.V1}
+	}
+	if len(all) > 1 && first.OLMv1 == platform.OLMv1Absent {
+		all = slices.DeleteFunc(all, func(s graph.Semantics) bool { return s == graph.V1 })
+	}
+	return all
+}
+
+// packages returns the names of the packages with plans, sorted.
+func (o Options) packages(first *Catalog) []string {
+	var names []string
+	if o.Operators != nil {
+		for _, in := range o.Operators {
+			names = append(names, in.Package)
+		}
+	} else {
+		for _, x := range first.Index.Packages() {
+			names = append(names, x.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		return name == "" || o.Package != "" && name != o.Package
+	})
+}
+
+// bundleNames returns the names of all bundles of a catalog.
+func bundleNames(c *Catalog) []string {
+	var names []string
+	for _, x := range c.Index.Packages() {
+		for _, b := range x.Bundles {
+			if b.Value != nil {
+				names = append(names, b.Value.Name)
+			}
+		}
+	}
+	return names
+}

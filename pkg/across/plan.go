@@ -1,0 +1,240 @@
+package across
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/graph"
+)
+
+// A Plan is the plan for some installed bundles of a package.
+type Plan struct {
+	Package   string            `json:"package"`
+	OLM       []graph.Semantics `json:"olm"`       // the versions of OLM in which the plan is the same
+	Installed []Installed       `json:"installed"` // on the first version of the platform; by version
+	Steps     []Step            `json:"steps"`     // in order; up to the obstacle, if there is one
+	Obstacle  *Obstacle         `json:"obstacle,omitzero"`
+
+	toEnds bool // Text has plans to the ends of several channels
+}
+
+// An Installed is a bundle that may be installed.
+type Installed struct {
+	Bundle   string   `json:"bundle"`
+	Channels []string `json:"channels"` // the channels that the operator may follow; "" for no channel
+}
+
+// An Action is the kind of a [Step].
+type Action string
+
+// The actions.
+const (
+	Update  Action = "update"  // wait until OLM has updated the operator to Bundle
+	Switch  Action = "switch"  // follow Channel from now on
+	Upgrade Action = "upgrade" // upgrade the platform to Platform
+)
+
+// A Step is a step of a plan.
+type Step struct {
+	Action   Action `json:"action"`
+	Platform string `json:"platform"` // the version of the platform after the step
+	Bundle   string `json:"bundle,omitzero"`
+	Channel  string `json:"channel,omitzero"`
+	Manual   bool   `json:"manual,omitzero"` // the channel has more updates, which must not be approved yet
+}
+
+// An Obstacle is the reason why there is no plan to the last version of the platform.
+type Obstacle struct {
+	Rule     string   `json:"rule"`     // name of the rule of [Rules] that is broken
+	Platform string   `json:"platform"` // the last version of the platform that can be reached
+	Bundles  []string `json:"bundles"`  // the bundles that are installed there
+	Message  string   `json:"message"`
+}
+
+// Possible reports whether the plan leads to the last version of the platform.
+func (p *Plan) Possible() bool { return p.Obstacle == nil }
+
+// Direct reports whether the plan consists of upgrades of the platform only.
+func (p *Plan) Direct() bool {
+	return p.Possible() && !slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action != Upgrade })
+}
+
+// Text returns the steps in words, such as: update to kiln.v2 on 4.18, upgrade to 4.20, switch to channel "stable".
+func (p *Plan) Text() string {
+	var words []string
+	upgraded, switched := false, false
+	for i, s := range p.Steps {
+		var text string
+		switch s.Action {
+		case Update:
+			text = "update to " + s.Bundle
+			if s.Manual {
+				text += " and no further"
+			} else if p.toEnds && !switched {
+				text = "update to the end of the channel"
+			}
+		case Switch:
+			switched = true
+			text = fmt.Sprintf("switch to channel %q", s.Channel)
+		case Upgrade:
+			upgraded = true
+			if i+1 < len(p.Steps) && p.Steps[i+1].Action == Upgrade {
+				continue
+			}
+			text = "upgrade to " + s.Platform
+		}
+		if len(words) == 0 && !upgraded {
+			text += " on " + s.Platform
+		}
+		words = append(words, text)
+	}
+	text := strings.Join(words, ", ")
+	if p.Obstacle == nil {
+		return text
+	}
+	if text != "" {
+		text += "; "
+	}
+	return text + "stuck: " + p.Obstacle.Message
+}
+
+// Bundles returns the installed bundles in words: at most three, or two and the number of the others.
+func (p *Plan) Bundles() string {
+	return few(p.bundles())
+}
+
+func (p *Plan) bundles() []string {
+	var names []string
+	for _, in := range p.Installed {
+		if !slices.Contains(names, in.Bundle) {
+			names = append(names, in.Bundle)
+		}
+	}
+	return names
+}
+
+// Channels returns the channels of the installed bundles in words, as Bundles does.
+func (p *Plan) Channels() string {
+	var names []string
+	for _, in := range p.Installed {
+		for _, c := range in.Channels {
+			if !slices.Contains(names, c) {
+				names = append(names, c)
+			}
+		}
+	}
+	slices.SortFunc(names, graph.CompareChannels)
+	if i := slices.Index(names, ""); i >= 0 {
+		names[i] = "(none)"
+	}
+	return few(names)
+}
+
+// few returns at most three names, or two and the number of the others.
+func few(names []string) string {
+	if len(names) <= 3 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %s more", strings.Join(names[:2], ", "), plural.Number(len(names)-2))
+}
+
+// A journey is the plan for one installed bundle that follows a channel, in one version of OLM.
+type journey struct {
+	bundle, channel string
+	steps           []Step
+	obstacle        *obstacle
+	dropped         []drop
+
+	leaving string // the channel that the operator follows before the switch that is being added
+}
+
+// An obstacle is the reason why a journey does not reach the last version of the platform.
+type obstacle struct {
+	rule   string
+	layer  int
+	bundle string // that is installed there
+	limit  *limit // of a bundle that blocks the upgrade
+}
+
+// A drop is a channel that the next catalog does not have, or in which it does not have the installed bundle.
+type drop struct {
+	layer           int // of the catalog
+	channel, bundle string
+	instead         string // the channel to switch to
+	gone            bool   // whether the catalog does not have the channel
+}
+
+// journey returns the plan that begins at a node.
+func (s *search) journey(start *node) *journey {
+	j := &journey{bundle: start.bundle, channel: start.channel}
+	path := start.path()
+	for i, n := range path {
+		if i > 0 {
+			j.add(s, path[i-1], n)
+		}
+	}
+	if last := path[len(path)-1]; last.least.shortfall > 0 {
+		j.obstacle = s.obstacle(last)
+	}
+	return j
+}
+
+// add adds the step from one node to the next one.
+func (j *journey) add(s *search, from, to *node) {
+	step := Step{Platform: s.layers[to.layer].version().String()}
+	last := len(j.steps) - 1
+	switch {
+	case from.layer < to.layer:
+		step.Action = Upgrade
+	case to.kind == updating && from.kind == updating:
+		j.steps[last].Bundle = to.bundle
+		return
+	case to.kind == updating:
+		step.Action, step.Bundle = Update, to.bundle
+	case from.kind == updating:
+		j.steps[last].Manual = s.layers[from.layer].next(from.bundle, from.channel) != nil
+		return
+	case to.kind == switching:
+		j.leaving = from.channel
+		return
+	default:
+		step.Action, step.Channel = Switch, to.channel
+		j.drop(s.layers[to.layer], to)
+	}
+	j.steps = append(j.steps, step)
+}
+
+// drop records that the operator had to switch to the channel of a node, unless it did so only to get an update.
+func (j *journey) drop(l *layer, to *node) {
+	if j.leaving != "" && !l.knows(to.bundle, j.leaving) {
+		isGone := l.channel(j.leaving) == nil
+		j.dropped = append(j.dropped, drop{to.layer, j.leaving, to.bundle, to.channel, isGone})
+	}
+}
+
+// obstacle returns the reason why a plan ends at a node.
+func (s *search) obstacle(n *node) *obstacle {
+	o := &obstacle{layer: n.layer, bundle: n.bundle}
+	switch {
+	case !s.layers[n.layer].has(n.bundle, n.channel):
+		o.rule, o.layer = ruleOrphaned, n.layer-1
+	case s.isBlocked(n):
+		o.rule, o.limit = ruleBlocked, s.limitOf(n)
+	case s.layers[n.layer+1].index == nil:
+		o.rule = rulePackage
+	default:
+		o.rule = ruleOrphaned
+	}
+	return o
+}
+
+// limitOf returns the limit of the installed bundle of a blocked node, in the catalog that it was installed from.
+func (s *search) limitOf(n *node) *limit {
+	for i := n.layer; ; i-- {
+		if l := s.layers[i].limit(n.bundle); l != nil && s.last(i, n.bundle) == n.last {
+			return l
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package across
+
+import (
+	"fmt"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// addProblems adds the problems of a plan.
+func (r *Report) addProblems(layers []*layer, g *group) {
+	if o := g.journeys[0].obstacle; o != nil {
+		names := make([]string, len(g.Installed))
+		for i, in := range g.Installed {
+			names[i] = in.Bundle
+		}
+		first, last, in := layers[0].version(), layers[len(layers)-1].version(), ""
+		if len(g.OLM) < len(r.olm) {
+			in = " in " + title(g.OLM[0])
+		}
+		r.problem(g, o.rule, o.pos(layers), names, fmt.Sprintf("%s cannot go from %v to %v%s: %s",
+			g.Bundles(), first, last, in, g.Obstacle.Message))
+	}
+	for _, d := range g.drops() {
+		r.addDrop(layers[d.layer], g, d)
+	}
+}
+
+// pos returns the position of an obstacle: the bundle that blocks the upgrade, or the package that lacks an update.
+func (o *obstacle) pos(layers []*layer) declcfg.Pos {
+	switch o.rule {
+	case ruleBlocked:
+		return layers[o.layer].indexed(o.bundle).Pos
+	case rulePackage:
+		return layers[o.layer].pos()
+	}
+	return layers[o.layer+1].pos()
+}
+
+// drops returns the drops of all journeys, each once.
+func (g *group) drops() []drop {
+	var all []drop
+	known := map[drop]bool{}
+	for _, j := range g.journeys {
+		for _, d := range j.dropped {
+			if !known[d] {
+				known[d] = true
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+// addDrop adds the problem of a channel that users have to leave.
+func (r *Report) addDrop(l *layer, g *group, d drop) {
+	names := []string{d.channel}
+	message := fmt.Sprintf("catalog %q has no channel %q; its users must switch to channel %q",
+		l.Name, d.channel, d.instead)
+	if !d.gone {
+		names = append(names, d.bundle)
+		message = fmt.Sprintf("channel %q of catalog %q neither has nor updates %s; its users must switch to channel %q",
+			d.channel, l.Name, d.bundle, d.instead)
+	}
+	r.problem(g, ruleChannel, l.pos(), names, message)
+}
+
+// problem adds a problem of a package.
+func (r *Report) problem(g *group, rule string, pos declcfg.Pos, names []string, message string) {
+	r.Problems = append(r.Problems, &problem.Problem{
+		Rule: rule, Severity: Rules().Of(rule).Severity, Pos: pos, Package: g.Package, Names: names,
+		Path: fmt.Sprintf("package %q", g.Package), Message: message,
+	})
+}
+
+func title(olm graph.Semantics) string {
+	if olm == graph.Classic {
+		return "OLM Classic"
+	}
+	return "OLM v1"
+}

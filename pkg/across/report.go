@@ -1,0 +1,116 @@
+package across
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// A Report has the plans for all packages.
+type Report struct {
+	Catalogs []Platform         // in the order of the versions
+	Plans    []*Plan            // by package, and then by the version of the first bundle
+	Problems []*problem.Problem // sorted
+
+	Bundles int // installed bundles for which there are plans
+	Direct  int // bundles that need upgrades of the platform only
+	Stuck   int // bundles without a plan to the last version, in some channel and version of OLM
+
+	olm []graph.Semantics
+}
+
+// A Platform is a version of the platform with its catalog.
+type Platform struct {
+	Catalog  string `json:"catalog"`  // its name
+	Platform string `json:"platform"` // the version
+}
+
+// add adds the plans of a package.
+func (r *Report) add(p *packagePlans) {
+	indirect, stuck, all := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, g := range p.groups {
+		g.explain(p.layers)
+		r.Plans = append(r.Plans, &g.Plan)
+		r.addProblems(p.layers, g)
+		for _, in := range g.Installed {
+			all[in.Bundle] = true
+			if !g.Direct() {
+				indirect[in.Bundle] = true
+			}
+			if !g.Possible() {
+				stuck[in.Bundle] = true
+			}
+		}
+	}
+	r.Bundles += len(all)
+	r.Direct += len(all) - len(indirect)
+	r.Stuck += len(stuck)
+}
+
+// explain sets the Obstacle of a plan.
+func (g *group) explain(layers []*layer) {
+	o := g.journeys[0].obstacle
+	if o == nil {
+		return
+	}
+	g.Obstacle = &Obstacle{Rule: o.rule, Platform: layers[max(o.layer, 0)].version().String()}
+	for _, j := range g.journeys {
+		if name := j.obstacle.bundle; !slices.Contains(g.Obstacle.Bundles, name) {
+			g.Obstacle.Bundles = append(g.Obstacle.Bundles, name)
+		}
+	}
+	g.Obstacle.Message = o.message(layers, g.Obstacle.Bundles, slices.Equal(g.Obstacle.Bundles, g.bundles()))
+}
+
+// message returns the reason in words for bundles, which are not named if isFirst says that they are the bundles that
+// are installed at first.
+func (o *obstacle) message(layers []*layer, bundles []string, isFirst bool) string {
+	const property = declcfg.PropertyMaxOpenShiftVersion
+	next, of, them := layers[o.layer+1], " of "+few(bundles), few(bundles)
+	if isFirst {
+		of, them = "", "it"
+		if len(bundles) > 1 {
+			them = "them"
+		}
+	}
+	switch {
+	case o.rule == ruleBlocked && o.limit.err != nil:
+		return fmt.Sprintf("the invalid %s%s blocks the upgrade to %v: %v", property, of, next.version(), o.limit.err)
+	case o.rule == ruleBlocked:
+		return fmt.Sprintf("%s %v%s blocks the upgrade to %v", property, o.limit.version, of, next.version())
+	case o.rule == rulePackage:
+		return fmt.Sprintf("catalog %q does not have the package", next.Name)
+	}
+	text := fmt.Sprintf("catalog %q neither has nor updates %s", next.Name, them)
+	if err := next.rejected(); err != nil {
+		text += fmt.Sprintf(" (OLM Classic rejects a channel: %v)", err)
+	}
+	return text
+}
+
+// Summary returns the numbers of bundles in a sentence.
+func (r *Report) Summary() string {
+	from, to := r.Catalogs[0].Platform, r.Catalogs[len(r.Catalogs)-1].Platform
+	text := fmt.Sprintf("%s of %s can go from %s to %s, %s without another step", plural.Number(r.Bundles-r.Stuck),
+		plural.Of(r.Bundles, "bundle"), from, to, plural.Number(r.Direct))
+	return text
+}
+
+// Report returns the problems with the plans, for JSON and YAML.
+func (r *Report) Report() *problem.Report {
+	return &problem.Report{
+		Subject: "upgrade of the platform", Problems: r.Problems, Rules: Rules(),
+		Wrap: func(result *problem.Result) any { return &Output{*result, r.Catalogs, r.Plans} },
+	}
+}
+
+// An Output is what JSON and YAML have: the problems as of other checks, and the plans.
+type Output struct {
+	problem.Result
+	Catalogs []Platform `json:"catalogs"` // in the order of the versions
+	Plans    []*Plan    `json:"plans"`    // by package, and then by the version of the first bundle
+}

@@ -1,0 +1,218 @@
+package across
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
+
+// A state is an installed operator on one version of the platform.
+type state struct {
+	layer   int // index of the version
+	bundle  string
+	channel string // that the operator follows; the layer may not have it
+
+	// last is the index of the last version that the platform may be upgraded to, by olm.maxOpenShiftVersion of the
+	// bundle in the catalog from which it was installed.
+	last int
+
+	kind kind
+}
+
+// A kind is the kind of a state.
+type kind int
+
+const (
+	staying   kind = iota // the operator can be left as it is
+	updating              // an update has just been installed; more updates of the channel may follow
+	switching             // the operator is about to follow another channel
+)
+
+// A cost orders plans. The fields are compared in order, so a plan that gets further costs less, whatever it takes.
+type cost struct {
+	shortfall int // twice the number of versions that are not reached, and 1 if more than olm.maxOpenShiftVersion blocks
+	switches  int // changes of the channel
+	updates   int // updates that someone waits for, each of one or more bundles
+	manual    int // updates that end before the last bundle of the channel, which takes manual approval
+	hops      int // updated bundles
+}
+
+func (c cost) plus(d cost) cost {
+	return cost{
+		c.shortfall + d.shortfall, c.switches + d.switches, c.updates + d.updates, c.manual + d.manual, c.hops + d.hops,
+	}
+}
+
+func (c cost) compare(d cost) int {
+	return cmp.Or(cmp.Compare(c.shortfall, d.shortfall), cmp.Compare(c.switches, d.switches),
+		cmp.Compare(c.updates, d.updates), cmp.Compare(c.manual, d.manual), cmp.Compare(c.hops, d.hops))
+}
+
+// A node is a state with the ways to continue, the preferred one first.
+type node struct {
+	state
+	edges []edge
+	from  []edge // the edges that lead here, reversed
+
+	end   bool // a plan may end here
+	known bool // whether least is set
+	least cost // of the rest of the plan
+}
+
+// An edge leads from one state to the next one.
+type edge struct {
+	to   *node
+	cost cost
+}
+
+// A search finds the best plan for every state of a package, in one version of OLM.
+type search struct {
+	layers []*layer
+	nodes  map[state]*node
+	todo   []*node // without edges yet
+}
+
+// start returns the node of an operator that is installed on the first version.
+func (s *search) start(bundle, channel string) *node {
+	return s.node(state{bundle: bundle, channel: channel, last: s.last(0, bundle)})
+}
+
+// last returns the index of the last version that a bundle supports if it is installed from the catalog of a layer.
+func (s *search) last(at int, bundle string) int {
+	l := s.layers[at].limit(bundle)
+	switch {
+	case l == nil:
+		return len(s.layers) - 1
+	case l.err != nil:
+		return -1
+	}
+	isLater := func(next *layer) bool { return next.version().After(l.version) }
+	if i := slices.IndexFunc(s.layers, isLater); i >= 0 {
+		return i - 1
+	}
+	return len(s.layers) - 1
+}
+
+// node returns the node of a state.
+func (s *search) node(at state) *node {
+	n := s.nodes[at]
+	if n == nil {
+		n = &node{state: at}
+		s.nodes[at] = n
+		s.todo = append(s.todo, n)
+	}
+	return n
+}
+
+// run computes the cheapest plans of all nodes: the nodes that the existing ones lead to, and then, from the ends of
+// plans backwards, the costs (Dijkstra's algorithm).
+func (s *search) run() {
+	var open queue
+	for len(s.todo) > 0 {
+		n := s.todo[0]
+		s.todo = s.todo[1:]
+		s.expand(n)
+		for _, e := range n.edges {
+			e.to.from = append(e.to.from, edge{n, e.cost})
+		}
+		if n.end {
+			heap.Push(&open, edge{n, cost{shortfall: s.shortfall(n)}})
+		}
+	}
+	for len(open) > 0 {
+		e, _ := heap.Pop(&open).(edge)
+		if e.to.known {
+			continue
+		}
+		e.to.known, e.to.least = true, e.cost
+		for _, from := range e.to.from {
+			if !from.to.known {
+				heap.Push(&open, edge{from.to, e.cost.plus(from.cost)})
+			}
+		}
+	}
+}
+
+// expand adds the edges of a node.
+func (s *search) expand(n *node) {
+	l := s.layers[n.layer]
+	switch n.kind {
+	case staying:
+		s.addUpdate(n, cost{updates: 1, hops: 1})
+		if l.has(n.bundle, n.channel) {
+			n.end = true
+			if next := n.layer + 1; next <= n.last {
+				s.add(n, state{next, n.bundle, n.channel, n.last, staying}, cost{})
+			}
+		}
+		n.end = n.end || n.layer == 0
+		s.add(n, state{n.layer, n.bundle, "", n.last, switching}, cost{switches: 1})
+	case updating:
+		stop := cost{}
+		if l.next(n.bundle, n.channel) != nil {
+			stop.manual = 1
+		}
+		s.add(n, state{n.layer, n.bundle, n.channel, n.last, staying}, stop)
+		s.addUpdate(n, cost{hops: 1})
+	case switching:
+		for _, channel := range l.knowing(n.bundle) {
+			s.add(n, state{n.layer, n.bundle, channel, n.last, staying}, cost{})
+		}
+	}
+}
+
+// addUpdate adds an edge to the next update of the channel, if there is one.
+func (s *search) addUpdate(n *node, c cost) {
+	if to := s.layers[n.layer].next(n.bundle, n.channel); to != nil {
+		s.add(n, state{n.layer, to.Name, n.channel, s.last(n.layer, to.Name), updating}, c)
+	}
+}
+
+func (s *search) add(n *node, to state, c cost) { n.edges = append(n.edges, edge{s.node(to), c}) }
+
+// shortfall returns the shortfall of a plan that ends at a node.
+func (s *search) shortfall(n *node) int {
+	missing := 2 * (len(s.layers) - 1 - n.layer)
+	if missing > 0 && !s.isBlocked(n) {
+		missing++
+	}
+	if !s.layers[n.layer].has(n.bundle, n.channel) {
+		missing += 2
+	}
+	return missing
+}
+
+// isBlocked reports whether only olm.maxOpenShiftVersion keeps an operator from the next version.
+func (s *search) isBlocked(n *node) bool {
+	return n.last <= n.layer && len(s.layers[n.layer+1].knowing(n.bundle)) > 0
+}
+
+// path returns the best way from a node to an end: the node itself and the next ones. It is empty if there is none.
+func (n *node) path() []*node {
+	if !n.known {
+		return nil
+	}
+	path := []*node{n}
+	for {
+		i := slices.IndexFunc(n.edges, func(e edge) bool { return e.to.known && e.to.least.plus(e.cost) == n.least })
+		if i < 0 {
+			return path
+		}
+		n = n.edges[i].to
+		path = append(path, n)
+	}
+}
+
+// A queue is a heap of nodes and the cost of their plans.
+type queue []edge
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].cost.compare(q[j].cost) < 0 }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { e, _ := x.(edge); *q = append(*q, e) }
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	*q = (*q)[:last]
+	return e
+}
