@@ -15,6 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/across"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -124,7 +125,7 @@ func beside(file, path string) string {
 func allRules() []string {
 	var names []string
 	for _, rules := range []*problem.Rules{
-		template.Rules(), bundle.Rules(), crdcheck.Rules(), imagecheck.Rules(), resolve.Rules(),
+		template.Rules(), bundle.Rules(), crdcheck.Rules(), imagecheck.Rules(), resolve.Rules(), across.Rules(),
 	} {
 		names = append(names, rules.Names()...)
 	}

@@ -200,9 +200,7 @@ func readColumns(
 		case cmd.Context().Err() != nil:
 			return nil, nil, cmd.Context().Err()
 		case err != nil:
-			for _, err := range flatten(nil, err) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.name), legibleLines(err.Error()))
-			}
+			reportLeftOut(cmd, r.name, err)
 			out = append(out, r.name)
 		default:
 			columns = append(columns, column)
@@ -212,6 +210,13 @@ func readColumns(
 		failure = failed("not all catalogs can be compared: without " + strings.Join(out, ", "))
 	}
 	return columns, failure, nil
+}
+
+// reportLeftOut reports the errors for which a catalog is left out.
+func reportLeftOut(cmd *cobra.Command, catalog string, err error) {
+	for _, err := range flatten(nil, err) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(catalog), legibleLines(err.Error()))
+	}
 }
 
 func readColumn(cmd *cobra.Command, r *namedRef, from *imageFlags) (list.MatrixColumn, error) {

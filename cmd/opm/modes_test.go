@@ -26,6 +26,14 @@ var modeTests = map[string]struct {
 		"catalog-priority": "=nosuch=5", "global-namespace": "=elsewhere", "single-own-namespace": "", "output": "=yaml",
 		"all package": "=loom", "each": "=catalog/kiln", "all disable": "=nonsense", "state catalog": "=crafts2=catalog",
 	}},
+	"updates": {updatesModes, map[string]string{
+		"": "catalog --package kiln --channel stable", "across": "--across v4.18=catalog v4.19=catalog/loom", "rules": "--rules",
+	}, map[string]string{
+		"package": "=loom", "channel": "=legacy", "no-channel": "", "from": "=kiln.v1.0.0", "all": "", "stranded": "", "olm": "=v1",
+		"differs": "", "explain": "", "simulate": "", "v1-version": "=<1.1.0", "v1-self-certified": "", "keep-going": "",
+		"each": "=catalog", "installed": "=kiln.v1.0.0", "info": "", "disable": "=platform-package", "warnings-as-errors": "",
+		"config": "=DIR/none", "baseline": "=DIR/none", "write-baseline": "", "output": "=json",
+	}},
 	"simulate": {simulateModes, map[string]string{
 		"": "cluster.yaml --catalog crafts=catalog", "check-operatorgroup": "cluster.yaml --check-operatorgroup operatorgroup.yaml",
 		"who-can-what": "cluster.yaml --who-can-what --catalog crafts=catalog",

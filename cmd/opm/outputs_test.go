@@ -61,6 +61,7 @@ var printingJSON = map[string][]string{
 		"simulate --who-can-what --catalog crafts=catalog", "simulate --who-can-what --catalog old=PUBLISHED",
 	},
 	"updates":         {"updates catalog --simulate", "updates catalog --no-channel", "updates PUBLISHED"},
+	"updates-across":  {"updates --across v4.18=catalog v4.19=catalog/loom", "updates --across v4.12=PUBLISHED v4.20=catalog"},
 	"updates-explain": {"updates catalog --package kiln --explain 1.0.0 1.1.1"},
 	"validate":        {"validate catalog", "validate broken", "validate templates/basic.yaml", "validate PUBLISHED"},
 	"version":         {"version"},

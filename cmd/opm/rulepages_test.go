@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/opm-toolchain/opm/pkg/across"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/imagecheck"
@@ -20,6 +21,7 @@ func rulePages() map[string]string {
 		"resolve.md":         rulePage("opm resolve --all", resolve.Rules(), objects),
 		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
 		"check-crds.md":      rulePage("opm check-crds", crdcheck.Rules(), definitions),
+		"updates.md":         rulePage("opm updates --across", across.Rules(), catalogFiles),
 	}
 }
 
@@ -33,13 +35,14 @@ lines is missing.`
 	definitions = `The examples above are changes to these files: an update of a catalog, the definitions before and after it, and the
 custom resource that a cluster has. Each line replaces the one with the same key. Lines that begin with apiVersion
 replace the whole file, and a file without lines is missing.`
+	catalogFiles = `The examples above are changes to these catalogs: each file replaces the one with the same name.`
 )
 
 // rulePage lists the rules of a command, and explains each. The examples are changes as described.
 func rulePage(command string, rules *problem.Rules, changes string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Rules of %s\n\n", command)
-	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", strings.TrimSuffix(command, " --all"))
+	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", beforeFlags(command))
 	for _, group := range rules.Groups {
 		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what is asked for |\n| --- | --- | --- |\n", group.Title)
 		for _, r := range group.Rules {
@@ -60,6 +63,12 @@ func rulePage(command string, rules *problem.Rules, changes string) string {
 		writeBlock(&b, rules.Example)
 	}
 	return b.String()
+}
+
+// beforeFlags returns the part of a command line before its flags.
+func beforeFlags(command string) string {
+	before, _, _ := strings.Cut(command, " --")
+	return before
 }
 
 func explain(b *strings.Builder, r problem.Rule) {

@@ -13,13 +13,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/list"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 func updatesCmd() *cobra.Command {
 	var f updatesFlags
 	cmd := &cobra.Command{
-		Use:   "updates CATALOG [FROM TO]",
+		Use:   "updates (CATALOG [FROM TO] | --across [VERSION=]CATALOG...)",
 		Short: "Show the updates of installed bundles",
 		Long: `Show, for each bundle that can be installed and each channel that it can follow, its next
 update and the number of updates to the end of the channel: by OLM Classic, which picks the bundle
@@ -30,13 +31,17 @@ table shows what the listed bundles depend on, and which packages of the catalog
 terminal, lines are cut at its width.
 
 With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
-names. The catalog need not be valid.` + catalogNote,
+names. The catalog need not be valid.
+
+` + acrossHelp + catalogNote,
 		Example: `  opm updates catalog
   opm updates catalog --package kiln --channel stable --all
   opm updates catalog --stranded
   opm updates catalog --package kiln --from 1.1.0 --simulate
-  opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0`,
-		Args:              rangeArgs(1, "CATALOG", "FROM", "TO"),
+  opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0
+  opm updates --across v4.18=catalog/kiln v4.19=catalog --all
+  opm updates --across v4.18=catalog/kiln v4.19=catalog --installed kiln.v1.0.0 -o markdown`,
+		Args:              f.args,
 		ValidArgsFunction: completeArgs(files, bundles, bundles),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -52,6 +57,7 @@ type updatesFlags struct {
 	explain, all         bool
 	opts                 list.UpdateOptions
 	images               imageFlags
+	across               acrossFlags
 }
 
 func (f *updatesFlags) add(cmd *cobra.Command) {
@@ -70,7 +76,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.version, "v1-version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", problem.Formats()...)
 	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
 	exclude(cmd, "olm", "differs", "explain")
 	exclude(cmd, "channel", "no-channel")
@@ -79,7 +85,25 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, channels, "channel")
 	completeWith(cmd, bundles, "from")
 	f.images.addKeepGoing(cmd)
+	f.across.add(cmd)
 	addReadFlags(cmd, &f.images)
+	updatesModes.add(cmd)
+}
+
+var updatesModes = modes{
+	"": "package channel no-channel from all stranded olm differs explain simulate v1-version v1-self-certified " +
+		"keep-going each",
+	"across": "package all olm keep-going installed state info disable warnings-as-errors config baseline " +
+		"write-baseline",
+	"rules": "",
+}
+
+// args checks the arguments: one catalog, or several with --across.
+func (f *updatesFlags) args(cmd *cobra.Command, args []string) error {
+	if f.across.on {
+		return atLeastOne("CATALOG")(cmd, args)
+	}
+	return rangeArgs(1, "CATALOG", "FROM", "TO")(cmd, args)
 }
 
 // check returns an error for flags and arguments that cannot be combined.
@@ -104,6 +128,12 @@ func (f *updatesFlags) check(args []string) (err error) {
 }
 
 func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
+	if f.across.on {
+		return f.runAcross(cmd, args)
+	}
+	if f.format != "text" && f.format != "json" {
+		return usageError{fmt.Errorf("--output %s needs --across", f.format)}
+	}
 	if err := f.check(args); err != nil {
 		return usageError{err}
 	}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/pkg/across"
+	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/platform"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+const acrossHelp = `With --across, plan the upgrade of the platform, such as OpenShift, with a catalog for each of its
+versions, the oldest first: which installed bundles get to the last version, which must be updated
+first, who has to switch to another channel, and who is stuck. Text and Markdown have only plans
+with another step than upgrades of the platform; --all has the rest. The version is at the end of
+the name of the catalog, as in catalogs/v4.18; otherwise name it, as in v4.18=CATALOG. A catalog
+that cannot be read is left out, and the exit status is 1. It is also 1 if an operator is stuck.
+Rules, baselines and opm.yaml, beside the last catalog, are as in opm validate.`
+
+// acrossFlags are the flags of updates --across.
+type acrossFlags struct {
+	reportFlags
+	on        bool
+	installed []string
+	state     stateFlags
+}
+
+func (f *acrossFlags) add(cmd *cobra.Command) {
+	f.rules = across.Rules
+	flags := cmd.Flags()
+	flags.BoolVar(&f.on, "across", false, "plan the upgrade of the platform over the CATALOGs of its versions")
+	flags.StringArrayVar(&f.installed, "installed", nil, "plan for this installed `BUNDLE` only; may be repeated")
+	flags.StringArrayVar(&f.state.paths, "state", nil,
+		"plan for the operators of the cluster with the manifests in this `PATH`; may be repeated")
+	exclude(cmd, "installed", "state")
+	completeWith(cmd, bundles, "installed")
+	f.reportFlags.add(cmd)
+}
+
+// runAcross plans the upgrade of a platform.
+func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
+	refs, err := parseNamedRefs(args)
+	if err != nil {
+		return err
+	}
+	c, err := f.across.read(refs[len(refs)-1].ref)
+	if err != nil {
+		return err
+	}
+	report, failure, err := f.planAcross(cmd, refs)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(f.printAcross(cmd, c, report), failure)
+}
+
+// planAcross reads the catalogs and makes the plans. The failure is about catalogs that are left out.
+func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *across.Report, failure, err error) {
+	opts := across.Options{Package: f.pkg, Bundles: f.across.installed}
+	if f.olm != olmBoth {
+		opts.OLM = []graph.Semantics{graph.Semantics(f.olm)}
+	}
+	if f.across.state.paths != nil {
+		state, err := f.across.state.readState(cmd)
+		if err != nil {
+			return nil, nil, err
+		}
+		opts.Operators = across.Operators(state)
+		warnIfNone(cmd, len(opts.Operators), "installed operators", f.across.state.paths...)
+	}
+	catalogs, failure, err := f.readAcross(cmd, refs)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err = across.Run(cmd.Context(), catalogs, opts)
+	if err != nil {
+		return nil, nil, cmp.Or(failure, err)
+	}
+	for _, gap := range across.Gaps(catalogs) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: no catalog for the versions between %s: operators are assumed to stay "+
+			"as they are on them\n", gap)
+	}
+	return r, failure, nil
+}
+
+// readAcross reads catalogs. A catalog that cannot be read is left out: it is reported on standard error, and failure
+// is the error with which the command ends.
+func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
+	for i, r := range refs {
+		p, err := platformOf(r)
+		if err != nil {
+			return nil, nil, usageError{err}
+		}
+		if j := slices.IndexFunc(refs[:i], r.isSame); j >= 0 {
+			return nil, nil, usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].name, r.name, r.ref)}
+		}
+		all = append(all, &across.Catalog{Name: r.name, Platform: p})
+	}
+	if err := across.Check(all); err != nil {
+		return nil, nil, usageError{err}
+	}
+	var out []string
+	read := all[:0]
+	for i, c := range all {
+		use := func(opened *catalog, done func()) error {
+			err := c.Read(cmd.Context(), opened.Sources...)
+			done()
+			return opened.check(len(c.Index.Packages()), err)
+		}
+		err := f.images.withCatalog(cmd, "reading", openOptions(cmd), []string{refs[i].ref}, use)
+		switch {
+		case cmd.Context().Err() != nil:
+			return nil, nil, cmd.Context().Err()
+		case err != nil:
+			reportLeftOut(cmd, c.Name, err)
+			out = append(out, c.Name)
+		default:
+			read = append(read, c)
+		}
+	}
+	if out != nil {
+		failure = failed("the plans leave out " + strings.Join(out, ", "))
+	}
+	return read, failure, nil
+}
+
+// versionAtEnd finds the version of a platform at the end of the name of a catalog or of an image.
+var versionAtEnd = regexp.MustCompile(`(?:^|[/:=_-])v?([0-9]+\.[0-9]+)$`)
+
+// platformOf returns the platform of a catalog, by its name or the tag of its image.
+func platformOf(r *namedRef) (platform.Platform, error) {
+	for _, text := range []string{r.name, r.ref} {
+		found := versionAtEnd.FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		v, err := platform.ParseVersion(found[1])
+		switch {
+		case err != nil:
+			return platform.Platform{}, err
+		case v.Major < 4:
+			return platform.Platform{Kubernetes: v}, nil
+		}
+		return platform.OpenShift(v), nil
+	}
+	return platform.Platform{}, fmt.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.ref)
+}
+
+// isSame reports whether two arguments are one catalog.
+func (r *namedRef) isSame(other *namedRef) bool {
+	a, errA := os.Stat(r.ref)
+	b, errB := os.Stat(other.ref)
+	return r.ref == other.ref || errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// printAcross prints plans and problems. It fails if an operator is stuck.
+func (f *updatesFlags) printAcross(cmd *cobra.Command, c *config, r *across.Report) error {
+	plans := r.Plans
+	if !f.all && f.across.installed == nil && f.across.state.paths == nil {
+		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
+	}
+	var err error
+	switch {
+	case f.across.writeBaseline:
+	case f.format == string(problem.Text):
+		err = r.WriteText(outputAs(cmd, f.format), plans)
+	case f.format == string(problem.Markdown):
+		err = r.WriteMarkdown(outputAs(cmd, f.format), plans)
+	}
+	if err != nil {
+		return err
+	}
+	return f.across.print(cmd, cmd.ErrOrStderr(), f.format, c, r.Report(), r.Summary())
+}
