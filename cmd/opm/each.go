@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -34,14 +33,14 @@ type eachFlag struct {
 	memos  []sharedChecks
 }
 
-// A sharedChecks is the memo of validations with equal options.
+// A sharedChecks is the memo of validations whose options allow to share it.
 type sharedChecks struct {
 	opts validate.Options
 	memo *declcfg.Memo
 }
 
-const eachUsage = "run once for each of several catalogs: `CATALOG`, NAME=CATALOG or, with a slash at the end, all in " +
-	"a directory; may be repeated"
+const eachUsage = "run once for each of several catalogs: `CATALOG`, NAME=CATALOG or, with a slash at the end, all " +
+	"in a directory; may be repeated"
 
 // add adds the flag to a command whose argument at is CATALOG, which the flag replaces. Call it last.
 func (f *eachFlag) add(cmd *cobra.Command, at int) {
@@ -210,13 +209,13 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// memo returns the memo for validations with these options, or nil without --each.
+// memo returns the memo for a validation with these options, or nil without --each.
 func (f *eachFlag) memo(opts validate.Options) *declcfg.Memo {
 	if !f.given() {
 		return nil
 	}
 	for _, s := range f.memos {
-		if reflect.DeepEqual(s.opts, opts) {
+		if s.opts.ShareMemo(opts) {
 			return s.memo
 		}
 	}

@@ -55,12 +55,16 @@ func TestMemo(t *testing.T) {
 	var memo declcfg.Memo
 	for i, files := range []map[string]string{broken(t), changed, broken(t)} {
 		source := declcfg.Source{Name: "v" + strconv.Itoa(i), FS: mapFS(files)}
-		want, err := validate.Catalog(t.Context(), validate.Options{}, source)
+		opts := validate.Options{Target: parseTarget(t, "ocp=4."+strconv.Itoa(18+i))}
+		if !opts.ShareMemo(validate.Options{Target: parseTarget(t, "kubernetes=1.25")}) {
+			t.Errorf("%v does not share the memo", opts.Target)
+		}
+		want, err := validate.Catalog(t.Context(), opts, source)
 		if err != nil {
 			t.Fatal(err)
 		}
 		source.Memo = &memo
-		got, err := validate.Catalog(t.Context(), validate.Options{}, source)
+		got, err := validate.Catalog(t.Context(), opts, source)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ package validate
 
 import (
 	"context"
+	"reflect"
 	"runtime"
 
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -38,6 +39,20 @@ type Options struct {
 	// Other, if not nil, is called for each valid object of a custom schema, in the order read. The index of the report
 	// does not contain these objects.
 	Other func(*declcfg.Meta)
+}
+
+// ShareMemo reports whether validations with these options and with others can share a [declcfg.Memo], because they
+// check single objects in the same way. Catalogs for several platforms can.
+func (o Options) ShareMemo(others Options) bool {
+	for _, target := range []*platform.Platform{&o.Target, &others.Target} {
+		if *target != (platform.Platform{}) { // objects do not depend on the version, see needs and fitTarget
+			*target = platform.Platform{Metadata: "any", OLMv1: target.OLMv1}
+			if target.OLMv1 != platform.OLMv1Absent {
+				target.OLMv1 = ""
+			}
+		}
+	}
+	return reflect.DeepEqual(o, others)
 }
 
 // A Report has the problems of a catalog, and an index of its readable objects. The check stops at 100,000 errors; of
