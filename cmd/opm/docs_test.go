@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 // TestDocs runs the commands after a $ in the README, in the examples, and in the pages about tasks and concepts, each
@@ -29,7 +34,11 @@ func TestDocs(t *testing.T) {
 			if filepath.Base(page) != "README.md" {
 				dir = copyExamples(t)
 			}
-			got := replay(t, dir, string(text))
+			mirror := ""
+			if filepath.Base(page) == "mirror.md" {
+				mirror = makeMirrored(t, dir)
+			}
+			got := replay(t, dir, string(text), mirror)
 			if got != string(text) && *update {
 				if err := os.WriteFile(page, []byte(got), 0o666); err != nil {
 					t.Fatal(err)
@@ -39,8 +48,40 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// replay runs the commands of a page in a directory, and returns the page with their output.
-func replay(t *testing.T, dir, page string) string {
+// makeMirrored gives the catalog of a directory images that exist, with digests of their own, and starts a registry to
+// mirror them to. It returns the host of that.
+func makeMirrored(t *testing.T, dir string) (mirror string) {
+	t.Helper()
+	host, mirror := newRegistry(t), newRegistry(t)
+	reference := regexp.MustCompile(`registry\.example/([a-z/-]+)@sha256:[0-9a-f]{64}`)
+	for name, text := range contents(t, filepath.Join(dir, "catalog")) {
+		text = reference.ReplaceAllStringFunc(text, func(ref string) string {
+			img, err := image.Build(image.BuildOptions{Labels: map[string]string{"stand-in-for": ref}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			repo := reference.FindStringSubmatch(ref)[1]
+			digest, err := image.Push(t.Context(), img, host+"/"+repo+":latest", image.Options{Insecure: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "registry.example/" + repo + "@" + digest
+		})
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conf := mirrored(host) + fmt.Sprintf("\n[[registry]]\nlocation = %q\ninsecure = true\n", mirror)
+	err := os.WriteFile(filepath.Join(dir, "registries.conf"), []byte(conf), 0o666)
+	if err := errors.Join(err, push(filepath.Join(dir, "catalog"), host+"/crafts/catalog:v1")); err != nil {
+		t.Fatal(err)
+	}
+	return mirror
+}
+
+// replay runs the commands of a page in a directory, and returns the page with their output. mirror is the host of the
+// registry that the page calls mirror.example, "" if there is none.
+func replay(t *testing.T, dir, page, mirror string) string {
 	t.Helper()
 	const indent = "    "
 	var replayed strings.Builder
@@ -62,7 +103,14 @@ func replay(t *testing.T, dir, page string) string {
 			line, rest, _ = strings.Cut(rest, "\n")
 			want.WriteString(line + "\n")
 		}
-		for line := range strings.Lines(printed(t, dir, command)) {
+		const name = "mirror.example"
+		var output string
+		if mirror == "" {
+			output = printed(t, dir, command)
+		} else {
+			output = strings.ReplaceAll(printed(t, dir, strings.ReplaceAll(command, name, mirror)), mirror, name)
+		}
+		for line := range strings.Lines(output) {
 			got.WriteString(indent + line)
 		}
 		if got.String() != want.String() && !*update {

@@ -99,7 +99,7 @@ func (f *pruneFlags) print(cmd *cobra.Command, p *mirror.Pruning) error {
 	for _, m := range p.Manifests {
 		fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s (%s) no longer needed\n", p.Target,
-		plural.Words(len(p.Manifests), "manifest is", "manifests are"), plural.Size(p.Bytes))
+	_, err := fmt.Fprintf(w, "%s: manifests that are no longer needed: %s (%s)\n", p.Target,
+		plural.Number(len(p.Manifests)), plural.Size(p.Bytes))
 	return err
 }

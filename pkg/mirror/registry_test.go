@@ -51,7 +51,9 @@ func newRegistry(t *testing.T, referrers bool) *fakeRegistry {
 		inner: registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)), registry.WithReferrersSupport(referrers)),
 		blobs: map[string]bool{}, sent: map[string]int{},
 	}
-	f.server = httptest.NewTLSServer(f)
+	f.server = httptest.NewUnstartedServer(f)
+	f.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0) // of clients that were killed
+	f.server.StartTLS()
 	f.server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = maxRequests // as that of opm
 	t.Cleanup(f.server.Close)
 	f.host = strings.TrimPrefix(f.server.URL, "https://")
