@@ -86,7 +86,7 @@ func TestManyProblems(t *testing.T) {
 	if got.code != 1 || len(lines) != 10_002 {
 		t.Fatalf("exit code %d, %d lines", got.code, len(lines))
 	}
-	last := "c.yaml:30000:7: error: name must be text, found a list [read]"
+	last := "c.yaml:30000:7: error: name must be a string, found a list [read]"
 	if summary := "opm: 10,000 errors and 0 warnings in 1 file"; lines[9_999] != last || lines[10_001] != summary {
 		t.Errorf("got the last lines\n%s\n%s\nwant\n%s\n%s", lines[9_999], lines[10_001], last, summary)
 	}

@@ -27,7 +27,7 @@ var (
 	errSQLite = fmt.Errorf("%w: it is a catalog in SQLite, and this opm is for file-based catalogs only; upstream's opm, "+
 		"up to v1.73.0, converts it: opm migrate", ErrBinary)
 
-	errNoMapping = errors.New("want an object, found text without keys")
+	errNoMapping = errors.New("want an object, found a string")
 )
 
 // BlockSize is the number of bytes that CheckText needs from the start of a file.

@@ -108,8 +108,8 @@ func TestLimit(t *testing.T) {
 		{"YAML", "a: " + long[:len(long)-4] + "\n---\na: b\n", "1:1 1048576 1048580|3:1 5 9"},
 		{"YAML above", "a: b\n---\n# c\na: |\n  " + long + "\n", "1:1 5 9|4:1 the object has more than 1 MB"},
 		{"key in quotes", `"a": ` + long, "1:1 the object has more than 1 MB"},
-		{"no keys", long + long, "1:1 want an object, found text without keys"},
-		{"no keys in lines", strings.Repeat("y\n", 1<<20), "1:1 want an object, found text without keys"},
+		{"no keys", long + long, "1:1 want an object, found a string"},
+		{"no keys in lines", strings.Repeat("y\n", 1<<20), "1:1 want an object, found a string"},
 		{"zeros", strings.Repeat("\x00", 2<<20), "1:1 binary file: it contains NUL bytes"},
 		{"a database", "SQLite format 3\x00\x10\x00", "1:1 binary file: it is a catalog in SQLite, and this opm is for file-based " +
 			"catalogs only; upstream's opm, up to v1.73.0, converts it: opm migrate"},

@@ -40,19 +40,19 @@ func TestUnmarshal(t *testing.T) {
 		{"null", "name:\nreferences:\ndeep: null\n", ""},
 		{"empty", "# nothing\n", "f:1:1: the file is empty"},
 		{"syntax", "name: a\ndeep: [\n", "f:3:1: while parsing a flow node: did not find expected node content"},
-		{"list", "- a\n", "f:1:1: want an object, have a list"},
-		{"text", "hello\n", "f:1:1: want an object, have a string"},
+		{"list", "- a\n", "f:1:1: want an object, found a list"},
+		{"text", "hello\n", "f:1:1: want an object, found a string"},
 		{"second document", "name: a\n---\nname: m\n", "f:3:1: only one document is read: remove this and what follows it"},
 		{"unknown", "nane: n\nzzzzzz: 1\n", "f:1:1: unknown key \"nane\" (did you mean \"name\"?)\n" +
 			"f:2:1: unknown key \"zzzzzz\", want deep, entries, labels, name, references, schema"},
 		{"types", "name: 4.10\ndeep: {jobs: x, active: 1}\nlabels:\n  a: true\nreferences:\n- image: [i]\n  imag: i\n- 3\n",
-			"f:1:7: name: want a string, have a number; put it in quotes\n" +
-				"f:2:14: deep.jobs: want a whole number of type int, have a string\n" +
-				"f:2:25: deep.active: want true or false, have a number\n" +
-				"f:4:6: labels.a: want a string, have true; put it in quotes\n" +
-				"f:6:10: references[0].image: want a string, have a list\n" +
+			"f:1:7: name: want a string, found a number; put it in quotes\n" +
+				"f:2:14: deep.jobs: want a whole number of type int, found a string\n" +
+				"f:2:25: deep.active: want true or false, found a number\n" +
+				"f:4:6: labels.a: want a string, found true; put it in quotes\n" +
+				"f:6:10: references[0].image: want a string, found a list\n" +
 				"f:7:3: references[0]: unknown key \"imag\" (did you mean \"image\"?)\n" +
-				"f:8:3: references[1]: want an object, have a number"},
+				"f:8:3: references[1]: want an object, found a number"},
 		{"repeated", "name: a\nname: b\nreferences:\n- image: i\n  image: j\n",
 			"f:2:1: key \"name\" is already defined at f:1:1\n" +
 				"f:5:3: key \"image\" is already defined at f:4:3"},

@@ -101,7 +101,7 @@ var checkTests = []struct {
 		"b/metadata/dependencies.yaml:7:28: error: dependencies[5].value: label is required [dependencies]",
 		"b/metadata/dependencies.yaml:8:39: error: dependencies[6].value.cel: rule is required [dependencies]",
 		"b/metadata/dependencies.yaml:9:33: error: dependencies[7].value: want one of cel, gvk, package, all, any or not",
-		"b/metadata/dependencies.yaml:11:28: error: dependencies[9].value: want an object, have a number [dependencies]",
+		"b/metadata/dependencies.yaml:11:28: error: dependencies[9].value: want an object, found a number [dependencies]",
 	}},
 
 	{change("manifests/a.yaml", "", "kind: Deployment\nmetadata: {name: a}\n"), []string{
@@ -163,7 +163,7 @@ var checkTests = []struct {
 		"b/manifests/csv.yaml:23:7: error: spec.customresourcedefinitions.owned[0]: no manifest defines wood.example.com/v1 Oak as " +
 			`"elms": b/manifests/crd.yaml has "oaks" [crd-missing]`}},
 	{change("manifests/crd.yaml", "storage: true", "storage: a"), []string{
-		"b/manifests/crd.yaml:11:14: error: spec.versions[0].storage: want true or false, have a string [crd-type]"}},
+		"b/manifests/crd.yaml:11:14: error: spec.versions[0].storage: want true or false, found a string [crd-type]"}},
 	{change("manifests/crd.yaml", "storage: true", "storage: false"), []string{
 		"b/manifests/crd.yaml:10:3: error: spec.versions: Invalid value: must have exactly one version marked as storage version [crd]"}},
 	{change("manifests/crd.yaml", "storage: true\n", "storage: true\n    additionalPrinterColumns: [{name: a, type: text, jsonPath: .a}]\n"), []string{

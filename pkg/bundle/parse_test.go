@@ -284,7 +284,7 @@ func TestFindings(t *testing.T) {
 		{"metadata: nothing known", files{"metadata/a.yaml": "a: 1\n"}, []string{
 			"b/metadata/a.yaml:1:1: neither annotations nor dependencies nor properties"}, ""},
 		{"metadata: wrong type", files{"metadata/a.yaml": "dependencies:\n- type: a\n- type: [b]\n"}, []string{
-			"b/metadata/a.yaml:3:9: dependencies[1].type: want a string, have a list"}, ""},
+			"b/metadata/a.yaml:3:9: dependencies[1].type: want a string, found a list"}, ""},
 		{"metadata: twice", files{"metadata/z.yaml": annotations + "properties: []\n"}, []string{
 			"b/metadata/z.yaml:2:3: annotations: not read: those of b/metadata/annotations.yaml count"}, ""},
 
@@ -292,11 +292,11 @@ func TestFindings(t *testing.T) {
 		{"no spec", files{"manifests/csv.yaml": "kind: ClusterServiceVersion\nspec:\n"}, nil,
 			"b/manifests/csv.yaml:1:1: the ClusterServiceVersion has no spec"},
 		{"version of a number", files{"manifests/csv.yaml": strings.Replace(csv, "1.0.0\n  cus", "1.0\n  cus", 1)}, nil,
-			"b/manifests/csv.yaml:6:12: spec.version: want a string, have a number"},
+			"b/manifests/csv.yaml:6:12: spec.version: want a string, found a number"},
 		{"release of a list", files{"manifests/csv.yaml": csvWith("  release: []\n")}, nil,
 			"b/manifests/csv.yaml:7:12: spec.release: "},
 		{"deployment", files{"manifests/csv.yaml": csvWith("  install:\n    spec:\n      deployments:\n      - spec: {replicas: 'a'}\n")}, nil,
-			"b/manifests/csv.yaml:10:26: spec.install.spec.deployments[0].spec.replicas: want a whole number of type int32, have a string"},
+			"b/manifests/csv.yaml:10:26: spec.install.spec.deployments[0].spec.replicas: want a whole number of type int32, found a string"},
 		{"owned kind", files{"manifests/csv.yaml": csv + "    - {name: elms.wood.example.com, version: v2, kind: Elm}\n"}, nil,
 			`b/manifests/csv.yaml:10:7: spec.customresourcedefinitions.owned[1]: couldn't find {wood.example.com v2 Elm elms} ` +
 				`in bundle: no manifest defines elms.wood.example.com, which oak.v1.0.0 owns`},
@@ -305,13 +305,13 @@ func TestFindings(t *testing.T) {
 		{"required name", files{"manifests/csv.yaml": csv + "    required: [{}]\n"}, nil,
 			`b/manifests/csv.yaml:10:16: spec.customresourcedefinitions.required[0]: name "": want PLURAL.GROUP`},
 		{"definition", files{"manifests/d.yaml": "apiVersion: a/v1\nkind: CustomResourceDefinition\nspec: {versions: {}}\n"}, nil,
-			"b/manifests/d.yaml:3:18: spec.versions: want a list, have an object"},
+			"b/manifests/d.yaml:3:18: spec.versions: want a list, found an object"},
 		{"no annotations", files{"metadata/annotations.yaml": "annotations: {a: b}\n"}, nil,
 			"b/metadata: no file with annotations of a bundle, such as operators.operatorframework.io.bundle.package.v1"},
 		{"no package", files{"metadata/annotations.yaml": "annotations: {" + AnnotationChannels + ": a}\n"}, nil,
 			"b/metadata/annotations.yaml:1:14: annotations: no operators.operatorframework.io.bundle.package.v1: the bundle has no package"},
 		{"property", files{"metadata/p.yaml": "properties:\n- {type: olm.gvk, value: {kind: 1}}\n"}, nil,
-			"b/metadata/p.yaml:2:33: properties[0].value.kind: want a string, have a number"},
+			"b/metadata/p.yaml:2:33: properties[0].value.kind: want a string, found a number"},
 		{"property without value", files{"metadata/p.yaml": "properties:\n- type: olm.gvk\n"}, nil,
 			"b/metadata/p.yaml:2:3: properties[0]: olm.gvk: no value"},
 		{"property with a manifest", files{"metadata/p.yaml": "properties:\n- {type: olm.bundle.object, value: {data: ew==}}\n"}, nil,
@@ -320,7 +320,7 @@ func TestFindings(t *testing.T) {
 		{"dependency with a manifest", files{"metadata/d.yaml": "dependencies:\n- {type: olm.bundle.object}\n"}, nil,
 			"b/metadata/d.yaml:2:3: dependencies[0]: olm.bundle.object: no value"},
 		{"dependency", files{"metadata/p.yaml": "dependencies:\n- {type: olm.package, value: []}\n"}, nil,
-			"b/metadata/p.yaml:2:30: dependencies[0].value: want an object, have a list"},
+			"b/metadata/p.yaml:2:30: dependencies[0].value: want an object, found a list"},
 		{"several", files{"manifests/csv.yaml": csv + "    - {name: a}\n    - {name: b}\n"}, nil,
 			"b/manifests/csv.yaml:10:7: spec.customresourcedefinitions.owned[1]: name \"a\": want PLURAL.GROUP, as the definition " +
 				"of the kind is called\nb/manifests/csv.yaml:11:7: "},

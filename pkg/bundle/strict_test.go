@@ -165,21 +165,21 @@ func TestStrictPlaces(t *testing.T) {
 	for _, tt := range []struct{ manifest, want string }{
 		{
 			crd + `"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"a": {"type": 5}}}}}]}}`,
-			"/spec/versions/0/schema/openAPIV3Schema/properties/a/type: want a string, have a number",
+			"/spec/versions/0/schema/openAPIV3Schema/properties/a/type: want a string, found a number",
 		},
 		{
 			crd + `"spec": {"versions": [{"schema": {"openAPIV3Schema": {"items": {"type": 5}}}}]}}`,
 			"/spec/versions/0/schema/openAPIV3Schema/items: json: cannot unmarshal number into Go struct field " +
 				"JSONSchemaProps.type of type string",
 		},
-		{crd + `"spec": {"versions": [{"served": "yes"}]}}`, "/spec/versions/0/served: want true or false, have a string"},
-		{crd + `"spec": {"versions": {}}}`, "/spec/versions: want a list, have an object"},
-		{crd + `"status": {"conditions": 5}}`, "/status/conditions: want a list, have a number"},
+		{crd + `"spec": {"versions": [{"served": "yes"}]}}`, "/spec/versions/0/served: want true or false, found a string"},
+		{crd + `"spec": {"versions": {}}}`, "/spec/versions: want a list, found an object"},
+		{crd + `"status": {"conditions": 5}}`, "/status/conditions: want a list, found a number"},
 		{crd + `"metadata": {"creationTimestamp": "null"}}`, "/metadata/creationTimestamp: parsing time"},
-		{`{"apiVersion": 1, "kind": "ClusterServiceVersion"}`, "/apiVersion: want a string, have a number"},
+		{`{"apiVersion": 1, "kind": "ClusterServiceVersion"}`, "/apiVersion: want a string, found a number"},
 		{
 			`{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"labels": {"a": true}}}`,
-			"/metadata/labels/a: want a string, have true",
+			"/metadata/labels/a: want a string, found true",
 		},
 	} {
 		printed := format.AppendCompact(nil, []byte(tt.manifest))

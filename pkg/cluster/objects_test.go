@@ -146,7 +146,7 @@ func TestDecode(t *testing.T) {
 		{`{"kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v2"}`,
 			`error: unknown version "rbac.authorization.k8s.io/v2" of Role, want "rbac.authorization.k8s.io/v1"`},
 		{`{"kind": "A"}`, "error: not an object of Kubernetes: it has no apiVersion or no kind"},
-		{`{"kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1", "rules": {}}`, "error: rules: want a list, have an object"},
+		{`{"kind": "Role", "apiVersion": "rbac.authorization.k8s.io/v1", "rules": {}}`, "error: rules: want a list, found an object"},
 		{`{`, "error: "},
 	} {
 		o, err := cluster.Decode([]byte(tt.text))

@@ -118,7 +118,7 @@ func (c *Catalog) check() flaws {
 	case "", "Available", Unavailable:
 		return nil
 	}
-	return flaws{{"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, have %q", c.Spec.AvailabilityMode)}}
+	return flaws{{"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, found %q", c.Spec.AvailabilityMode)}}
 }
 
 // check returns the problems for which a cluster would reject the ClusterExtension.
@@ -129,7 +129,7 @@ func (e *Extension) check() flaws {
 	case "":
 		return all
 	default:
-		return append(all, flaw{"/spec/source/sourceType", fmt.Errorf("want %s, have %q", sourceCatalog, source)})
+		return append(all, flaw{"/spec/source/sourceType", fmt.Errorf("want %s, found %q", sourceCatalog, source)})
 	}
 	all = append(all, e.checkConfig()...)
 	if e.Spec.Source.Catalog == nil {
@@ -142,7 +142,7 @@ func (e *Extension) check() flaws {
 	case "", "CatalogProvided", selfCertified:
 	default:
 		all = append(all, flaw{
-			"/spec/source/catalog/upgradeConstraintPolicy", fmt.Errorf("want CatalogProvided or SelfCertified, have %q", policy),
+			"/spec/source/catalog/upgradeConstraintPolicy", fmt.Errorf("want CatalogProvided or SelfCertified, found %q", policy),
 		})
 	}
 	for _, err := range e.Request().Admit() {
@@ -159,7 +159,7 @@ func (e *Extension) checkConfig() flaws {
 		return nil
 	}
 	if c.ConfigType != "Inline" {
-		return flaws{{"/spec/config/configType", fmt.Errorf("want Inline, have %q", c.ConfigType)}}
+		return flaws{{"/spec/config/configType", fmt.Errorf("want Inline, found %q", c.ConfigType)}}
 	}
 	const inline = "/spec/config/inline"
 	var fields map[string]jsontext.Value

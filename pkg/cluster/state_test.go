@@ -193,7 +193,7 @@ func TestProblems(t *testing.T) {
 		{
 			"a wrong type",
 			"kind: OperatorGroup\napiVersion: operators.coreos.com/v1\nmetadata: {name: g, namespace: ns}\nspec:\n  targetNamespaces:\n  - {a: b}\n",
-			`-:6:5: spec.targetNamespaces[0]: want a string, have an object`,
+			`-:6:5: spec.targetNamespaces[0]: want a string, found an object`,
 		},
 		{
 			"a bad time", "kind: Namespace\napiVersion: v1\nmetadata: {name: ns, creationTimestamp: yesterday}\n",
@@ -203,11 +203,11 @@ func TestProblems(t *testing.T) {
 			"two of one name", "kind: Namespace\napiVersion: v1\nmetadata: {name: ns}\n---\nkind: Namespace\napiVersion: v1\nmetadata: {name: ns}\n",
 			`-:5:1: Namespace "ns" is already defined at -:1:1`,
 		},
-		{"no object", "- 1\n", `-:1:1: want an object, have a list`},
+		{"no object", "- 1\n", `-:1:1: want an object, found a list`},
 		{"no kind", "apiVersion: v1\n", `-:1:1: not an object of Kubernetes: it has no apiVersion or no kind`},
 		{"an item without a type", "kind: List\napiVersion: v1\nitems:\n- metadata: {name: x}\n",
 			`-:4:3: items[0]: not an object of Kubernetes: it has no apiVersion or no kind`},
-		{"items that are no list", "kind: List\napiVersion: v1\nitems: 7\n", `-:3:8: items: want a list, have a number`},
+		{"items that are no list", "kind: List\napiVersion: v1\nitems: 7\n", `-:3:8: items: want a list, found a number`},
 		{"broken YAML", "kind: [\n", `-:2:1: `},
 		{
 			"equal keys", "kind: Pod\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n",
@@ -220,7 +220,7 @@ func TestProblems(t *testing.T) {
 				"      upgradeConstraintPolicy: Ignore\n",
 			`-:10:16: spec.source.catalog.version: ClusterExtension "e": Invalid value: "1.0 - 2.0": invalid version expression
 -:11:21: spec.source.catalog.channels[1]: ClusterExtension "e": Invalid value: "B": want lower-case letters, digits, hyphens and dots, a letter or digit around each dot
--:12:32: spec.source.catalog.upgradeConstraintPolicy: ClusterExtension "e": want CatalogProvided or SelfCertified, have "Ignore"`,
+-:12:32: spec.source.catalog.upgradeConstraintPolicy: ClusterExtension "e": want CatalogProvided or SelfCertified, found "Ignore"`,
 		},
 		{
 			"fields without contents",

@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// catalogs returns the catalogs to measure by name: one that is published, in YAML, the same in JSON, and the one that
-// OPM_BIG_CATALOG is the path of.
+// catalogs returns the catalogs to measure by name: a published one in YAML and in JSON, and the one at the path
+// OPM_BIG_CATALOG.
 func catalogs(b *testing.B) map[string]declcfg.Source {
 	b.Helper()
 	all := map[string]declcfg.Source{}
@@ -39,7 +39,7 @@ func catalogs(b *testing.B) map[string]declcfg.Source {
 	return all
 }
 
-// each runs f on every catalog. The work on a catalog must not take memory as the catalog does.
+// each runs f on every catalog. Its memory must not grow with the catalog.
 func each(b *testing.B, f func(b *testing.B, s declcfg.Source)) {
 	for name, s := range catalogs(b) {
 		b.Run(name, func(b *testing.B) {

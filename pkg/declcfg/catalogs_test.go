@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Everything that is published can be read and decoded, and bundles in the fast way.
+// TestPublishedCatalogs checks that all published objects can be read and decoded, bundles by the fast decoder.
 func TestPublishedCatalogs(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		count := map[string]int{}

@@ -48,7 +48,7 @@ func (o *Object) bundle() (b *Bundle, err error) {
 	return b, nil
 }
 
-// keepOrder marks the properties of b, which is o decoded, as ordered if the source is.
+// keepOrder marks the properties of b, decoded from o, as ordered if the source is.
 func (o *Object) keepOrder(b *Bundle) {
 	if o.src.file != nil && o.src.file.ordered {
 		for i := range b.Properties {
@@ -57,7 +57,7 @@ func (o *Object) keepOrder(b *Bundle) {
 	}
 }
 
-// likeUpstream decodes into structs as encoding/json does, except for equal keys, which have to be sorted first.
+// likeUpstream decodes into structs as encoding/json does, except for equal keys, which must be sorted first.
 var likeUpstream = json.JoinOptions(
 	json.MatchCaseInsensitiveNames(true),
 	jsonv1.MatchCaseSensitiveDelimiter(true),
@@ -79,8 +79,8 @@ func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	return v, err
 }
 
-// CheckManifests returns an error at the first property of b, which is o decoded, whose manifest cannot be decoded:
-// upstream refuses to load such a catalog.
+// CheckManifests returns an error about the first property of b, decoded from o, whose manifest cannot be decoded:
+// upstream rejects such a catalog.
 func (o *Object) CheckManifests(b *Bundle) error {
 	for i := range b.Properties {
 		p := &b.Properties[i]

@@ -140,7 +140,7 @@ func TestDecode(t *testing.T) {
 					t.Errorf("got %+v, %v\nwant %+v", got, err, tt.want)
 				}
 			}
-			// While a file is read objects are decoded in another way.
+			// The reader of files uses another decoder.
 			decode := func(o *declcfg.Object) (string, error) {
 				v, err := o.Decode()
 				return dump(v), err
@@ -154,7 +154,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// dump shows v with what it points to.
+// dump formats v, following pointers.
 func dump(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -165,20 +165,20 @@ func dump(v any) string {
 
 func TestDecodeErrors(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
-		{`{"schema":"olm.package","defaultChannel":1}`, "1:42: defaultChannel: want a string, have a number"},
-		{`{"schema":"olm.package","icon":"x"}`, "1:32: icon: want an object, have a string"},
+		{`{"schema":"olm.package","defaultChannel":1}`, "1:42: defaultChannel: want a string, found a number"},
+		{`{"schema":"olm.package","icon":"x"}`, "1:32: icon: want an object, found a string"},
 		{`{"schema":"olm.package","icon":{"base64data":"<"}}`, "1:46: icon.base64data: not base64: illegal base64 data at input byte 0"},
-		{`{"schema":"olm.channel","entries":{}}`, "1:35: entries: want a list, have an object"},
-		{`{"schema":"olm.channel","entries":["x"]}`, "1:36: entries[0]: want an object, have a string"},
-		{`{"schema":"olm.bundle","properties":[{"type":true}]}`, "1:46: properties[0].type: want a string, have true"},
+		{`{"schema":"olm.channel","entries":{}}`, "1:35: entries: want a list, found an object"},
+		{`{"schema":"olm.channel","entries":["x"]}`, "1:36: entries[0]: want an object, found a string"},
+		{`{"schema":"olm.bundle","properties":[{"type":true}]}`, "1:46: properties[0].type: want a string, found true"},
 		{
 			`{"schema":"olm.channel","entries":[{"name":"a"},{"name":"b","skips":["x",{}]}]}`,
-			"1:74: entries[1].skips[1]: want a string, have an object",
+			"1:74: entries[1].skips[1]: want a string, found an object",
 		},
-		{`{"schema":"olm.bundle","name":"n","image":[]}`, "1:43: image: want a string, have a list"},
-		{`{"schema":"olm.bundle","x":1,"properties":[{},1]}`, "1:47: properties[1]: want an object, have a number"},
-		{`{"schema":"olm.bundle","relatedImages":[{"Image":1}]}`, "1:50: relatedImages[0].Image: want a string, have a number"},
-		{`{"schema":"olm.deprecations","entries":[{"reference":[]}]}`, "1:54: entries[0].reference: want an object, have a list"},
+		{`{"schema":"olm.bundle","name":"n","image":[]}`, "1:43: image: want a string, found a list"},
+		{`{"schema":"olm.bundle","x":1,"properties":[{},1]}`, "1:47: properties[1]: want an object, found a number"},
+		{`{"schema":"olm.bundle","relatedImages":[{"Image":1}]}`, "1:50: relatedImages[0].Image: want a string, found a number"},
+		{`{"schema":"olm.deprecations","entries":[{"reference":[]}]}`, "1:54: entries[0].reference: want an object, found a list"},
 	} {
 		t.Run(tt.in, func(t *testing.T) {
 			decode := func(o *declcfg.Object) (any, error) { return o.Decode() }
@@ -195,7 +195,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// The fast way to decode a bundle gives what the other does, or nothing.
+// FuzzBundle checks that the fast decoder returns the same as the other decoder, or nothing.
 func FuzzBundle(f *testing.F) {
 	for _, seed := range []string{
 		`{"schema":"olm.bundle","name":"n","package":"p","image":"i"}`,
@@ -248,7 +248,7 @@ func TestCheckManifests(t *testing.T) {
 			"1:106: properties[1].value.data: not base64: illegal base64 data at input byte 0"},
 		{`[{"type":"olm.bundle.object","value":{"data":"ew=="}}]`,
 			"1:93: properties[0].value.data: neither a JSON nor a YAML manifest: "}, // {
-		{`[{"type":"olm.bundle.object","value":[]}]`, "1:85: properties[0].value: want an object, have a list"},
+		{`[{"type":"olm.bundle.object","value":[]}]`, "1:85: properties[0].value: want an object, found a list"},
 		{`[{"type":"olm.bundle.object"}]`, "1:49: properties[0].value: no value"},
 	} {
 		o := one(t, `{"schema":"olm.bundle","name":"n","properties":`+tt.properties+`}`)

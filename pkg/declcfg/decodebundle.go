@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A reader reads objects member by member. The values that it returns are parts of what it reads, not copies.
+// A reader reads objects member by member. The returned values are parts of the input, not copies.
 type reader struct {
 	*jsontext.Decoder
 	text []byte // that the decoder reads

@@ -375,7 +375,7 @@ z: 1
 	}
 }
 
-// What is written and read again is the same value, and is written the same.
+// TestAppendAndDecode checks that a decoded value equals the encoded one, and is encoded to the same bytes again.
 func TestAppendAndDecode(t *testing.T) {
 	for _, object := range []any{
 		&declcfg.Package{

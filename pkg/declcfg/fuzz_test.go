@@ -12,7 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// FuzzRead reads any text: the result does not depend on where the file is cut, and every object is valid.
+// FuzzRead checks that the result of reading any text does not depend on chunk boundaries, and that every object is
+// valid.
 func FuzzRead(f *testing.F) {
 	for i, tt := range streams {
 		f.Add([]byte(tt.in), byte(i))
@@ -64,7 +65,7 @@ func isKnown(schema string) bool {
 	}, schema)
 }
 
-// FuzzWrite writes all valid objects, reads them again and writes the same, in both formats and across them.
+// FuzzWrite writes all valid objects, reads them again and writes the same bytes, in both formats and across them.
 func FuzzWrite(f *testing.F) {
 	for _, tt := range streams {
 		f.Add([]byte(tt.in))
@@ -97,7 +98,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// decodedAs returns the objects of the format as they are written from their Go values alone.
+// decodedAs returns the objects of the format, encoded from their Go values alone.
 func decodedAs(t *testing.T, format declcfg.Format, all []*declcfg.Meta) string {
 	t.Helper()
 	var text []byte
@@ -120,7 +121,7 @@ func decodable(t *testing.T, all []*declcfg.Meta, opts declcfg.WriteOptions) str
 	return write(t, slices.DeleteFunc(slices.Clone(all), isOther), opts)
 }
 
-// negativeZero matches the number that is -0 in JSON and 0 in YAML, as upstream writes it.
+// negativeZero matches the number that upstream writes as -0 in JSON and as 0 in YAML.
 var negativeZero = regexp.MustCompile(`-0(,?\n)`)
 
 // isBlockStyle reports whether all documents are in the block style whose numbers keep their digits.
@@ -153,7 +154,7 @@ func writable(t *testing.T, in []byte) []*declcfg.Meta {
 	return all
 }
 
-// TestYAMLOfAnyText writes keys and values of any text in YAML, and reads the same from it, in block style.
+// TestYAMLOfAnyText writes keys and values with any text as YAML in block style, and reads the same values again.
 func TestYAMLOfAnyText(t *testing.T) {
 	const letters = "a 1.-?:#'\"\\\n\t\u2028\u2029\u0085\ufeff😀|>&*!%@`,[]{}=<~é"
 	runes := []rune(letters)

@@ -59,7 +59,7 @@ func (s *scannedObject) read(r reader) error {
 			return err
 		}
 		if value.Kind() != '"' {
-			fail(name, "%s must be text, found %s", folded, kindName(value.Kind()))
+			fail(name, "%s must be a string, found %s", folded, kindName(value.Kind()))
 			continue
 		}
 		*into = unquoted(value)
@@ -76,7 +76,7 @@ func (s *scannedObject) read(r reader) error {
 	return nil
 }
 
-// noObject says which value was found instead of an object.
+// noObject returns an error that names the value found instead of an object.
 func noObject(kind jsontext.Kind) error {
 	return &headError{"", "want an object, found " + kindName(kind)}
 }
@@ -105,7 +105,7 @@ func init() {
 	}
 }
 
-// unquoted returns the text of a JSON string that a decoder has validated.
+// unquoted returns the value of a JSON string that a decoder has validated.
 func unquoted(raw jsontext.Value) string {
 	if inner := raw[1 : len(raw)-1]; strings.IndexByte(string(inner), '\\') < 0 {
 		if s, ok := known[string(inner)]; ok {
@@ -149,7 +149,7 @@ func kindName(k jsontext.Kind) string {
 	case 't', 'f':
 		return "a boolean"
 	case '"':
-		return "text"
+		return "a string"
 	case '0':
 		return "a number"
 	case '[':

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// published are the catalogs that real operators are published in.
+// published are the catalogs in which real operators are published.
 const published = "../../../shared/data/catalogs"
 
 // publishedCatalogs returns the directories of all published catalogs.
@@ -24,7 +24,7 @@ func publishedCatalogs(t testing.TB) []string {
 	return shared.Glob(t, "data/catalogs/*")
 }
 
-// source returns a catalog called "c" that holds files, given as name and content by turns.
+// source returns a catalog called "c" with files, given as alternating names and contents.
 func source(namesAndContents ...string) declcfg.Source {
 	fsys := fstest.MapFS{}
 	for pair := range slices.Chunk(namesAndContents, 2) {
@@ -33,7 +33,7 @@ func source(namesAndContents ...string) declcfg.Source {
 	return declcfg.Source{Name: "c", FS: fsys}
 }
 
-// read returns what reading the sources yields: for every object its place and JSON, for everything else the error.
+// read returns the results of reading the sources: the position and the JSON of every object, and every error.
 func read(t testing.TB, sources ...declcfg.Source) []string {
 	t.Helper()
 	var got []string
@@ -47,7 +47,7 @@ func read(t testing.TB, sources ...declcfg.Source) []string {
 	return got
 }
 
-// metaOf keeps of an object what can be kept.
+// metaOf returns the Meta of an object, which may be kept.
 func metaOf(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
 
 // metas returns all objects of the sources, and fails the test at the first error.
@@ -85,7 +85,7 @@ func expect(t testing.TB, got, want []string) {
 	}
 }
 
-// A brokenFS fails as it is told to.
+// A brokenFS is a file system with configured failures.
 type brokenFS struct {
 	fs.FS
 	open func(fs.File) (fs.File, error)

@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A generated file is head, then unit over and over, then tail. It is nowhere in memory.
+// A generated file consists of head, repetitions of unit, and tail. It is never in memory.
 type generated struct {
 	head, unit, tail string
 	times            int64
@@ -42,7 +42,7 @@ func (g *generated) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// from returns some of the text that starts at off.
+// from returns some of the text at off.
 func (g *generated) from(off int64) string {
 	if off < int64(len(g.head)) {
 		return g.head[off:]
@@ -54,7 +54,7 @@ func (g *generated) from(off int64) string {
 	return g.unit[off%int64(len(g.unit)):]
 }
 
-// source returns a catalog that holds nothing but the file.
+// source returns a catalog with only this file.
 func (g *generated) source(name string) declcfg.Source {
 	fsys := fstest.MapFS{name: {}}
 	return declcfg.Source{Name: "c", FS: brokenFS{fsys, func(f fs.File) (fs.File, error) {
@@ -79,7 +79,7 @@ type generatedInfo struct {
 
 func (i generatedInfo) Size() int64 { return i.size }
 
-// heapWhile returns by how much the heap grows at most while f is run, as f sees it when it calls look.
+// heapWhile returns the maximum growth of the heap while f runs, measured when f calls look.
 func heapWhile(f func(look func())) uint64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -112,7 +112,7 @@ func TestLongLine(t *testing.T) {
 			}
 		}
 	})
-	expect(t, last, []string{"c/a.json:1:199800022: name must be text, found a number", "c/a.json:1:199800024"})
+	expect(t, last, []string{"c/a.json:1:199800022: name must be a string, found a number", "c/a.json:1:199800024"})
 	if objects != 200_002 {
 		t.Errorf("%d objects, want 200002", objects)
 	}
@@ -122,7 +122,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// One document may be larger than what is read at once.
+// TestLargeDocument reads a document that is larger than a chunk.
 func TestLargeDocument(t *testing.T) {
 	large := strings.Repeat("x ", 2<<20)
 	object := func(name string) string { return `{"schema":"s","name":"` + name + `"}` }
@@ -151,7 +151,7 @@ func TestLargeDocument(t *testing.T) {
 	}
 }
 
-// Several objects that are larger than what is looked at before their end is known are read at once, one by one.
+// TestLargeDocumentsAtOnce reads several objects concurrently, each larger than the text that is searched for its end.
 func TestLargeDocumentsAtOnce(t *testing.T) {
 	object := `{"schema":"s","name":"` + strings.Repeat("x", 17<<20) + `"}`
 	files := fstest.MapFS{}
@@ -172,7 +172,7 @@ func TestLargeDocumentsAtOnce(t *testing.T) {
 		"c/c.json:1:1 1", "c/c.json:2:1 17825792"})
 }
 
-// Objects may nest as deep as in encoding/json, 10,000 levels.
+// TestDepth checks that objects may nest as deeply as in encoding/json, 10,000 levels.
 func TestDepth(t *testing.T) {
 	for name, object := range map[string]string{"a.json": `{"schema":"s","x":%}`, "a.yaml": "schema: s\nx: %\n"} {
 		for depth, want := range map[int]int{10_000: 1, 10_001: 0} {
@@ -193,7 +193,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A bracket that is missing must not make the rest of a file one document.
+// TestMissingBracket checks that a missing bracket does not make the rest of a file one document.
 func TestMissingBracket(t *testing.T) {
 	unit := "{\n  \"schema\": \"s\",\n  \"name\": \"" + strings.Repeat("x", 9<<10) + "\"\n}\n"
 	broken := "{\n  \"schema\": \"s\",\n  \"package\": \"p\",\n  \"x\": [{}\n}\n"

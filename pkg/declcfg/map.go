@@ -34,7 +34,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 				yield(none, fmt.Errorf("%s: YAML aliases of the catalog expand beyond 64 MB", b.file.label))
 				return
 			}
-			b.tellNotes()
+			b.reportNotes()
 			for _, r := range b.results {
 				if !yield(r.value, r.err) {
 					return
@@ -92,8 +92,8 @@ func readBatch[T any](c *chunk, fn func(*Object) (T, error)) batch[T] {
 	return b
 }
 
-// tellNotes calls [Source].Note for the differences to upstream in b.
-func (b *batch[T]) tellNotes() {
+// reportNotes calls [Source].Note for the differences to upstream in b.
+func (b *batch[T]) reportNotes() {
 	if b.note != nil && b.note.to != nil {
 		b.note.to(b.note.err)
 	}

@@ -45,8 +45,8 @@ func (m *Meta) Owner() string {
 	return m.Package
 }
 
-// Read reads the object again, into memory of its own. It fails if the file has changed since it was first read or no
-// longer exists, and for an object that is in no file.
+// Read reads the object again, into new memory. It fails if the file has changed since it was first read or no longer
+// exists, and for an object that was not read from a file.
 func (m *Meta) Read() (*Object, error) {
 	var r rereader
 	defer r.close()

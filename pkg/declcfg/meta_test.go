@@ -122,7 +122,7 @@ func TestNewObject(t *testing.T) {
 	if err != nil || m.Schema != declcfg.SchemaBundle || m.Name != "n" || m.Package != "p" || m.Pos != at {
 		t.Errorf("NewObject = %+v, %v", m, err)
 	}
-	if _, err := m.Decode(); err == nil || err.Error() != "made up: image: want a string, have a number" {
+	if _, err := m.Decode(); err == nil || err.Error() != "made up: image: want a string, found a number" {
 		t.Errorf("error %v", err)
 	}
 	if m.Place("/image") != at || m.Meta.Place("/image") != at || m.Flaws() != nil {
@@ -138,7 +138,7 @@ func TestNewObject(t *testing.T) {
 	}
 }
 
-// What was read can be read again, and is the same.
+// TestReadAgain checks that reading an object again returns the same object.
 func TestReadAgain(t *testing.T) {
 	type object struct {
 		meta *declcfg.Meta
@@ -158,7 +158,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// A file that changes after it was read is an error, wherever it is needed again.
+// TestChangedFile checks that every use of a file reports a change since it was first read.
 func TestChangedFile(t *testing.T) {
 	const before = `{"schema":"olm.channel","package":"p","name":"n","entries":[]}`
 	for name, change := range map[string]func(fstest.MapFS){
@@ -194,7 +194,7 @@ func TestChangedFile(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Results come in the order of the files, and the errors of fn are among them.
+// TestMap checks that results are in the order of the files, with the errors of fn among them.
 func TestMap(t *testing.T) {
 	declcfg.SetChunkSize(t, 64)
 	var in strings.Builder
@@ -209,7 +209,7 @@ func TestMap(t *testing.T) {
 	}
 	fn := func(m *declcfg.Object) (string, error) {
 		if strings.HasSuffix(m.Name, "3") {
-			for range 1000 { // so that others overtake it
+			for range 1000 { // so that other objects overtake it
 				m.Place("/name")
 			}
 		}
@@ -267,7 +267,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A failingFile cannot be read from some place on.
+// A failingFile fails to read from an offset on.
 type failingFile struct {
 	fs.File
 	from int64
@@ -285,7 +285,7 @@ type readerAt interface {
 	ReadAt([]byte, int64) (int, error)
 }
 
-// Where the disk fails nothing is made of the half of a document that was read.
+// TestReadError checks that a document is not read in part if the disk fails.
 func TestReadError(t *testing.T) {
 	declcfg.SetChunkSize(t, 32)
 	for name, content := range map[string]string{
@@ -313,7 +313,7 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// What is lost with a document says which packages may miss something.
+// TestLost checks that an unreadable document names the packages that may be incomplete.
 func TestLost(t *testing.T) {
 	in := "schema: olm.bundle\npackage: first\nname: \"first.v1\"\nx: [\n---\nschema: olm.bundle\npackage: second\n"
 	for _, err := range declcfg.Map(t.Context(), metaOf, source("a.yaml", in)) {

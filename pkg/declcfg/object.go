@@ -28,7 +28,7 @@ func NewObject(pos Pos, raw jsontext.Value) (*Object, error) {
 	r := newReader(raw)
 	err := o.scanned.read(r)
 	if err == nil && r.SkipValue() != io.EOF {
-		err = errors.New("want one object, found more behind it")
+		err = errors.New("want one object, found more after it")
 	}
 	if err != nil {
 		return nil, &Error{Pos: pos, Err: err}

@@ -73,7 +73,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// The keys of a value that opm itself made are in their final order.
+// TestDecodeOrdered checks that the keys of values that opm encoded keep their order.
 func TestDecodeOrdered(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"version": "1", "VERSION": "2"}`:  "2",
@@ -94,27 +94,27 @@ func TestDecodeErrors(t *testing.T) {
 		{"some.type", ``, `some.type: no value`},
 		{"some.type", `{"a": x}`, `some.type: /a: invalid character 'x' at start of value`},
 		{"olm.gvk", `{} {}`, `olm.gvk: invalid character '{' after top-level value`},
-		{"olm.gvk", `"g/v1/K"`, `olm.gvk: want an object, have a string`},
-		{"olm.gvk.required", `[{"group": "g"}]`, `olm.gvk.required: want an object, have a list`},
-		{"olm.gvk", `{"group": "g", "version": 1}`, `olm.gvk: /version: want a string, have a number`},
-		{"olm.package", `{"version": 1.0}`, `olm.package: /version: want a string, have a number`},
-		{"olm.package", `{"version": "1", "Version": true}`, `olm.package: /Version: want a string, have true`},
-		{"olm.package.required", `false`, `olm.package.required: want an object, have false`},
-		{"olm.channel", `{"channelName": {}}`, `olm.channel: /channelName: want a string, have an object`},
+		{"olm.gvk", `"g/v1/K"`, `olm.gvk: want an object, found a string`},
+		{"olm.gvk.required", `[{"group": "g"}]`, `olm.gvk.required: want an object, found a list`},
+		{"olm.gvk", `{"group": "g", "version": 1}`, `olm.gvk: /version: want a string, found a number`},
+		{"olm.package", `{"version": 1.0}`, `olm.package: /version: want a string, found a number`},
+		{"olm.package", `{"version": "1", "Version": true}`, `olm.package: /Version: want a string, found true`},
+		{"olm.package.required", `false`, `olm.package.required: want an object, found false`},
+		{"olm.channel", `{"channelName": {}}`, `olm.channel: /channelName: want a string, found an object`},
 		{"olm.bundle.object", `{"data": "{}"}`,
 			`olm.bundle.object: /data: not base64: illegal base64 data at input byte 0`},
-		{"olm.bundle.object", `{"data": {}}`, `olm.bundle.object: /data: want base64 in a string, have an object`},
-		{"olm.csv.metadata", `{"annotations": ["a"]}`, `olm.csv.metadata: /annotations: want an object, have a list`},
+		{"olm.bundle.object", `{"data": {}}`, `olm.bundle.object: /data: want base64 in a string, found an object`},
+		{"olm.csv.metadata", `{"annotations": ["a"]}`, `olm.csv.metadata: /annotations: want an object, found a list`},
 		{"olm.csv.metadata", `{"annotations": {"a/b": 1}}`,
-			`olm.csv.metadata: /annotations/a~1b: want a string, have a number`},
-		{"olm.csv.metadata", `{"keywords": {}}`, `olm.csv.metadata: /keywords: want a list, have an object`},
+			`olm.csv.metadata: /annotations/a~1b: want a string, found a number`},
+		{"olm.csv.metadata", `{"keywords": {}}`, `olm.csv.metadata: /keywords: want a list, found an object`},
 		{"olm.csv.metadata", `{"installModes": [{"supported": "yes"}]}`,
-			`olm.csv.metadata: /installModes/0/supported: want true or false, have a string`},
+			`olm.csv.metadata: /installModes/0/supported: want true or false, found a string`},
 		{"olm.csv.metadata", `{"apiServiceDefinitions": {"owned": [{"containerPort": 2147483648}]}}`,
 			`olm.csv.metadata: /apiServiceDefinitions/owned/0/containerPort: ` +
-				`want a whole number of type int32, have 2147483648`},
+				`want a whole number of type int32, found 2147483648`},
 		{"olm.csv.metadata", `{"crdDescriptions": {"owned": [{}, {"specDescriptors": [{"x-descriptors": "a"}]}]}}`,
-			`olm.csv.metadata: /crdDescriptions/owned/1/specDescriptors/0/x-descriptors: want a list, have a string`},
+			`olm.csv.metadata: /crdDescriptions/owned/1/specDescriptors/0/x-descriptors: want a list, found a string`},
 	} {
 		p := Property{Type: test.typ, Value: jsontext.Value(test.value)}
 		_, err := decodeProperty(&p)
@@ -171,8 +171,8 @@ func TestBundleObjectJSON(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds that checking a property, decoding it and decoding it as opm does give the same verdict, and the two
-// ways to decode the same value. Catalogs pass through a map in opm, which sorts their keys.
+// FuzzDecode checks that checking, decoding and fast decoding of a property give the same verdict and the same value.
+// Catalogs pass through a map in opm, which sorts their keys.
 func FuzzDecode(f *testing.F) {
 	for _, value := range []string{
 		`null`, `{}`, `"text"`, `[]`, `{"data": "e30="}`, `{"data": [1, 256]}`, `{"Data": "e3\n0="}`, `{"data": null}`,
@@ -221,7 +221,8 @@ func printed(t *testing.T, v any) []byte {
 	return throughMap(text)
 }
 
-// throughMap returns value as package json writes it after reading it into maps, or value itself if it is not JSON.
+// throughMap returns value as package json writes it after reading it into maps, or value itself if it is not valid
+// JSON.
 func throughMap(value []byte) []byte {
 	decoder := stdjson.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()

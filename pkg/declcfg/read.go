@@ -23,7 +23,7 @@ type chunk struct {
 	note *note // of the walk; the chunk has no other content
 }
 
-// A note is a difference to upstream, which refuses input that is read here.
+// A note is a difference to upstream: input that upstream rejects, and that is read here.
 type note struct {
 	to  func(*Error) // see [Source].Note; may be nil
 	err *Error

@@ -11,12 +11,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A changing file system is what it returns when a file is opened.
+// A changing file system is a function that returns the file system at the time of opening a file.
 type changing func() fstest.MapFS
 
 func (f changing) Open(name string) (fs.File, error) { return f().Open(name) }
 
-// A file that was written to just before it was read is watched for a little while.
+// TestRecordWaits checks that a file that was written just before it was read is observed for a short time.
 func TestRecordWaits(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

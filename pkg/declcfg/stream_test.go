@@ -8,7 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// streams are files and what reading them yields; see readStream.
+// streams are files with the results of reading them; see readStream.
 var streams = []struct {
 	name, in string
 	want     []string
@@ -36,7 +36,7 @@ var streams = []struct {
 	},
 	{
 		"columns count characters", `{"schema":"añ☺😀"}{"schema":"b","name":1}`,
-		[]string{`1:1 {"schema":"añ☺😀"}`, "1:39: name must be text, found a number"},
+		[]string{`1:1 {"schema":"añ☺😀"}`, "1:39: name must be a string, found a number"},
 	},
 
 	{"YAML", "schema: a\nname: x\n", []string{`1:1 {"schema":"a","name":"x"}`}},
@@ -50,10 +50,10 @@ var streams = []struct {
 	},
 	{
 		"YAML with a byte order mark", "\ufeffschema: a\nname: [1]\n---\nschema: b\n",
-		[]string{"2:7: name must be text, found a list", `4:1 {"schema":"b"}`},
+		[]string{"2:7: name must be a string, found a list", `4:1 {"schema":"b"}`},
 	},
 	{"a byte order mark and a marker", "\ufeff---\nschema: a\n", []string{`2:1 {"schema":"a"}`}},
-	{"JSON after a byte order mark", "\ufeff{\"schema\":\"a\",\"name\":1}", []string{`1:22: name must be text, found a number`}},
+	{"JSON after a byte order mark", "\ufeff{\"schema\":\"a\",\"name\":1}", []string{`1:22: name must be a string, found a number`}},
 	{"a place before which a byte order mark stands", "\ufeff{schema: a}", []string{`1:1 {"schema":"a"}`}},
 	{
 		"documents without content", "---\n---\n# comment\n---\n\n  # comment\n\n--- #\nschema: a\n---\n---\n",
@@ -116,7 +116,7 @@ var streams = []struct {
 		[]string{`1:1 {"name":"b","schema":"a"}`, `4:1 {"schema":"c"}`},
 	},
 
-	{"a scalar", "text\n---\nschema: a\n", []string{"1:1: want an object, found text", `3:1 {"schema":"a"}`}},
+	{"a scalar", "text\n---\nschema: a\n", []string{"1:1: want an object, found a string", `3:1 {"schema":"a"}`}},
 	{"a number", "# c\n1.5\n", []string{"2:1: want an object, found a number"}},
 	{"null", "null\n---\n~\n", []string{"1:1: want an object, found null", "3:1: want an object, found null"}},
 	{"a boolean", "yes\n", []string{"1:1: want an object, found a boolean"}},
@@ -126,7 +126,7 @@ var streams = []struct {
 		"values in JSON that are no objects", `{"schema":"a"} null [{"schema":"b"}] "c" 1 true {"schema":"d"}`,
 		[]string{
 			`1:1 {"schema":"a"}`, "1:16: want an object, found null", "1:21: want an object, found a list",
-			"1:38: want an object, found text", "1:42: want an object, found a number", "1:44: want an object, found a boolean",
+			"1:38: want an object, found a string", "1:42: want an object, found a number", "1:44: want an object, found a boolean",
 			`1:49 {"schema":"d"}`,
 		},
 	},
@@ -138,12 +138,12 @@ var streams = []struct {
 	{
 		"what is not text", "schema: 1\n---\nschema: a\npackage: yes\n---\nname: [x]\nschema: a\n---\nschema:\n---\n{schema: a, package: {}}\n",
 		[]string{
-			"1:9: schema must be text, found a number", "4:10: package must be text, found a boolean",
-			"6:7: name must be text, found a list", "9:8: schema must be text, found null",
-			"11:22: package must be text, found an object",
+			"1:9: schema must be a string, found a number", "4:10: package must be a string, found a boolean",
+			"6:7: name must be a string, found a list", "9:8: schema must be a string, found null",
+			"11:22: package must be a string, found an object",
 		},
 	},
-	{"null is not text", `{"schema":"a","name":null,"package":null}`, []string{"1:22: name must be text, found null"}},
+	{"null is not text", `{"schema":"a","name":null,"package":null}`, []string{"1:22: name must be a string, found null"}},
 	{
 		"keys in other case", `{"SCHEMA":"a","Package":"p"}`, []string{`1:1 {"SCHEMA":"a","Package":"p"}`},
 	},
@@ -167,7 +167,7 @@ var streams = []struct {
 	{"an object after a repaired one", `{"schema":"a","schema":"b"} {"schema":"c"}`, []string{`1:1 {"schema":"b"}`, `1:29 {"schema":"c"}`}},
 	{"bytes that are not UTF-8", "{\"schema\":\"a\xff\xe2\x82b\"}\n{\"schema\":\"c\"}", []string{`1:1 {"schema":"a���b"}`, `2:1 {"schema":"c"}`}},
 	{"half a surrogate pair", `{"schema":"\ud83d\ude00\ud83d","x":"\udc00\u0041"}`, []string{`1:1 {"schema":"😀�","x":"�A"}`}},
-	{"an error in a repaired object", `{"name":"a","name":1}`, []string{"1:20: name must be text, found a number"}},
+	{"an error in a repaired object", `{"name":"a","name":1}`, []string{"1:20: name must be a string, found a number"}},
 
 	{
 		"JSON that ends too early", "{\"schema\":\"a\"}{\"schema\":\"b\"}\n{\"schema\":\"c\",\n\"x\":[1\n\n",
@@ -219,8 +219,8 @@ var streams = []struct {
 	},
 }
 
-// readStream reads in as a file of a catalog. It leaves the name of the file out of the results, and of errors of the
-// YAML parser the wording.
+// readStream reads in as a file of a catalog. Its results omit the name of the file, and the wording of errors of the
+// YAML parser.
 func readStream(t testing.TB, in string) []string {
 	t.Helper()
 	got := read(t, source("a.yaml", in))
@@ -241,7 +241,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// Wherever a file is cut, what is read is the same.
+// TestStreamsInChunks checks that chunk boundaries do not affect the result.
 func TestStreamsInChunks(t *testing.T) {
 	for _, tt := range streams {
 		t.Run(tt.name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestStreamsInChunks(t *testing.T) {
 	}
 }
 
-// What is read of a file is all there, in order, when it takes many chunks.
+// TestManyChunks checks that all objects of a file with many chunks are read in order.
 func TestManyChunks(t *testing.T) {
 	for name, object := range map[string]string{
 		"JSON on one line": `{"schema":"a","x":["}{"]}`,

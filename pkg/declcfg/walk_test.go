@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// walk returns the files that hold the objects of a catalog, and errors.
+// walk returns the files with the objects of a catalog, and errors.
 func walk(t *testing.T, sources ...declcfg.Source) []string {
 	t.Helper()
 	var got []string
@@ -148,7 +148,6 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// The number of paths through links doubles with every level.
 func TestIgnored(t *testing.T) {
 	ignored := declcfg.Source{FS: fstest.MapFS{
 		".indexignore":     {Data: []byte("*.txt\n")},
@@ -164,6 +163,7 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// TestWalkManyLinks walks links whose number of paths doubles with every level.
 func TestWalkManyLinks(t *testing.T) {
 	const levels = 30
 	tree := fstest.MapFS{fmt.Sprintf("%d/x.yaml", levels): {Data: []byte("schema: s\n")}}
@@ -189,7 +189,7 @@ func TestWalkRoot(t *testing.T) {
 func TestSources(t *testing.T) {
 	a, b := source("x.yaml", "schema: s\n"), source("a.md", "schema: s\n", ".indexignore", "*.md")
 	a.Name, b.Name = "second", "first"
-	b.File = "a.md" // .indexignore has no say in a file that was asked for
+	b.File = "a.md" // .indexignore does not apply to a named file
 	expect(t, walk(t, b, a), []string{"first", "second/x.yaml"})
 	b.File = "none.md"
 	expect(t, walk(t, b, a), []string{"first: file does not exist", "second/x.yaml"})
@@ -200,7 +200,7 @@ func TestSources(t *testing.T) {
 func TestNoHintForNamedFile(t *testing.T) {
 	s := source("README", "words\n")
 	s.File = "README"
-	expect(t, read(t, s), []string{"c:1:1: want an object, found text"})
+	expect(t, read(t, s), []string{"c:1:1: want an object, found a string"})
 }
 
 func TestUnreadableFiles(t *testing.T) {

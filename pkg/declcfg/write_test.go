@@ -17,7 +17,7 @@ import (
 )
 
 func TestSort(t *testing.T) {
-	// Each object says by its name where it belongs; "-" means no package.
+	// Each object's name says its expected position; "-" means no package.
 	all := metas(t, source("a.yaml", `
 {schema: z, name: "15"}
 ---
@@ -175,7 +175,7 @@ schema: olm.bundle
 	}
 }
 
-// write returns what metas are written as.
+// write returns the output of writing metas.
 func write(t testing.TB, metas []*declcfg.Meta, opts declcfg.WriteOptions) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -204,7 +204,7 @@ func TestWriteEdited(t *testing.T) {
 	}
 }
 
-// A fullDisk takes some bytes and then no more.
+// A fullDisk accepts some bytes and then none.
 type fullDisk struct{ room int }
 
 var errFull = errors.New("disk full")
@@ -217,7 +217,8 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A bundle takes time linear in its properties, also if it has a key that opm does not write.
+// TestWriteManyProperties checks that the time to write a bundle is linear in its properties, even if it has a key that
+// opm does not write.
 func TestWriteManyProperties(t *testing.T) {
 	properties := strings.Repeat(`{"type":"t","value":0},`, 100_000)
 	in := `{"schema":"olm.bundle","package":"p","name":"a","properties":[` + strings.TrimSuffix(properties, ",") + `],"more":1}`
@@ -243,7 +244,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// Writing a catalog takes memory for some of it only.
+// TestWriteMemory checks that writing a catalog does not hold all of it in memory.
 func TestWriteMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 400 MB")

@@ -82,7 +82,7 @@ func TestWriteDir(t *testing.T) {
 	}
 }
 
-// When something fails, everything is as it was.
+// TestWriteDirFails checks that a failure leaves everything unchanged.
 func TestWriteDirFails(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -130,7 +130,7 @@ func TestWriteDirFails(t *testing.T) {
 	}
 }
 
-// A directory that was empty before stays, and is empty again.
+// TestWriteDirEmptiesItAgain checks that a directory that was empty is empty again after a failure.
 func TestWriteDirEmptiesItAgain(t *testing.T) {
 	dir := t.TempDir()
 	all := metas(t, source("a.yaml", twoPackages+"---\n{schema: olm.bundle, package: z, name: x}\n"))

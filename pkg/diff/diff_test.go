@@ -316,7 +316,7 @@ func TestCompareErrors(t *testing.T) {
 	}
 	want := []string{
 		"catalog/catalog.yaml:1:1: want an object, found a list",
-		"catalog/catalog.yaml:3:10: entries: want a list, have a number",
+		"catalog/catalog.yaml:3:10: entries: want a list, found a number",
 	}
 	if got := strings.Split(err.Error(), "\n"); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

@@ -240,9 +240,9 @@ func TestReadUnreadable(t *testing.T) {
 	if references != nil || err == nil {
 		t.Fatalf("got %v, %v", references, err)
 	}
-	const want = `c/catalog.yaml:4:8: image: want a string, have a list
-c/catalog.yaml:6:1: want an object, found text
-c/catalog.yaml:10:25: relatedImages[0].image: want a string, have an object`
+	const want = `c/catalog.yaml:4:8: image: want a string, found a list
+c/catalog.yaml:6:1: want an object, found a string
+c/catalog.yaml:10:25: relatedImages[0].image: want a string, found an object`
 	if err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

@@ -24,11 +24,11 @@ func TypeError(err error) (jsontext.Pointer, error) {
 	case e.GoType == nil:
 		err = e
 	case len(e.JSONValue) > 0: // a number
-		err = fmt.Errorf("want %s, have %s", wanted(e.GoType), e.JSONValue)
+		err = fmt.Errorf("want %s, found %s", wanted(e.GoType), e.JSONValue)
 	case e.Err != nil && e.GoType.Kind() == reflect.Struct: // has its own decoder, perhaps not for an object
 		err = e.Err
 	default:
-		err = fmt.Errorf("want %s, have %s", wanted(e.GoType), kindNames[e.JSONKind])
+		err = fmt.Errorf("want %s, found %s", wanted(e.GoType), kindNames[e.JSONKind])
 	}
 	return e.JSONPointer, err
 }

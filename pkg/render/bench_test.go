@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// Benchmarks render the published catalogs and the one that OPM_BIG_CATALOG is the path of.
+// The benchmarks render the published catalogs and the one at the path OPM_BIG_CATALOG.
 
 func BenchmarkJSON(b *testing.B) { benchmark(b, declcfg.JSON, render.MigrateNone) }
 

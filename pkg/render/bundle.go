@@ -37,7 +37,7 @@ func (o *opened) openBundle(ctx context.Context, fsys fs.FS, what, image string)
 	return o.lockBundle(b)
 }
 
-// holdBundle adds b as a catalog of one object, written as opm writes it.
+// holdBundle adds b as a catalog of one object, in the encoding of opm.
 func (o *opened) holdBundle(b *declcfg.Bundle) error {
 	text := declcfg.JSON.Append(document.Buffers.Get(), b)
 	defer document.Buffers.Put(text)
@@ -79,20 +79,20 @@ func (e *BundleError) Error() string {
 	return fmt.Sprintf("open catalog %q: not a catalog: it is %s", e.Ref, e.What)
 }
 
-// A Form is how bundles carry their manifests.
+// A Form is the way in which bundles carry their manifests.
 type Form string
 
 // The forms. "" keeps the form of each bundle.
 const (
 	FormObject   Form = "object"   // properties of type olm.bundle.object; see [bundle.ToObjects]
-	FormMetadata Form = "metadata" // a property of type olm.csv.metadata with what users see; see [bundle.ToMetadata]
+	FormMetadata Form = "metadata" // a property of type olm.csv.metadata; see [bundle.ToMetadata]
 )
 
 // Forms returns all forms.
 func Forms() []Form { return []Form{FormObject, FormMetadata} }
 
 // TargetForm returns the form that the registries of a target read; see [platform.Parse]. The target must be a release
-// of OpenShift, such as ocp=4.16: Kubernetes does not decide the form.
+// of OpenShift, such as ocp=4.16: the version of Kubernetes does not determine the form.
 func TargetForm(target string) (Form, error) {
 	p, err := platform.Parse(target)
 	switch {
@@ -120,8 +120,8 @@ func FormOf(b *declcfg.Bundle) Form {
 	return FormMetadata
 }
 
-// convert converts b to the form. It does not change a bundle without manifests and metadata properties: registries
-// read what they need from its image.
+// convert converts b to the form. A bundle without manifests and metadata is unchanged: registries read them from its
+// image.
 func (f Form) convert(b *declcfg.Bundle) error {
 	if !slices.ContainsFunc(b.Properties, func(p declcfg.Property) bool { return bulk(p) == 1 }) {
 		return nil
@@ -135,7 +135,7 @@ func (f Form) convert(b *declcfg.Bundle) error {
 	return nil
 }
 
-// A Migration is a level: all migrations up to and including the one of that name are applied.
+// A Migration is a migration level: the named migration and all earlier ones are applied.
 type Migration string
 
 // The levels, in order. "" is MigrateNone.

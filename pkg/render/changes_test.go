@@ -94,7 +94,7 @@ func TestRewrites(t *testing.T) {
 	}
 }
 
-// opm sorts related images with sort.Slice, which leaves equal images of a longer list in an order of its own.
+// TestRelatedImagesOrder checks the order of equal related images, which opm sorts with the unstable sort.Slice.
 func TestRelatedImagesOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	unstable := 0

@@ -26,7 +26,7 @@ func write(t testing.TB, dir, name, content string) string {
 	return name
 }
 
-// archived returns files, given as name and content by turns, as an archive.
+// archived returns files, given as alternating names and contents, as an archive.
 func archived(t testing.TB, compress bool, namesAndContents ...string) string {
 	t.Helper()
 	var entries []string
@@ -40,7 +40,7 @@ func archived(t testing.TB, compress bool, namesAndContents ...string) string {
 	return string(data)
 }
 
-// rendered returns what references render to, or the error.
+// rendered returns the result of rendering references, or the error.
 func rendered(ctx context.Context, refs []string, opts render.Options, level render.Migration, format declcfg.Format) (string, error) {
 	opts.Changes.Migration = level
 	c, err := render.Open(ctx, refs, opts)

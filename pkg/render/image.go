@@ -60,5 +60,5 @@ func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 	if img.Pinned != "" { // a cluster can pull it by the same reference
 		ref = o.ref
 	}
-	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close()) // few images are open at one time
+	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close()) // so that few images are open at once
 }

@@ -70,11 +70,11 @@ func imageOf(t testing.TB, labels map[string]string, files map[string][]byte) v1
 	return img
 }
 
-// A testRegistry is a registry that counts what it is asked for.
+// A testRegistry is a registry that counts requests.
 type testRegistry struct {
 	host     string
 	requests atomic.Int64
-	gone     atomic.Bool // it has lost everything
+	gone     atomic.Bool // it no longer has any image
 }
 
 func newRegistry(t testing.TB) *testRegistry {
@@ -94,7 +94,7 @@ func newRegistry(t testing.TB) *testRegistry {
 	return r
 }
 
-// push returns the reference of what it pushed, by tag.
+// push pushes an image and returns its reference by tag.
 func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) string {
 	t.Helper()
 	ref, err := name.NewTag(r.host + "/" + repository + ":v1")
@@ -107,7 +107,7 @@ func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) strin
 	return ref.String()
 }
 
-// withImages returns options that open images, kept in cache, and bundles.
+// withImages returns options that open images, with their blobs kept in cache, and bundles.
 func withImages(t testing.TB, cache string) render.Options {
 	t.Helper()
 	kept := image.OpenCache(cache, image.CacheOptions{})
@@ -144,7 +144,8 @@ func saved(t testing.TB, img v1.Image) (inLayout, inArchive string) {
 	return "oci:" + filepath.Join(dir, "layout"), filepath.Join(dir, "image.tar")
 }
 
-// The same bundle is the same, whatever it comes in, but for its reference.
+// TestBundlesFromAnywhere checks that a bundle renders to the same object from every kind of reference, except for its
+// image.
 func TestBundlesFromAnywhere(t *testing.T) {
 	img := imageOf(t, bundleLabels, bundleFiles)
 	ref := newRegistry(t).push(t, "oak", img)
@@ -187,7 +188,8 @@ func TestCatalogImages(t *testing.T) {
 	}
 }
 
-// Without flaws that only hold for directories, places begin with the reference.
+// TestPlacesInImages checks that positions begin with the reference, and that problems that only concern directories
+// are not reported.
 func TestPlacesInImages(t *testing.T) {
 	r := newRegistry(t)
 	catalog := r.push(t, "catalog", imageOf(t, catalogLabels, map[string][]byte{"configs/x.yaml": []byte("a: 1\n")}))
@@ -212,7 +214,7 @@ func TestPlacesInImages(t *testing.T) {
 	}
 }
 
-// Whoever takes catalogs only is told what else a reference is.
+// TestRefusedKinds checks the error about a reference that is not a catalog if only catalogs are accepted.
 func TestRefusedKinds(t *testing.T) {
 	img := imageOf(t, bundleLabels, bundleFiles)
 	ref := newRegistry(t).push(t, "oak", img)
@@ -241,7 +243,7 @@ func TestRefusedKinds(t *testing.T) {
 	}
 }
 
-// Validation takes any directory for a catalog, as upstream does.
+// TestAnyDirectory checks that validation reads every directory as a catalog, as upstream does.
 func TestAnyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "manifests/b.json", pkg)
@@ -252,7 +254,7 @@ func TestAnyDirectory(t *testing.T) {
 	}
 }
 
-// However many references are opened at once, the result and the order of warnings are the same.
+// TestJobs checks that the result and the order of warnings do not depend on the number of jobs.
 func TestJobs(t *testing.T) {
 	r := newRegistry(t)
 	var refs []string
@@ -286,7 +288,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// What is broken is left out and told, and the rest is rendered.
+// TestSkipped checks that broken references are skipped and reported, and all others are rendered.
 func TestSkipped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, ".", "broken/manifests/csv.yaml", "kind: [\n")
@@ -302,7 +304,7 @@ func TestSkipped(t *testing.T) {
 		`open "none": no such file or directory`,
 		"broken/",
 		"catalog/a.yaml:6:1: the olm.bundle object has no package",
-		"catalog/a.yaml:11:10: entries: want a list, have a number",
+		"catalog/a.yaml:11:10: entries: want a list, found a number",
 	}
 	for i := range max(len(want), len(left)) {
 		if i >= len(want) || i >= len(left) || !strings.HasPrefix(left[i], want[i]) {
@@ -311,7 +313,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// A lock holds what tags stood for, and what was rendered of them.
+// TestLock checks that a lock records the digests of tags and of the rendered bundles.
 func TestLock(t *testing.T) {
 	r := newRegistry(t)
 	ref := r.push(t, "oak", imageOf(t, bundleLabels, bundleFiles))
@@ -395,7 +397,7 @@ func TestLock(t *testing.T) {
 	})
 }
 
-// A lock does not depend on what is made of the bundles, and finds what was.
+// TestLockForTwoTargets checks that a lock does not depend on later changes to bundles, and finds changed bundles.
 func TestLockForTwoTargets(t *testing.T) {
 	r := newRegistry(t)
 	ref := r.push(t, "oak", imageOf(t, bundleLabels, bundleFiles))
@@ -453,7 +455,7 @@ func TestLockForTwoTargets(t *testing.T) {
 	}
 }
 
-// digestOf returns the digest of a printed object as locks have it.
+// digestOf returns the digest of a printed object in the form of locks.
 func digestOf(t *testing.T, object string) string {
 	t.Helper()
 	text := jsontext.Value(object)
@@ -466,7 +468,7 @@ func digestOf(t *testing.T, object string) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
-// A bundle that is taken from a catalog is not changed again, and what cannot be opened stays locked.
+// TestReuseAfterRewrite checks that a reused bundle is not changed again, and that unavailable images stay locked.
 func TestReuseAfterRewrite(t *testing.T) {
 	r := newRegistry(t)
 	ref := r.push(t, "oak", imageOf(t, bundleLabels, bundleFiles))

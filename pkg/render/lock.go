@@ -123,7 +123,7 @@ func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	return o.lockRendered(b, o.Changes, was.Rendered)
 }
 
-// lockRendered records the digest of the bundle after the changes, which it makes, next to the known digests.
+// lockRendered makes the changes to the bundle, and records the resulting digest next to the known ones.
 func (o *opened) lockRendered(b *declcfg.Bundle, changes Changes, known []string) error {
 	err := changes.Edit(b)
 	rendered, errDigest := contentDigest(b)
@@ -146,7 +146,7 @@ func contentDigest(b *declcfg.Bundle) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// reuse adds the bundle of an image that no longer exists from a catalog that was rendered before. It returns gone if
+// reuse adds the bundle of an image that no longer exists, from a catalog that was rendered before. It returns gone if
 // there is no such catalog.
 func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
 	switch {

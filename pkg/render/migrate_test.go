@@ -62,7 +62,7 @@ func object(manifest string) string {
 	return `{"data":"` + base64.StdEncoding.EncodeToString([]byte(manifest)) + `"}`
 }
 
-// A bundle that cannot be migrated is an error before anything is written.
+// TestMigrateErrors checks that a bundle that cannot be migrated is reported before anything is written.
 func TestMigrateErrors(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -36,7 +36,7 @@ type Options struct {
 	// AnyDirectory reads every directory as a catalog, even if it looks like a bundle.
 	AnyDirectory bool
 
-	// BundleImages accepts nothing but images of bundles in registries, as templates do.
+	// BundleImages accepts only images of bundles in registries, as templates do.
 	BundleImages bool
 
 	// Images is called for the first image. The caller closes the Opener, after the Catalog. Nil makes images an error.
@@ -82,7 +82,7 @@ type opened struct {
 	ref string
 
 	sources  []declcfg.Source
-	ready    *declcfg.Meta // of a bundle that was just parsed and needs no check; nil for other sources
+	ready    *declcfg.Meta // a bundle that was just parsed and needs no check; nil for other sources
 	warnings []*declcfg.Error
 	locked   *Locked  // nil unless in a registry
 	reused   identity // of a bundle from a catalog to reuse; zero for none
@@ -146,8 +146,8 @@ func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error
 	return nil
 }
 
-// hold reads r to its end, at most limit bytes. When ctx is done it returns immediately, but its goroutine runs until a
-// blocked Read returns.
+// hold reads r to its end, at most limit bytes. It returns when ctx is done, but its goroutine runs until a blocked
+// Read returns.
 func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*spool.Blob, error) {
 	type result struct {
 		blob *spool.Blob

@@ -23,8 +23,8 @@ func operators(t testing.TB) []string {
 	return dirs
 }
 
-// Real bundles are the same from a directory, a registry, an OCI layout and an archive, and however many are read at
-// once.
+// TestOperators checks that real bundles render to the same objects from a directory, a registry, an OCI layout and an
+// archive, with any number of jobs.
 func TestOperators(t *testing.T) {
 	dirs := operators(t)
 	if testing.Short() {
@@ -85,7 +85,7 @@ func TestOperators(t *testing.T) {
 		t.Error("layouts or archives give something else")
 	}
 
-	// Images know what they are called, and where that comes among related images.
+	// The reference of an image determines its own related image and the position of that.
 	for i, ref := range images {
 		opts.Bundles.ImageRef = template.Must(template.New("").Parse(ref))
 		if run([]string{ref}, 0) != run([]string{dirs[i]}, 0) {

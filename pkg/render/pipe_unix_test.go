@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// A shell gives commands pipes that look like files, as in: opm render <(make-a-catalog).
+// TestPipe renders from pipes that a shell passes as file names, as in: opm render <(make-a-catalog).
 func TestPipe(t *testing.T) {
 	for name, content := range map[string]string{
 		"a file": channel + "---\n" + pkg, "an archive": archived(t, true, "a.yaml", channel, "b.json", pkg),

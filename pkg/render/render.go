@@ -66,8 +66,8 @@ func (with *opener) onClose(closer func() error) {
 	with.closers = append(with.closers, closer)
 }
 
-// Open opens the references in parallel, and returns them in their order. The error joins those of all references that
-// cannot be opened, unless they are to be skipped; nothing stays open then. Stdin may be among them once.
+// Open opens the references in parallel, and returns them in their order. The error joins the errors of all references
+// that cannot be opened, unless they are skipped; in that case nothing stays open. Stdin may be among them once.
 func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	if i := slices.Index(refs, Stdin); i >= 0 && opts.Stdin != nil && slices.Contains(refs[i+1:], Stdin) {
 		return nil, fmt.Errorf("%q is given twice: standard input can be read only once", Stdin)
@@ -179,10 +179,10 @@ func (c *Catalog) Close() error {
 	return errors.Join(errs...)
 }
 
-// Metas reads every object and returns them in the order of [declcfg.Sort]. The error joins those of all objects that
-// cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in [Options].
-// If files change meanwhile, it is the error of [Catalog.Unchanged]. Rendered shards are merged into the result of one
-// run; the error names a missing shard. As in upstream, the objects are not validated.
+// Metas reads every object and returns them in the order of [declcfg.Sort]. The error joins the errors of all objects
+// that cannot be read, do not match their schema, lack their package, or cannot be changed; see also Skipped in
+// [Options]. If files change meanwhile, it is the error of [Catalog.Unchanged]. Rendered shards are merged into the
+// result of one run; the error names a missing shard. As in upstream, the objects are not validated.
 func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	metas, errs := c.list(ctx)
 	if err := ctx.Err(); err != nil {

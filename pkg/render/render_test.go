@@ -32,7 +32,7 @@ const (
 `
 )
 
-// All kinds of references to the same objects.
+// TestReferences renders the same objects from all kinds of references.
 func TestReferences(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "catalog/a.yaml", channel)
@@ -78,13 +78,13 @@ func TestPlacesBeginWithReferences(t *testing.T) {
 	write(t, dir, "b.tgz", archived(t, true, "x/a.yaml", "schema: 1\n"))
 	t.Chdir(dir)
 	for ref, want := range map[string]string{
-		"catalog":   "catalog/x/a.yaml:1:9: schema must be text, found a number",
-		"catalog/":  "catalog/x/a.yaml:1:9: schema must be text, found a number",
-		"./a.yaml":  "./a.yaml:1:9: schema must be text, found a number",
-		"b.tgz":     "b.tgz/x/a.yaml:1:9: schema must be text, found a number",
-		"-":         "stdin:1:9: schema must be text, found a number",
-		".":         "./a.yaml:1:9: schema must be text, found a number",
-		"catalog/x": "catalog/x/a.yaml:1:9: schema must be text, found a number",
+		"catalog":   "catalog/x/a.yaml:1:9: schema must be a string, found a number",
+		"catalog/":  "catalog/x/a.yaml:1:9: schema must be a string, found a number",
+		"./a.yaml":  "./a.yaml:1:9: schema must be a string, found a number",
+		"b.tgz":     "b.tgz/x/a.yaml:1:9: schema must be a string, found a number",
+		"-":         "stdin:1:9: schema must be a string, found a number",
+		".":         "./a.yaml:1:9: schema must be a string, found a number",
+		"catalog/x": "catalog/x/a.yaml:1:9: schema must be a string, found a number",
 	} {
 		opts := render.Options{Stdin: strings.NewReader("schema: 1\n")}
 		if _, err := rendered(t.Context(), []string{ref}, opts, "", ""); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -127,7 +127,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// Input that may come from anybody, and may have no end, is bounded.
+// TestLimits checks that untrusted or endless input is limited.
 func TestLimits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	long := "schema: s\nname: " + strings.Repeat("x", 3<<20) + "\n"
@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Zeros have no end.
+// zeros is an endless stream of zero bytes.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -173,7 +173,7 @@ type failingReader struct{ err error }
 
 func (r *failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// Every error is reported, by place, and nothing is written.
+// TestEveryError checks that every error is reported, sorted by position, and that nothing is written.
 func TestEveryError(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -181,10 +181,10 @@ func TestEveryError(t *testing.T) {
 	write(t, dir, "b.yaml", "text\n---\nschema: olm.bundle\npackage: p\nproperties:\n- type: olm.bundle.object\n  value: {data: ew==}\n")
 	_, err := rendered(t.Context(), []string{"b.yaml", "a.json"}, render.Options{}, "", "")
 	want := []string{
-		"a.json:1:46: image: want a string, have a number",
+		"a.json:1:46: image: want a string, found a number",
 		"a.json:1:48: the package has no name",
 		"a.json:1:72: object is missing root schema field",
-		"b.yaml:1:1: want an object, found text",
+		"b.yaml:1:1: want an object, found a string",
 		"b.yaml:7:17: properties[0].value.data: neither a JSON nor a YAML manifest: 1:2: ",
 	}
 	if err == nil {
@@ -207,7 +207,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// Who waits for standard input stops waiting when it is told to.
+// TestCancel checks that canceling ends the wait for standard input.
 func TestCancel(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
@@ -217,7 +217,7 @@ func TestCancel(t *testing.T) {
 		_, err := render.Open(ctx, []string{"-"}, render.Options{Stdin: r})
 		done <- err
 	}()
-	if _, err := io.WriteString(w, "schema: s\n"); err != nil { // now it is reading
+	if _, err := io.WriteString(w, "schema: s\n"); err != nil { // the write returns when the reader has started
 		t.Fatal(err)
 	}
 	cancel()
@@ -247,7 +247,8 @@ func TestCloseTwice(t *testing.T) {
 	}
 }
 
-// Real catalogs render to the same bytes twice, and to the same again from what they render to.
+// TestPublishedCatalogs checks that real catalogs always render to the same bytes, and that rendering the result does
+// not change it.
 func TestPublishedCatalogs(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		for _, format := range []declcfg.Format{declcfg.JSON, declcfg.YAML} {
@@ -270,7 +271,8 @@ func TestPublishedCatalogs(t *testing.T) {
 	}
 }
 
-// What is rendered in one format and then in the other is what is rendered in that at once.
+// TestPublishedCatalogsAcrossFormats checks that rendering to one format and then to the other equals rendering to the
+// latter.
 func TestPublishedCatalogsAcrossFormats(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		asYAML, err := rendered(t.Context(), []string{dir}, render.Options{}, "", declcfg.YAML)

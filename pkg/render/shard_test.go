@@ -45,11 +45,11 @@ func FuzzParseShard(f *testing.F) {
 	})
 }
 
-// shards returns catalogs of the same package, and files with the shards that render them.
+// shards returns catalogs of the same package, and files with their rendered shards.
 func shards(t *testing.T, count int) (refs, files []string) {
 	t.Helper()
 	dir := t.TempDir()
-	for i := range 7 { // of the same name and without a package, so that nothing but their order tells them apart
+	for i := range 7 { // of the same name and without a package, so that only their order distinguishes them
 		text := fmt.Sprintf(`{"schema":"x","n":%d}{"schema":"olm.channel","package":"p","name":"c","n":%d}`, i, i)
 		refs = append(refs, write(t, dir, fmt.Sprintf("%d.json", i), text))
 	}
@@ -64,7 +64,7 @@ func shards(t *testing.T, count int) (refs, files []string) {
 	return refs, files
 }
 
-// Shards are merged into what one run renders, in whatever order they come, even if there are more than references.
+// TestMergeShards checks that shards, in any order and even if some are empty, are merged into the result of one run.
 func TestMergeShards(t *testing.T) {
 	for _, count := range []int{1, 3, 12} {
 		refs, files := shards(t, count)

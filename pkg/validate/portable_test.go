@@ -95,7 +95,7 @@ func TestNoObjects(t *testing.T) {
 		{"no file", nil, []string{"c no-objects: the catalog has no objects"}},
 		{"an empty file", map[string]string{"a.yaml": ""}, []string{"c no-objects: the catalog has no objects"}},
 		{"all ignored", map[string]string{"a.yaml": "schema: x\n", ".indexignore": "*"}, []string{"c no-objects: the catalog has no objects"}},
-		{"an unreadable file", map[string]string{"a.yaml": "x"}, []string{"c/a.yaml:1:1 read: want an object, found text"}},
+		{"an unreadable file", map[string]string{"a.yaml": "x"}, []string{"c/a.yaml:1:1 read: want an object, found a string"}},
 		{
 			"a bundle", map[string]string{"manifests/a.yaml": "kind: X\n", "metadata/a.yaml": ""},
 			[]string{

@@ -63,7 +63,7 @@ func TestHugeFiles(t *testing.T) {
 		{"object.json", `{"schema":"` + text, "invalid character '\\x00' in string"},
 		{"block.yaml", "schema: |\n  " + text, "block.yaml:1:1: error: " + tooLarge},
 		{"later.yaml", "schema: s\n---\n# c\nschema: " + text, "later.yaml:4:1: error: " + tooLarge},
-		{"text.yaml", text, "text.yaml:1:1: error: want an object, found text without keys"},
+		{"text.yaml", text, "text.yaml:1:1: error: want an object, found a string"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -94,8 +94,8 @@ func TestHugeStreams(t *testing.T) {
 		"zeros":       {long("", "\x00", 1<<50), nil, "stdin: error: " + binary},
 		"a string":    {long(`{"schema":"`, "x", size), nil, "stdin:1:1: error: " + tooLarge},
 		"a scalar":    {long("schema: |\n", "  xxx\n", size), nil, "stdin:1:1: error: " + tooLarge},
-		"no line":     {long("", "x", size), nil, "stdin:1:1: error: want an object, found text without keys"},
-		"lines":       {long("", "y\n", size), nil, "stdin:1:1: error: want an object, found text without keys"},
+		"no line":     {long("", "x", size), nil, "stdin:1:1: error: want an object, found a string"},
+		"lines":       {long("", "y\n", size), nil, "stdin:1:1: error: want an object, found a string"},
 		"no end":      {long("", "y\n", 1<<50), []string{"--image-max-size", "1Gi"}, "read stdin: larger than allowed: more than 1 GB"},
 		"small limit": {long("schema: s\n---\nx: ", "x", 40<<20), []string{"--max-object-size", "32Mi"}, "stdin:3:1: error: the object has more than 32 MB"},
 	} {
