@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestBoundaryAtWindow has the line break between two objects on both sides of where a search of a chunk goes on.
+// TestBoundaryAtWindow has the line break between two objects on both sides of the boundary between two searches in a
+// chunk.
 func TestBoundaryAtWindow(t *testing.T) {
 	for size := boundaryWindow - 3; size <= boundaryWindow+3; size++ {
 		first := []byte("{}\n")

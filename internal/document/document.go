@@ -25,7 +25,7 @@ import (
 
 // A Document is one JSON value or YAML document of a file. Its methods must not be called concurrently.
 type Document struct {
-	Text   []byte // as it is in the file
+	Text   []byte // as in the file
 	Offset int64  // of Text in the file
 	Start  Place  // of Text
 	Place  Place  // of the value, which comments may precede
@@ -33,14 +33,14 @@ type Document struct {
 
 	JSON jsontext.Value
 
-	// Repaired reports whether the text is not I-JSON: it has equal keys, of which JSON has the last one, or bytes that
-	// are not UTF-8, which are replaced.
+	// Repaired reports whether the text is not I-JSON: it has equal keys, of which the last one wins, or bytes that are
+	// not UTF-8, which are replaced.
 	Repaired bool
 
 	from *origin // nil until a place is needed
 }
 
-// Load converts Text, which has been read before, to JSON; behind Text, if there is room in its memory.
+// Load converts Text, which was read before, to JSON. The JSON follows Text in the same memory if there is room.
 func (d *Document) Load() error {
 	d.JSON = d.Text
 	if d.YAML {
@@ -92,7 +92,7 @@ func YAMLError(start Place, err error) *Error {
 	return &Error{Place: start, Err: err}
 }
 
-// space is the characters that may be between the tokens of JSON.
+// space are the characters allowed between JSON tokens.
 const space = " \t\r\n"
 
 func leadingSpace(text []byte) int {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// upstreamEmpty returns how many documents of text upstream reads as null, which it refuses, or false if it stops at
-// another error.
+// upstreamEmpty returns the number of documents in text that upstream reads as null, and rejects, or false if upstream
+// stops at another error.
 func upstreamEmpty(text string) (n int, ok bool) {
 	d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), sniffSize)
 	for {
@@ -28,7 +28,7 @@ func upstreamEmpty(text string) (n int, ok bool) {
 	}
 }
 
-// emptyIn returns where text has empty documents, and whether all others can be read.
+// emptyIn returns the positions of the empty documents in text, and whether all others can be read.
 func emptyIn(t *testing.T, text string) (empty []Place, ok bool) {
 	t.Helper()
 	parse := func(r *jsontext.Decoder, _ []byte) error { return r.SkipValue() }
@@ -47,7 +47,7 @@ func emptyIn(t *testing.T, text string) (empty []Place, ok bool) {
 	return empty, ok
 }
 
-// TestEmptyAsUpstream compares every file of a few lines.
+// TestEmptyAsUpstream compares every file of a few lines with upstream.
 func TestEmptyAsUpstream(t *testing.T) {
 	lines := []string{"---", "--- # c", "", "# c", "a: 1", "..."}
 	var files func(text string, n int)
@@ -85,7 +85,7 @@ func TestEmptyPlaces(t *testing.T) {
 	}
 }
 
-// TestEmptyAcrossChunks has two separators in a row wherever a chunk may end.
+// TestEmptyAcrossChunks has two consecutive separators at every possible chunk boundary.
 func TestEmptyAcrossChunks(t *testing.T) {
 	defer func(n int) { ChunkSize = n }(ChunkSize)
 	for ChunkSize = 8; ChunkSize < 64; ChunkSize++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// offset finds a place by going through the text character by character.
+// offset returns the offset of a place, going through the text character by character.
 func offset(text []byte, p Place) int {
 	line, column := 1, 1
 	for i, r := range string(text) {
@@ -32,7 +32,7 @@ func offset(text []byte, p Place) int {
 	return -1
 }
 
-// checkInside asks for places that may exist or not. All have to lie in the text.
+// checkInside looks up pointers that may or may not exist, and checks that all places are in the text.
 func checkInside(t *testing.T, d *Document, text []byte, ptr jsontext.Pointer) {
 	t.Helper()
 	if v := d.Find(ptr)[0]; offset(text, v.Place) < 0 || offset(text, v.Key) < 0 {
@@ -63,8 +63,8 @@ func FuzzJSON(f *testing.F) {
 // isUTF8 reports whether characters can be counted by ranging over a text.
 func isUTF8(text string) bool { return strings.ToValidUTF8(text, "") == text }
 
-// checkVisited goes through a document with the decoder, which reports its own pointers and offsets. What is asked for
-// has to be found there, unless an equal key comes later.
+// checkVisited compares places with the pointers and offsets of the decoder. A value must be found there, unless an
+// equal key follows.
 func checkVisited(t *testing.T, d *Document, text []byte) {
 	t.Helper()
 	want := make(map[jsontext.Pointer]int)
@@ -98,7 +98,7 @@ func checkVisited(t *testing.T, d *Document, text []byte) {
 	}
 }
 
-// forget drops what an equal key replaces.
+// forget removes the values that an equal key replaces.
 func forget(want map[jsontext.Pointer]int, ptr jsontext.Pointer) {
 	for earlier := range want {
 		if ptr.Contains(earlier) {
@@ -107,7 +107,7 @@ func forget(want map[jsontext.Pointer]int, ptr jsontext.Pointer) {
 	}
 }
 
-// startOfString returns the offset of the quotation mark that opens the string which ends at an offset.
+// startOfString returns the offset of the opening quote of the string that ends at an offset.
 func startOfString(text []byte, end int) int {
 	for i := end - 2; ; i-- {
 		slashes := i
@@ -143,20 +143,20 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// disputed matches what the two YAML libraries are known to read differently: in flow style colons without a blank
-// behind them, and what comes after the end of a document.
+// disputed matches texts that the two YAML libraries are known to read differently: in flow style, a colon without a
+// blank after it, and text after the end of a document.
 var disputed = regexp.MustCompile(`\s:|:[^\s]|(?m:^\.\.\.)`)
 
-// convertible returns a YAML document without its byte order mark. It reports false for one that the converter refuses:
-// there are no places in it.
+// convertible returns a YAML document without its byte order mark. It reports false for a document that the converter
+// rejects, which has no places.
 func convertible(doc string) (text []byte, ok bool) {
 	_, err := yamljson.Append(nil, []byte(doc))
 	doc = strings.TrimPrefix(doc, "\ufeff")
 	return []byte(doc), err == nil && isUTF8(doc)
 }
 
-// checkConverted looks up every value that sigs.k8s.io/yaml makes of a document. Scalars of letters and digits have to
-// stand at their place, unless they are quoted, tagged, anchored or aliases.
+// checkConverted looks up every value of the output of sigs.k8s.io/yaml. Scalars of letters and digits must be at their
+// place, unless they are quoted, tagged, anchored or aliases.
 func checkConverted(t *testing.T, d *Document, doc string) {
 	t.Helper()
 	converted, err := yaml.YAMLToJSON([]byte(doc))

@@ -49,8 +49,8 @@ func CheckText(head []byte) error {
 // largeTurn holds a value while a large document is in memory: there is one at a time, of all files that are read.
 var largeTurn = make(chan struct{}, 1)
 
-// yieldLarge yields the document at the start of buf, which is larger than probeSize, after it has found its end. A
-// document that is too large or cannot be an object is an error, and is never in memory as a whole. It reports whether
+// yieldLarge yields the document at the start of buf, which is larger than probeSize, after finding its end. A document
+// that is too large or cannot be an object is an error, and is never in memory as a whole. yieldLarge reports whether
 // the file continues after the document.
 func (s *splitter) yieldLarge(yield func(*Chunk) bool, yaml bool) bool {
 	start := leadingSpace(s.buf)
@@ -132,7 +132,7 @@ func wholeRunes(text []byte) int {
 	return len(text)
 }
 
-// readFull fills data with the content of a file from an offset on. The file is known to have enough.
+// readFull fills data with the content of a file from an offset on. The file must have that much content.
 func readFull(r io.ReaderAt, data []byte, off int64) ([]byte, error) {
 	n, err := r.ReadAt(data, off)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// set changes a variable for the rest of the test.
+// set sets a variable for the rest of the test.
 func set[T any](t *testing.T, variable *T, value T) {
 	t.Helper()
 	old := *variable
@@ -18,7 +18,7 @@ func set[T any](t *testing.T, variable *T, value T) {
 	t.Cleanup(func() { *variable = old })
 }
 
-// readAll returns the place and the length of every document, and what cannot be read.
+// readAll returns the place and the length of every document, and errors.
 func readAll(data string, limit int64) []string {
 	var all []string
 	parse := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
@@ -41,7 +41,7 @@ func readAll(data string, limit int64) []string {
 	return all
 }
 
-// Reading piece by piece yields the same documents as reading at once.
+// TestLargeDocuments checks that reading in pieces yields the same documents as reading at once.
 func TestLargeDocuments(t *testing.T) {
 	text := strings.Repeat(`é{"}\"---`, 150_000) // the pieces end at any byte of it
 	json := func(n int) string { return fmt.Sprintf(`{"a":[{},%q],"b":"\\"}`, text[:n]) }
@@ -69,7 +69,7 @@ func TestLargeDocuments(t *testing.T) {
 	}
 }
 
-// A large object that is not JSON is refused before anyone looks at its keys.
+// TestLargeInvalid checks that a large object that is not valid JSON is rejected before its keys are compared.
 func TestLargeInvalid(t *testing.T) {
 	set(t, &ChunkSize, 1<<10)
 	set(t, &probeSize, 4<<10)
@@ -139,7 +139,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// reads remembers how much was read at once.
+// reads records the sizes of reads.
 type reads struct {
 	*strings.Reader
 	largest int
@@ -150,7 +150,8 @@ func (r *reads) ReadAt(p []byte, off int64) (int, error) {
 	return r.Reader.ReadAt(p, off)
 }
 
-// Small objects are read many at once, also where they share lines and the limit is low.
+// TestSmallObjectsOnLongLines checks that many small objects are read at once, even if they share lines and the limit
+// is low.
 func TestSmallObjectsOnLongLines(t *testing.T) {
 	set(t, &ChunkSize, 1<<10)
 	data := strings.Repeat("{\n}"+strings.Repeat("{}", 500), 10)
@@ -164,7 +165,7 @@ func TestSmallObjectsOnLongLines(t *testing.T) {
 	}
 }
 
-// A consumer that stops at a large document leaves its turn to the next.
+// TestLargeTurn checks that a consumer that stops at a large document lets the next one be read.
 func TestLargeTurn(t *testing.T) {
 	set(t, &ChunkSize, 1<<10)
 	set(t, &probeSize, 4<<10)
@@ -182,7 +183,7 @@ func TestLargeTurn(t *testing.T) {
 	}
 }
 
-// A file that has less than it had is not a shorter one.
+// TestTruncated checks that a file that became shorter is an error.
 func TestTruncated(t *testing.T) {
 	set(t, &ChunkSize, 1<<10)
 	for _, n := range []int{0, 10, 3 << 10, 40 << 10} {

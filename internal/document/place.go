@@ -10,10 +10,10 @@ import (
 )
 
 // A Place is a position in a text. Lines and columns count from 1. A line ends after a line feed; columns count
-// characters, not bytes, and a byte order mark at the start of a file is none.
+// characters, not bytes. A byte order mark at the start of a file has no column.
 type Place struct{ Line, Column int }
 
-// After returns the place behind a text that starts at p.
+// After returns the place after a text that starts at p.
 func (p Place) After(text []byte) Place {
 	if n := bytes.Count(text, newline); n > 0 {
 		p = Place{p.Line + n, 1}

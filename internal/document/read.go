@@ -13,9 +13,9 @@ import (
 )
 
 // Read calls parse and then visit for every document of c. Parse reads the next value of the decoder, whose input is
-// text, and may fail: with a *[jsontext.SyntacticError] if the value is not I-JSON, and then it is called once more for
-// the repaired value, or as it likes. Visit is passed that error, or an *[Error] and no document if there is none. The
-// document is valid until visit returns.
+// text. It may fail with a *[jsontext.SyntacticError] if the value is not I-JSON, and is then called again for the
+// repaired value, or with any other error. Visit is called with that error, or with an *[Error] and no document if
+// there is none. The document is valid until visit returns.
 //
 // An error of Read itself means that the rest of the file cannot be read: it is an *[Error], or the error of reading
 // the file.

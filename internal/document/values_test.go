@@ -27,8 +27,8 @@ func inNodes(text string) *Document {
 	return d
 }
 
-// at is what is expected of one pointer. A place of no line means a pointer that is not found; near is then the
-// place that is given instead.
+// at is the expected result for one pointer. A place without a line means that the pointer is not found; near is then
+// the place of the nearest value.
 type at struct {
 	ptr              jsontext.Pointer
 	value, key, near Place
@@ -159,7 +159,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// TestPart takes a text that starts further down in a file.
+// TestPart takes a text that does not start at the beginning of its file.
 func TestPart(t *testing.T) {
 	for _, d := range []*Document{
 		{Text: []byte("{\"a\": 1,\n\"b\": 2}"), Start: Place{7, 5}},
@@ -221,7 +221,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestLongLine asks for places that lie far apart, forwards and backwards.
+// TestLongLine looks up places that are far apart, forwards and backwards.
 func TestLongLine(t *testing.T) {
 	const n = 50_000
 	text := `["` + strings.Repeat("日本", 10_000) + `"` + strings.Repeat(`,"é"`, n) + "\n,0]"
@@ -254,7 +254,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// A document on one line takes time linear in it, whatever is looked for.
+// TestFindInOneLine checks that the time for a document on one line is linear in its size, for any pointers.
 func TestFindInOneLine(t *testing.T) {
 	const n = 100_000
 	text := "[" + strings.Repeat("é, ", n) + "é, {a: 1" + strings.Repeat(", a: 1", n) + "}]"

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestConformance compares the first object that a script expects with what is printed for the one it comes from.
+// TestConformance compares the first object that a script expects with the printed form of its input.
 func TestConformance(t *testing.T) {
 	for _, test := range []struct{ script, in, json, yaml string }{
 		{"render-yaml-text", "catalog/catalog.json", "", "want.yaml"},

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A value is built from parts of a text, which are not scanned again, from new ones, and from an edited one.
+// TestBuild builds a value from parts of a text, which are not scanned again, from new values, and from an edited one.
 func TestBuild(t *testing.T) {
 	d := Parse(jsontext.Value(` {"list":[{"b":1.0,"a":"\u003c"},true],"t\u0065xt":"\u0041\n", "last": {"z":[],"y":null}}`))
 	defer d.Release()
@@ -75,7 +75,7 @@ func collect(d *Document, i int) (elements []int) {
 	return elements
 }
 
-// TestBuildDeep adds a part of the text below where YAML is indented.
+// TestBuildDeep adds a part of the text deeper than YAML is indented.
 func TestBuildDeep(t *testing.T) {
 	d := Parse(jsontext.Value(`{"a":["b"]}`))
 	defer d.Release()

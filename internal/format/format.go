@@ -32,7 +32,7 @@ func AppendJSON(dst []byte, v jsontext.Value, depth int) []byte {
 	return w.dst
 }
 
-// AppendCompact is AppendJSON without any white space.
+// AppendCompact is AppendJSON without white space.
 func AppendCompact(dst []byte, v jsontext.Value) []byte {
 	d := Parse(v)
 	defer d.Release()

@@ -47,7 +47,8 @@ b:
 	}
 }
 
-// What upstream prints in another way: it would lose the value of "<<" and leave 1e400 without quotes.
+// TestDepartures covers values that upstream prints in another way: it would lose the value of "<<" and leave 1e400
+// without quotes.
 func TestDepartures(t *testing.T) {
 	const in = `{"<<": {"a": "1e400", "b": 1e400, "c": "<<"}, "-1e999": 9007199254740993}`
 	const want = `"-1e999": 9007199254740993
@@ -61,7 +62,7 @@ func TestDepartures(t *testing.T) {
 	check(t, `{"<<": {"a": 1}}`)
 }
 
-// Keys whose natural order is circular are printed in the same order for any input.
+// TestCyclicKeys checks that keys whose natural order is cyclic are printed in the same order for any input.
 func TestCyclicKeys(t *testing.T) {
 	const want = "a10: 0\na1b: 0\na2: 0\n"
 	for _, in := range []string{`{"a10":0,"a1b":0,"a2":0}`, `{"a2":0,"a10":0,"a1b":0}`, `{"a1b":0,"a2":0,"a10":0}`} {
@@ -69,7 +70,7 @@ func TestCyclicKeys(t *testing.T) {
 	}
 }
 
-// values are JSON texts that are worth a comparison with upstream.
+// values are JSON texts to compare with upstream.
 var values = []string{
 	``, ` `, `null`, ` true `, `false`, `0`, `-0`, `""`, `[]`, `{}`, " [ ] ", "\t{\n}\r", `"text"`, `"a\nb"`, `"a\nb\n"`,
 	`[[],{},[[]],[{}],[[[1]]],{"a":[[{"b":[]}]]}]`,
@@ -100,7 +101,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// fragments are what random strings are made of.
+// fragments are the parts of random strings.
 var fragments = []string{
 	" ", " ", "  ", `\n`, `\n`, "word", "it's", "a longer piece of text that fills the line", ":", ": ", " #", "#", "-",
 	"- ", "?", ",", "[", "{", "}", "'", `\"`, `\\`, `\t`, `\r`, `\u2028`, "\u2029", `\u0085`, `\ufeff`, `\ud83d`,
@@ -108,7 +109,7 @@ var fragments = []string{
 	"~", "<<", "%", "=", "|",
 }
 
-// randomString makes a JSON string out of up to n fragments.
+// randomString returns a JSON string of up to n fragments.
 func randomString(r *rand.Rand, n int) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -119,7 +120,7 @@ func randomString(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// randomValue makes a JSON text of at most depth levels.
+// randomValue returns a JSON text of at most depth levels.
 func randomValue(r *rand.Rand, depth int) string {
 	kind := r.IntN(8)
 	if depth == 0 {
@@ -168,7 +169,7 @@ func FuzzValue(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		// What is no JSON is a string, in every place where one can stand.
+		// A text that is not JSON is used as a string, in every position.
 		if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) {
 			s := string(AppendString(nil, strings.ToValidUTF8(text, "\uFFFD")))
 			text = `{"k":` + s + `,` + s + `:[` + s + `,[{"a":` + s + `}]]}`
@@ -178,7 +179,7 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// FuzzRandomValue explores what TestRandomValues has no time for.
+// FuzzRandomValue explores more random values than TestRandomValues.
 func FuzzRandomValue(f *testing.F) {
 	f.Add(uint64(3))
 	f.Fuzz(func(t *testing.T, seed uint64) {
@@ -186,7 +187,7 @@ func FuzzRandomValue(f *testing.F) {
 	})
 }
 
-// The memory after a value belongs to other values.
+// TestValueWithRoomBehindIt checks that the memory after a value is not overwritten.
 func TestValueWithRoomBehindIt(t *testing.T) {
 	for _, n := range []int{0, 1} {
 		text := []byte(" 1234567")

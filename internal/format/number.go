@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// maxPlainDigits is a number of digits that every integer of 64 bits may have. Such an integer is printed unchanged,
-// whether floating point can represent it or not.
+// maxPlainDigits is a number of digits that fits in every integer of 64 bits. An integer with that many digits is
+// printed unchanged, whether floating point can represent it or not.
 const maxPlainDigits = 18
 
-// appendNumber appends the number lit: as encoding/json prints its 64-bit floating point value, or as it is if
-// that would be another number.
+// appendNumber appends the number lit: the output of encoding/json for its 64-bit floating point value, or lit itself
+// if that would be another number.
 func appendNumber(dst, lit []byte) []byte {
 	if isPlainInteger(lit) {
 		return append(dst, lit...)
@@ -43,7 +43,7 @@ func appendYAMLNumber(dst, lit []byte) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
-// isPlainInteger reports whether lit is an integer that every format prints as it is.
+// isPlainInteger reports whether lit is an integer that is unchanged in every format.
 func isPlainInteger(lit []byte) bool {
 	digits := bytes.TrimPrefix(lit, []byte("-"))
 	if len(digits) > maxPlainDigits || digits[0] == '0' && len(lit) > 1 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// numbers have the form that they take in JSON and in YAML.
+// numbers have their JSON and YAML forms.
 var numbers = []struct{ in, json, yaml string }{
 	{"0", "0", "0"},
 	{"-0", "-0", "0"},
@@ -36,7 +36,7 @@ var numbers = []struct{ in, json, yaml string }{
 	{"1000000000000000000000", "1e+21", "1e+21"},
 	{"0." + strings.Repeat("0", 400) + "1e401", "1", "1"},
 
-	// The digits stay where floating point would change them.
+	// The digits are kept if floating point would change them.
 	{"9007199254740993", "9007199254740993", "9007199254740993"},
 	{"12345678901234567890", "12345678901234567890", "12345678901234567890"},
 	{"-9223372036854775808", "-9223372036854775808", "-9223372036854775808"},
@@ -58,7 +58,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// FuzzNumber holds that what is printed is the same decimal number, and the floating point one wherever that is it.
+// FuzzNumber checks that the printed number is the same decimal number, and the floating point form whenever that is
+// equal.
 func FuzzNumber(f *testing.F) {
 	for _, n := range numbers {
 		f.Add(n.in)

@@ -16,9 +16,9 @@ import (
 	yamlv2 "sigs.k8s.io/yaml/goyaml.v2"
 )
 
-// The oracles print what upstream prints: encoding/json without HTML escapes, and the YAML library below
-// sigs.k8s.io/yaml. That library is given values rather than JSON, since as a reader of JSON it refuses some
-// characters and turns U+0085 into a space.
+// The oracles print the output of upstream: encoding/json without HTML escapes, and the YAML library below
+// sigs.k8s.io/yaml. That library is given values rather than JSON, since its reader rejects some characters in JSON and
+// turns U+0085 into a space.
 
 // oracleJSON prints v as encoding/json does, each line but the first behind prefix.
 func oracleJSON(t testing.TB, v any, prefix, indent string) string {
@@ -33,7 +33,7 @@ func oracleJSON(t testing.TB, v any, prefix, indent string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// oracleYAML prints v, which came out of decode, as upstream does.
+// oracleYAML prints v, which decode returned, as upstream does.
 func oracleYAML(t testing.TB, v any) string {
 	t.Helper()
 	out, err := yamlv2.Marshal(retype(t, v))
@@ -48,7 +48,7 @@ func decode(text string) (v any, ok bool) {
 	return v, json.Unmarshal([]byte(text), &v) == nil
 }
 
-// retype gives numbers the type that they get when what encoding/json prints is read as YAML.
+// retype gives numbers the types that they have after the output of encoding/json is read as YAML.
 func retype(t testing.TB, v any) any {
 	t.Helper()
 	switch v := v.(type) {
@@ -74,7 +74,7 @@ func retype(t testing.TB, v any) any {
 	return v
 }
 
-// keepsDigits reports whether some number of the text is one that floating point would change.
+// keepsDigits reports whether the text has a number that floating point would change.
 func keepsDigits(text string) bool {
 	d := Parse([]byte(text))
 	defer d.Release()
@@ -98,7 +98,7 @@ func isHugeNumber(s string) bool {
 	return errors.Is(err, strconv.ErrRange) && decimalForm.MatchString(plain)
 }
 
-// departs reports whether v is a value that we print in another way than upstream on purpose.
+// departs reports whether v is a value that we print differently from upstream on purpose.
 func departs(v any) bool {
 	return hasCyclicKeys(v) || anyString(v, func(s string) bool { return s == mergeKey || isHugeNumber(s) })
 }
@@ -142,7 +142,7 @@ func hasCyclicKeys(v any) bool {
 	return false
 }
 
-// anyString reports whether f is true for a string in v, keys included.
+// anyString reports whether f is true for a string in v, including keys.
 func anyString(v any, f func(string) bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -159,7 +159,7 @@ func anyString(v any, f func(string) bool) bool {
 	return false
 }
 
-// firstDifference shows where two texts part.
+// firstDifference returns the parts of two texts from their first difference on.
 func firstDifference(got, want string) string {
 	i := 0
 	for i < len(got) && i < len(want) && got[i] == want[i] {
@@ -169,7 +169,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("at byte %d:\n got %q\nwant %q", i, got[from:min(len(got), i+80)], want[from:min(len(want), i+80)])
 }
 
-// check compares everything that is printed for a JSON text with the oracles, and reads it back.
+// check compares every printed form of a JSON text with the oracles, and reads it back.
 func check(t testing.TB, text string) {
 	t.Helper()
 	pretty := string(AppendJSON(nil, []byte(text), 0))
@@ -195,7 +195,7 @@ func check(t testing.TB, text string) {
 	checkReadBack(t, yaml, v)
 }
 
-// checkReadBack reads YAML as upstream does and expects the value v.
+// checkReadBack reads YAML as upstream does, and compares it with v.
 func checkReadBack(t testing.TB, yaml string, v any) {
 	t.Helper()
 	read, err := sigsyaml.YAMLToJSON([]byte(yaml))
@@ -206,7 +206,7 @@ func checkReadBack(t testing.TB, yaml string, v any) {
 	same(t, "YAML read back", zeros(oracleJSON(t, back, "", "")), zeros(oracleJSON(t, v, "", "")))
 }
 
-// negativeZero is a number that YAML has no integer for.
+// negativeZero is a number that has no integer form in YAML.
 var negativeZero = regexp.MustCompile(`([:,\[]|^)-0([,}\]]|$)`)
 
 func zeros(text string) string {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Type returns the media type of an image, "" for other data. It knows all types that upstream's opm takes for an icon,
-// by the same bytes and names, and in addition AVIF and what browsers sniff.
+// Type returns the media type of an image, "" for other data. It detects all types that upstream's opm accepts for an
+// icon, by the same bytes and under the same names, and also AVIF and the types that browsers sniff.
 func Type(data []byte) string {
 	for _, s := range signatures {
 		if s.matches(data) {
@@ -35,7 +35,7 @@ func Type(data []byte) string {
 	return ""
 }
 
-// A signature is the bytes by which a type of images is known.
+// A signature is the bytes that identify a type of images.
 type signature struct {
 	mediaType string
 	start     string
@@ -65,14 +65,14 @@ var signatures = []signature{
 	{"image/vnd.dwg", "AC10", ""},
 }
 
-// otherNames holds media types that are in use for another one.
+// otherNames maps media types to the type that they are another name of.
 var otherNames = map[string]string{
 	"image/jpg":    "image/jpeg",
 	"image/x-icon": "image/vnd.microsoft.icon",
 	"image/heic":   "image/heif",
 }
 
-// SameType reports whether two media types mean the same. Upper case, parameters and other names do not matter.
+// SameType reports whether two media types are equivalent. Case, parameters and alternative names do not matter.
 func SameType(a, b string) bool { return canonical(a) == canonical(b) }
 
 func canonical(mediaType string) string {
@@ -86,13 +86,13 @@ func canonical(mediaType string) string {
 	return name
 }
 
-// isBrand reports whether data is of the ISO base media format and of that major brand.
+// isBrand reports whether data is in the ISO base media format with this major brand.
 func isBrand(data []byte, brand string) bool {
 	return len(data) >= 12 && string(data[4:12]) == "ftyp"+brand
 }
 
-// isHEIF reports whether data is a HEIF image with HEVC, which upstream takes: its major brand says so, or it is
-// generic and a compatible brand does.
+// isHEIF reports whether data is a HEIF image with HEVC, which upstream accepts: its major brand says so, or the major
+// brand is generic and a compatible brand says so.
 func isHEIF(data []byte) bool {
 	if isBrand(data, "heic") {
 		return true
@@ -109,7 +109,7 @@ func isHEIF(data []byte) bool {
 	return false
 }
 
-// isSVG reports whether data is an XML document of an svg element that has an end tag, which upstream asks for.
+// isSVG reports whether data is an XML document with an svg element that has an end tag, which upstream requires.
 func isSVG(data []byte) bool {
 	if !bytes.Contains(bytes.ToLower(data), []byte("</svg>")) {
 		return false

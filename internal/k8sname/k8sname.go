@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Label returns why s is not a label of RFC 1123, such as the name of a namespace, or nil.
+// Label returns an error if s is not a label of RFC 1123, such as the name of a namespace.
 func Label(s string) error {
 	return check(s, validation.IsDNS1123Label, validation.DNS1123LabelMaxLength,
 		"want lower-case letters, digits and hyphens, a letter or digit first and last")
 }
 
-// Subdomain returns why s is not a subdomain of RFC 1123, such as the name of most objects, or nil.
+// Subdomain returns an error if s is not a subdomain of RFC 1123, such as the name of most objects.
 func Subdomain(s string) error {
 	return check(s, validation.IsDNS1123Subdomain, validation.DNS1123SubdomainMaxLength,
 		"want lower-case letters, digits, hyphens and dots, a letter or digit around each dot")

@@ -1,6 +1,6 @@
-// Package shared finds what tests need and the repository does not have: published catalogs and operators, and what
-// upstream answers about them, in the directory shared beside it. Without them a test is skipped. If OPM_REQUIRE_DATA
-// is set, as it is in CI where the data are there, it fails.
+// Package shared finds test data that are not in the repository: published catalogs and operators, and the answers of
+// upstream about them, in the directory shared next to the repository. Without the data a test is skipped, or fails if
+// OPM_REQUIRE_DATA is set, as it is in CI.
 package shared
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Path returns the path of a file or directory in ../shared, seen from the directory of the test.
+// Path returns the path of a file or directory in ../shared, relative to the directory of the test.
 func Path(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(dir(t), filepath.FromSlash(name))
@@ -34,7 +34,7 @@ func Glob(t testing.TB, pattern string) []string {
 	return paths
 }
 
-// Missing skips a test whose data are missing, or fails it if OPM_REQUIRE_DATA is set.
+// Missing skips a test whose data are missing. It fails the test if OPM_REQUIRE_DATA is set.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("OPM_REQUIRE_DATA") != "" {

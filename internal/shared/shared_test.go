@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A recorder is a test that goes on, and notes what would have ended it first.
+// A recorder is a test that continues after a failure or skip, and records it.
 type recorder struct {
 	testing.TB
 	end string

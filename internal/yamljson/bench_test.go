@@ -31,7 +31,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkFull is the reader behind the fast one.
+// BenchmarkFull measures the slow reader.
 func BenchmarkFull(b *testing.B) {
 	benchmark(b, 16, func(dst, doc []byte) []byte {
 		out, _, err := appendSlow(dst, doc, nil)
@@ -42,7 +42,7 @@ func BenchmarkFull(b *testing.B) {
 	})
 }
 
-// BenchmarkTrace is what it takes to find the places of a document.
+// BenchmarkTrace measures the search for the places in a document.
 func BenchmarkTrace(b *testing.B) {
 	benchmark(b, 1, func(dst, doc []byte) []byte {
 		new(Source).Trace(doc)

@@ -16,8 +16,8 @@ type breaks struct {
 	others     bool // CR alone, U+0085, or a byte order mark, which YAML skips at line starts
 }
 
-// checkCharacters refuses a text that is not UTF-8 or has characters that YAML 1.1 does not allow
-// (https://yaml.org/spec/1.1/#c-printable), with the place of the first of them.
+// checkCharacters rejects a text that is not UTF-8 or has characters that YAML 1.1 does not allow
+// (https://yaml.org/spec/1.1/#c-printable). The error has the place of the first one.
 func checkCharacters(text []byte) (found breaks, err error) {
 	for i := 0; i < len(text); {
 		n := ordinary(text[i:])

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// sameJSON reports whether two JSON texts hold the same value but for the precision of numbers.
+// sameJSON reports whether two JSON texts have the same value, apart from the precision of numbers.
 func sameJSON(ours, upstream []byte) bool {
 	return sameValue(decode(ours), decode(upstream))
 }
 
-// decode decodes JSON of our own making.
+// decode decodes JSON that we produced.
 func decode(data []byte) any {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -52,7 +52,7 @@ func sameValue(ours, upstream any) bool {
 	return ours == upstream
 }
 
-// sameNumber compares as 64-bit floating point. What is beyond that is text upstream.
+// sameNumber compares as 64-bit floating point. Upstream reads a number out of that range as a string.
 func sameNumber(ours string, upstream any) bool {
 	f, err := strconv.ParseFloat(ours, 64)
 	if err != nil {

@@ -204,7 +204,7 @@ func (f *fast) member(column int) bool {
 	return f.nested(column, behind)
 }
 
-// complexMember reads a key of text behind a question mark, and its value behind a colon on a line of its own.
+// complexMember reads a string key after a question mark, and its value after a colon on another line.
 func (f *fast) complexMember(column int) bool {
 	f.pos++
 	f.skipSpaces()
@@ -224,7 +224,7 @@ func (f *fast) complexMember(column int) bool {
 	return !f.endsHere() && f.block(column)
 }
 
-// nested reads the node below a key or dash at a column. None is null, which is missing behind the colon or dash.
+// nested reads the node below a key or dash at a column. A missing node is null; its place is after the colon or dash.
 func (f *fast) nested(column, behind int) bool {
 	if f.column > column {
 		return f.block(column)

@@ -71,7 +71,7 @@ func (f *fast) quotedText(quote byte, parent int) bool {
 	return false
 }
 
-// separator reads a line separator in single quotes, which stays, and the indentation behind it, which does not.
+// separator reads a line separator in single quotes, which is kept, and the indentation after it, which is dropped.
 func (f *fast) separator(parent int) bool {
 	if n := len(f.buf); n > 0 && (f.buf[n-1] == ' ' || f.buf[n-1] == '\t') {
 		return false
@@ -89,8 +89,8 @@ func (f *fast) separator(parent int) bool {
 		!startsWithSeparator(rest[spaces:])
 }
 
-// fold goes from the end of a line to the content of the next one that is not blank. It must be further right than the
-// parent: upstream takes less, but then the markers of documents need care.
+// fold advances from the end of a line to the content of the next line that is not blank. It must be indented further
+// than the parent: upstream accepts less, but then the markers of documents need care.
 func (f *fast) fold(parent int) (blanks int, ok bool) {
 	f.pos++
 	for {

@@ -38,7 +38,7 @@ var seeds = []string{
 	"\"a\\tb\": 1\n'c''d': 2\n\"\": 3\n\"<<\": 4\n\"e\\\\\": \"f\\\"\"\n",
 }
 
-// departures are what Append refuses and sigs.k8s.io/yaml reads, by the beginning of the message.
+// departures are the beginnings of messages about texts that Append rejects and sigs.k8s.io/yaml reads.
 var departures = []struct{ msg, reason string }{
 	{"only a comment may follow ---", "opm refuses it too, where it splits a file"},
 	{"directives are not supported", "opm refuses them too: its splitter cuts them off from their document"},
@@ -52,8 +52,8 @@ var departures = []struct{ msg, reason string }{
 	{"the key ", "of keys that are equal in JSON only, upstream takes any"},
 }
 
-// departs reports whether err is one of the departures. Where aliases are possible Append stays with its error also in
-// the corners of the grammar where upstream reads on.
+// departs reports whether err is one of the departures. If aliases are possible, Append also keeps its error in corner
+// cases of the grammar in which upstream continues.
 func departs(doc []byte, err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -67,7 +67,7 @@ func departs(doc []byte, err error) bool {
 	return mayHaveAliases(doc)
 }
 
-// FuzzAppend compares with upstream: both must refuse a document, or read the same.
+// FuzzAppend compares with upstream: both must reject a document, or read the same value.
 func FuzzAppend(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -93,7 +93,7 @@ func FuzzAppend(f *testing.F) {
 	})
 }
 
-// checkPlace fails if the place of an error is outside of the document.
+// checkPlace fails if the place of an error is outside the document.
 func checkPlace(t *testing.T, doc []byte, err error) {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -105,7 +105,7 @@ func checkPlace(t *testing.T, doc []byte, err error) {
 	}
 }
 
-// FuzzFast compares the two readers on what the fast one accepts.
+// FuzzFast compares the two readers for texts that the fast one accepts.
 func FuzzFast(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -139,7 +139,7 @@ func FuzzFast(f *testing.F) {
 	})
 }
 
-// FuzzTrace compares where keys and values come from with the nodes of yaml/v4.
+// FuzzTrace compares the offsets of keys and values with the nodes of yaml/v4.
 func FuzzTrace(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -179,7 +179,7 @@ func flatten(nodes []*yamlv4.Node, n *yamlv4.Node) []*yamlv4.Node {
 	return nodes
 }
 
-// firstByte returns how the JSON of n begins: any way for a scalar that is not a collection.
+// firstByte returns the expected first byte of the JSON of n; a scalar may begin with any byte except a bracket.
 func firstByte(n *yamlv4.Node, begins byte) byte {
 	switch n.Kind {
 	case yamlv4.MappingNode:

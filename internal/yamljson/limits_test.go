@@ -67,7 +67,7 @@ func TestAliasLimits(t *testing.T) {
 	}
 }
 
-// What aliases become is limited, not what a document is.
+// TestExpanded checks that the size of expanded aliases is limited, but not the size of a document.
 func TestExpanded(t *testing.T) {
 	defer func(n int) { maxExpansion = n }(maxExpansion)
 	maxExpansion = 100
@@ -83,7 +83,7 @@ func TestExpanded(t *testing.T) {
 	}
 }
 
-// The aliases of all documents count.
+// TestExpandedBefore checks that the aliases of earlier documents count.
 func TestExpandedBefore(t *testing.T) {
 	defer func(n int) { maxExpansion = n }(maxExpansion)
 	maxExpansion = 7000
@@ -100,7 +100,7 @@ func TestExpandedBefore(t *testing.T) {
 	}
 }
 
-// What the slow reader reads has a limit, what the fast one reads has none.
+// TestManyValues checks that the slow reader limits the number of values, and that the fast reader does not.
 func TestManyValues(t *testing.T) {
 	defer func(n int) { maxValues = n }(maxValues)
 	maxValues = 1000

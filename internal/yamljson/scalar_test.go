@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestResolve compares with upstream what scalars that look like numbers and words are, as values and as keys.
+// TestResolve compares the types of scalars that look like numbers and words with upstream, as values and as keys.
 func TestResolve(t *testing.T) {
 	const letters = "0011789__..+-eExXoObaAfFnNyY~ :"
 	random := rand.New(rand.NewPCG(1, 2))

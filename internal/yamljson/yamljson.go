@@ -106,7 +106,7 @@ type mark struct{ json, text int }
 // maxKeptMarks limits the memory that is kept for the next document, 1 MB.
 const maxKeptMarks = 1 << 16
 
-// Recycle forgets the document. It reports whether the memory is worth keeping for the next one.
+// Recycle drops the document. It reports whether the memory is worth keeping for the next one.
 func (s *Source) Recycle() bool {
 	s.reset()
 	return cap(s.marks) <= maxKeptMarks
@@ -124,7 +124,7 @@ func (s *Source) set(text []byte) {
 	}
 }
 
-// Trace converts a document that is in block style, and no other; Text stays nil then.
+// Trace converts a document in block style. For any other document, Text stays nil.
 func (s *Source) Trace(doc []byte) []byte {
 	s.reset()
 	text, found, err := normalize(doc)

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// Every want is what upstream reads too, but for the order of keys and the form of numbers.
+// The expected results are upstream's, apart from the order of keys and the form of numbers.
 var conversions = []struct{ name, doc, want string }{
 	{"order of keys", "b: 1\na: 2\n", `{"b":1,"a":2}`},
 	{"keys with spaces", "a b : c\n\"d\": e\n'f #': g\nh#: i\n-j: k\n", `{"a b":"c","d":"e","f #":"g","h#":"i","-j":"k"}`},
@@ -136,7 +136,7 @@ func TestAppendEmpty(t *testing.T) {
 	}
 }
 
-// The place of the error is where to look; the message need not be ours.
+// The place of an error is where to look for it; the message need not be ours.
 var failures = []struct{ name, doc, want string }{
 	{"not ended", "a: 1\nname: [teapot\n", "2:7: "},
 	{"quote not ended", "a: \"b\nc: d\n", "1:4: "},
@@ -269,7 +269,7 @@ func TestCatalogs(t *testing.T) {
 	}
 }
 
-// Of keys that are equal in JSON only, upstream takes any.
+// TestClash checks keys that are equal only in JSON, of which upstream takes any.
 func TestClash(t *testing.T) {
 	for doc, want := range map[string]string{
 		"{a: 1, 8: b, 08: b, '8': c}": `1:14: the key "8" is there twice, in different notations`,
