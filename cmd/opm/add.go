@@ -2,13 +2,17 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/edit"
+	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -41,22 +45,79 @@ of the package do. In a semver template, CHANNEL is candidate, fast or stable.` 
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
 		add := edit.Add{Channel: channel, Updates: updates(), LikeOthers: !changesForm}
-		if err := from.readBundle(cmd, args[0], &add); err != nil {
+		var releases string
+		if err := from.readBundle(cmd, args[0], &add, &releases); err != nil {
 			return err
 		}
-		return f.run(cmd, args[1], add)
+		if err := f.run(cmd, args[1], add); err != nil {
+			return err
+		}
+		return f.warnOfPlatforms(cmd, args[1], add.Bundle, releases)
 	}
 	f.each.addForAll(cmd, 1)
 	return cmd
 }
 
-// readBundle renders the bundle that an edit adds, with its image by digest.
-func (f *bundleRendering) readBundle(cmd *cobra.Command, ref string, add *edit.Add) error {
+// warnOfPlatforms warns of the catalogs whose platform a bundle does not support. releases are those of OpenShift that
+// the bundle names.
+func (f *editFlags) warnOfPlatforms(cmd *cobra.Command, path string, b *declcfg.Bundle, releases string) error {
+	paths, err := f.each.paths(path)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		c, err := readConfig("", path)
+		if err != nil {
+			return err
+		}
+		p, err := c.targetOf(path)
+		if err != nil {
+			return err
+		}
+		if p == (platform.Platform{}) {
+			p, _ = platformOf(parseNamedRef(path)) // most catalogs are for no platform in particular
+		}
+		if why := unsupported(b, releases, p); why != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s does not belong into %s, which is for %s: %s\n",
+				legible.Name(b.Name), legible.Name(path), p, legible.Text(why))
+		}
+	}
+	return nil
+}
+
+// unsupported returns why a bundle is not for a platform, "" if it is or the platform is zero.
+func unsupported(b *declcfg.Bundle, releases string, p platform.Platform) string {
+	if supported, err := platform.ParseSupported(releases); err == nil && p.OpenShift != (platform.Version{}) &&
+		!supported.Contains(p.OpenShift) {
+		return fmt.Sprintf("it is for %s (%s)", supported, platform.AnnotationVersions)
+	}
+	for i := range b.Properties {
+		if b.Properties[i].Type != declcfg.PropertyMaxOpenShiftVersion {
+			continue
+		}
+		last, err := platform.MaxOpenShift([]jsontext.Value{b.Properties[i].Value})
+		if err == nil && p.OpenShift.After(*last) {
+			return fmt.Sprintf("it is for OpenShift up to %s (%s)", last, declcfg.PropertyMaxOpenShiftVersion)
+		}
+	}
+	least := b.CSVMetadata().MinKubeVersion
+	v, err := declcfg.ParseVersion(strings.TrimPrefix(least, "v"), "")
+	needs := platform.Version{Major: v.Semver.Major, Minor: v.Semver.Minor}
+	if err == nil && p.Kubernetes != (platform.Version{}) && needs.After(p.Kubernetes) {
+		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s", least, p.Kubernetes)
+	}
+	return ""
+}
+
+// readBundle renders the bundle that an edit adds, with its image by digest. It sets releases to the annotation with the
+// releases of OpenShift that the bundle supports, if there is one.
+func (f *bundleRendering) readBundle(cmd *cobra.Command, ref string, add *edit.Add, releases *string) error {
 	opts, closeAll, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
+	opts.Bundles.Releases = func(found string) { *releases = found } // of one bundle
 	catalog, err := render.Open(cmd.Context(), []string{ref}, opts)
 	if err != nil {
 		return err

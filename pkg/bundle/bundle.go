@@ -43,6 +43,10 @@ type Options struct {
 	// Warn receives an error, with a position, for each ignored part of the bundle; upstream ignores it silently. Nil
 	// drops these errors. Files in manifests/ whose names begin with a dot are not part of a bundle and give no warning.
 	Warn func(*declcfg.Error)
+
+	// Releases, if not nil, is called with the annotation [platform.AnnotationVersions] of a bundle that has it. A bundle
+	// in a catalog does not have its annotations. Calls may be concurrent.
+	Releases func(string)
 }
 
 // Is reports whether fsys contains a bundle, by the directories at its root.

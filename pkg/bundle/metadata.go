@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
 // The annotations of a bundle, which its image has as labels. They are in the file annotations.yaml.
@@ -118,6 +119,9 @@ func (p *parser) readMetadataFile(all *metadata, doc *document) {
 		p.warn(doc.errorIn("", errors.New("neither annotations nor dependencies nor properties")))
 		return
 	}
+	if p.opts.Releases != nil {
+		p.readReleases(file.Annotations)
+	}
 	if found, ok := read[annotations](p, doc, "/annotations", file.Annotations); ok && found != (annotations{}) {
 		if p.first(&all.from.annotations, doc, "/annotations") {
 			all.annotations = found
@@ -132,6 +136,19 @@ func (p *parser) readMetadataFile(all *metadata, doc *document) {
 		if p.first(&all.from.properties, doc, "/properties") {
 			all.properties = found
 		}
+	}
+}
+
+// readReleases passes on the releases of OpenShift that the bundle supports. Other values than strings are ignored:
+// clusters do not read the annotation.
+func (p *parser) readReleases(annotations jsontext.Value) {
+	var values map[string]jsontext.Value
+	if _, err := decode(annotations, &values); err != nil {
+		return
+	}
+	var releases text
+	if value := values[platform.AnnotationVersions]; value.Kind() == '"' && releases.UnmarshalJSON(value) == nil {
+		p.opts.Releases(string(releases))
 	}
 }
 
