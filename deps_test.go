@@ -181,7 +181,11 @@ var arrows = map[string][]string{
 		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",
 	},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
-	"pkg/platform":   {"pkg/declcfg", "github.com/blang/semver/v4", json},
+	"pkg/impact": {
+		"pkg/cluster/audit", "pkg/cluster/rbac", "pkg/crdcheck", "pkg/resolve", "pkg/graph", "pkg/image", "pkg/problem",
+		"pkg/declcfg", "internal/legible", "internal/markdown", "internal/parallel", "internal/plural", "k8s.io/api",
+	},
+	"pkg/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
 		"internal/markdown",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -39,10 +40,17 @@ packages; it contains all lists, even empty ones.
 With --fail-on, the exit code is 1 if NEW has changes of these kinds: stranded (installs that
 lose their update path), removed (packages, channels or bundles), changed (published bundles).
 
+With --impact, the report is about each bundle that only NEW has: the bundles that are updated to
+it and the bundles that are not, permissions and images that are new, changes of
+CustomResourceDefinitions for which OLM refuses an update, and new dependencies that no package
+satisfies. Manifests that the catalogs do not have, and the sizes of images, are read from
+registries.
+
 OLD and NEW are a directory, a file, an archive, "-" for standard input, or an image; see opm list.
 They need not be valid.`,
 		Example: `  opm diff catalog/kiln catalog
   opm diff registry.example/crafts/catalog:v1 catalog -o markdown > comment.md
+  opm diff catalog/kiln catalog --impact
   opm diff registry.example/crafts/catalog:v1 catalog --fail-on stranded,removed,changed`,
 		Args:              exactArgs("OLD", "NEW"),
 		ValidArgsFunction: completeArgs(files, files),
@@ -51,7 +59,9 @@ They need not be valid.`,
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "markdown", "json")
 	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	completeWith(cmd, packages, "package")
+	cmd.Flags().BoolVar(&f.impact, "impact", false, "report what the new bundles mean for users and clusters")
 	f.addFailOn(cmd)
+	exclude(cmd, "impact", "fail-on")
 	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
 	f.each.add(cmd, 1)
@@ -63,6 +73,7 @@ type diffFlags struct {
 	format string
 	pkg    string
 	failOn []string
+	impact bool // report new bundles instead of changes
 	images imageFlags
 	each   eachFlag
 }
@@ -82,6 +93,9 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	refs[0] = f.each.counterpart(refs[0])
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
 		return usageError{errors.New("OLD and NEW cannot both be standard input")}
+	}
+	if f.impact {
+		return f.writeImpact(cmd, refs)
 	}
 	report, err := f.compare(cmd, refs)
 	if err != nil {
@@ -116,17 +130,28 @@ func (f *diffFlags) kinds() (kinds []diff.Kind, err error) {
 	return kinds, nil
 }
 
-// compare reads both catalogs.
-func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (*diff.Report, error) {
+// compare reads and compares both catalogs.
+func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (report *diff.Report, err error) {
+	err = f.withCatalogs(cmd, refs, func(before, after []declcfg.Source) (err error) {
+		report, err = diff.Compare(cmd.Context(), before, after)
+		return err
+	})
+	return report, err
+}
+
+// withCatalogs opens both catalogs for a function.
+func (f *diffFlags) withCatalogs(
+	cmd *cobra.Command, refs []string, use func(before, after []declcfg.Source) error,
+) error {
 	defer display{cmd}.Start("comparing")()
 	var catalogs [2]*catalog
 	for i, ref := range refs {
 		var err error
 		if catalogs[i], err = f.images.openCatalog(cmd, openOptions(cmd), ref); err != nil {
-			return nil, err
+			return err
 		}
 		defer catalogs[i].close()
 	}
-	report, err := diff.Compare(cmd.Context(), catalogs[0].Sources, catalogs[1].Sources)
-	return report, cmp.Or(catalogs[0].Unchanged(), catalogs[1].Unchanged(), err)
+	err := use(catalogs[0].Sources, catalogs[1].Sources)
+	return cmp.Or(catalogs[0].Unchanged(), catalogs[1].Unchanged(), err)
 }

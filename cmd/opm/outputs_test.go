@@ -35,6 +35,7 @@ var printingJSON = map[string][]string{
 	"convert-template-substitutes": {"convert-template substitutes catalog/loom/catalog.json"},
 
 	"diff":           {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
+	"diff-impact":    {"diff catalog/kiln catalog --impact", "diff catalog/kiln PUBLISHED --impact --package ecr-secret-operator"},
 	"filter":         {"filter catalog --package kiln:stable"},
 	"filter-summary": {"filter catalog --package kiln:stable@1.1.0 --summary FILE", "filter PUBLISHED --summary FILE"},
 	"graph":          {"graph catalog", "graph PUBLISHED"},

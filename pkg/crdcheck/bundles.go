@@ -92,7 +92,7 @@ type update struct {
 const maxUpdates = 1_000_000
 
 // updates returns the updates of one package, or of all packages if pkg is "".
-func (b *Bundles) updates(pkg string) ([]update, error) {
+func (b *Bundles) updates(pkg string, selects func(pkg, bundle string) bool) ([]update, error) {
 	var all []update
 	n := 0
 	for _, p := range b.index.Packages() {
@@ -106,6 +106,9 @@ func (b *Bundles) updates(pkg string) ([]update, error) {
 			next = neighbours(g)
 		}
 		for to, from := range next {
+			if selects != nil && !selects(p.Name, to.Name) {
+				continue
+			}
 			if n += len(from); n > maxUpdates {
 				return nil, fmt.Errorf("package %q: more than %d updates in the catalog; check packages one by one",
 					p.Name, maxUpdates)

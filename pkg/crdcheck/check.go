@@ -32,6 +32,9 @@ type Options struct {
 	Package string            // the package whose updates are checked; "" for all
 	OLM     []graph.Semantics // nil for both versions
 
+	// To selects bundles by package and name; only updates to them are checked. Nil selects all.
+	To func(pkg, bundle string) bool
+
 	// Images opens the images of bundles whose manifests are not in the catalog. If nil, such bundles are not
 	// checked.
 	Images Images
@@ -88,7 +91,7 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 	if len(opts.OLM) == 0 {
 		opts.OLM = []graph.Semantics{graph.Classic, graph.V1}
 	}
-	updates, err := b.updates(opts.Package)
+	updates, err := b.updates(opts.Package, opts.To)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func TestUnlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bundles.Close()
-	updates, err := bundles.updates("")
+	updates, err := bundles.updates("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

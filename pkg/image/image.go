@@ -66,6 +66,14 @@ type source interface {
 	blob(ctx context.Context, desc v1.Descriptor) (io.ReadCloser, error)
 }
 
+// Size returns the number of bytes of the layers as they are stored, which are usually compressed.
+func (i *Image) Size() (n int64) {
+	for _, l := range i.layers {
+		n += l.Size
+	}
+	return n
+}
+
 // Close releases the resources of the image. Its file systems from Files can no longer be read.
 func (i *Image) Close() error {
 	i.mu.Lock()

@@ -160,7 +160,7 @@ func OfCatalog(c *resolve.Catalog) []*Operator {
 			if b.Value == nil {
 				continue // it could not be read
 			}
-			o := ofBundle(b.Meta)
+			o, _ := OfBundle(b.Meta)
 			o.Catalog, o.Package, o.Name = c.Name, p.Name, b.Value.Name
 			operators = append(operators, o)
 		}
@@ -168,22 +168,22 @@ func OfCatalog(c *resolve.Catalog) []*Operator {
 	return operators
 }
 
-// ofBundle returns the permissions that the operator of a bundle would have. They are not evaluable for a bundle with
-// olm.csv.metadata in place of its manifests.
-func ofBundle(bundle *declcfg.Meta) *Operator {
+// OfBundle returns the permissions that the operator of a bundle would have, and the image of the bundle. They are not
+// evaluable for a bundle with olm.csv.metadata in place of its manifests. The source of the bundle must still be open.
+func OfBundle(bundle *declcfg.Meta) (o *Operator, image string) {
 	m, err := olm.ReadManifests(bundle)
 	switch {
 	case err != nil:
-		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: err.Error()}
+		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: err.Error()}, ""
 	case m.CSV == nil:
-		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: "the bundle has no ClusterServiceVersion"}
+		return &Operator{Grants: []Grant{}, APIs: []Access{}, NotEvaluable: "the bundle has no ClusterServiceVersion"}, ""
 	}
 	m.CSV.Namespace, m.CSV.Annotations = "", nil // they are not from a cluster
-	o := Of(m.CSV)
+	o = Of(m.CSV)
 	if m.Partial {
 		o.NotEvaluable = "the catalog lacks the manifests of the bundle, which contain the permissions"
 	}
-	return o
+	return o, m.Image
 }
 
 // headOrAll returns the bundle at the head of the default channel, nil if there is none. Without an olm.package, it
@@ -265,7 +265,7 @@ func (s style) sections(o *Operator) []section {
 	for _, g := range o.Grants {
 		granted := section{title: "service account " + s.name(g.ServiceAccount) + ", " + s.scope(o, g.Scope)}
 		for _, r := range g.Rules {
-			granted.items = append(granted.items, s.verbs(r.Verbs)+": "+s.objects(r))
+			granted.items = append(granted.items, RuleText(r, s.name))
 		}
 		all = append(all, granted)
 	}
@@ -322,6 +322,12 @@ func (s style) objects(r rbacv1.PolicyRule) string {
 		text += " named " + s.list(r.ResourceNames)
 	}
 	return text
+}
+
+// RuleText returns a rule as text, such as: get, list: pods, deployments.apps. Name quotes verbs and resources.
+func RuleText(r rbacv1.PolicyRule, name func(string) string) string {
+	s := style{name: name}
+	return s.verbs(r.Verbs) + ": " + s.objects(r)
 }
 
 func (s style) list(names []string) string {
