@@ -109,8 +109,8 @@ func unsupported(b *declcfg.Bundle, releases string, p platform.Platform) string
 	return ""
 }
 
-// readBundle renders the bundle that an edit adds, with its image by digest. It sets releases to the annotation with the
-// releases of OpenShift that the bundle supports, if there is one.
+// readBundle renders the bundle that an edit adds, with its image by digest. It sets releases to the annotation with
+// the releases of OpenShift that the bundle supports, if there is one.
 func (f *bundleRendering) readBundle(cmd *cobra.Command, ref string, add *edit.Add, releases *string) error {
 	opts, closeAll, err := f.open(cmd)
 	if err != nil {

@@ -118,7 +118,9 @@ func (c *Catalog) check() flaws {
 	case "", "Available", Unavailable:
 		return nil
 	}
-	return flaws{{"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, found %q", c.Spec.AvailabilityMode)}}
+	return flaws{{
+		"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, found %q", c.Spec.AvailabilityMode),
+	}}
 }
 
 // check returns the problems for which a cluster would reject the ClusterExtension.
@@ -142,7 +144,8 @@ func (e *Extension) check() flaws {
 	case "", "CatalogProvided", selfCertified:
 	default:
 		all = append(all, flaw{
-			"/spec/source/catalog/upgradeConstraintPolicy", fmt.Errorf("want CatalogProvided or SelfCertified, found %q", policy),
+			"/spec/source/catalog/upgradeConstraintPolicy",
+			fmt.Errorf("want CatalogProvided or SelfCertified, found %q", policy),
 		})
 	}
 	for _, err := range e.Request().Admit() {
