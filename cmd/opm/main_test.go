@@ -3,15 +3,16 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/opm-toolchain/opm/internal/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the output that the scripts expect")
+var update = golden.Update
 
 // TestMain makes the test binary stand in for opm: it is found on PATH by that name, by scripts and by other tests.
 func TestMain(m *testing.M) {

@@ -19,9 +19,10 @@ import (
 const acrossHelp = `With --across, plan the upgrade of the platform, such as OpenShift, with a catalog for each of its
 versions, the oldest first: which installed bundles get to the last version, which must be updated
 first, who has to switch to another channel, and who is stuck. Text and Markdown have only plans
-with another step than upgrades of the platform; --all has the rest. The version is at the end of
-the name of the catalog, as in catalogs/v4.18; otherwise name it, as in v4.18=CATALOG. A catalog
-that cannot be read is left out, and the exit status is 1. It is also 1 if an operator is stuck.
+with another step than upgrades of the platform; --all has the rest. The version is the target of
+the catalog in opm.yaml, or is at the end of its name, as in catalogs/v4.18 or v4.18=CATALOG. A
+catalog that cannot be read is left out, and the exit status is 1. It is also 1 if an operator is
+stuck.
 Rules, baselines and opm.yaml, beside the last catalog, are as in opm validate.`
 
 // acrossFlags are the flags of updates --across.
@@ -94,9 +95,9 @@ func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *acro
 // is the error with which the command ends.
 func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
 	for i, r := range refs {
-		p, err := platformOf(r)
+		p, err := f.across.platformOf(r)
 		if err != nil {
-			return nil, nil, usageError{err}
+			return nil, nil, err
 		}
 		if j := slices.IndexFunc(refs[:i], r.isSame); j >= 0 {
 			return nil, nil, usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].name, r.name, r.ref)}
@@ -134,7 +135,24 @@ func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*
 // versionAtEnd finds the version of a platform at the end of the name of a catalog or of an image.
 var versionAtEnd = regexp.MustCompile(`(?:^|[/:=_-])v?([0-9]+\.[0-9]+)$`)
 
-// platformOf returns the platform of a catalog, by its name or the tag of its image.
+// platformOf returns the platform of a catalog: by a name that is not the name of its file, by its target in opm.yaml,
+// or else by its name or the tag of its image.
+func (f *acrossFlags) platformOf(r *namedRef) (platform.Platform, error) {
+	named, errNamed := platformOf(r)
+	if errNamed == nil && r.name != baseName(r.ref) {
+		return named, nil
+	}
+	c, err := readConfig(f.config, r.ref)
+	if err != nil {
+		return platform.Platform{}, err
+	}
+	if p, err := c.targetOf(r.ref); err != nil || p != (platform.Platform{}) {
+		return p, err
+	}
+	return named, errNamed
+}
+
+// platformOf returns the platform of a catalog by its name or the tag of its image.
 func platformOf(r *namedRef) (platform.Platform, error) {
 	for _, text := range []string{r.name, r.ref} {
 		found := versionAtEnd.FindStringSubmatch(text)
@@ -144,13 +162,15 @@ func platformOf(r *namedRef) (platform.Platform, error) {
 		v, err := platform.ParseVersion(found[1])
 		switch {
 		case err != nil:
-			return platform.Platform{}, err
+			return platform.Platform{}, usageError{err}
 		case v.Major < 4:
 			return platform.Platform{Kubernetes: v}, nil
 		}
 		return platform.OpenShift(v), nil
 	}
-	return platform.Platform{}, fmt.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.ref)
+	return platform.Platform{}, usageError{
+		fmt.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.ref),
+	}
 }
 
 // isSame reports whether two arguments are one catalog.

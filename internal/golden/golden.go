@@ -10,14 +10,15 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
+// Update is the flag -update, for tests that also write other files.
+var Update = flag.Bool("update", false, "write the expected output")
 
 // Compare reports an error if the golden file does not have this content. The file name has slashes and is relative to
 // the directory of the test.
 func Compare[T string | []byte](t testing.TB, file string, got T) {
 	t.Helper()
 	file = filepath.FromSlash(file)
-	if *update {
+	if *Update {
 		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}
