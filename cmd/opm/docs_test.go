@@ -1,14 +1,17 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -53,30 +56,51 @@ func TestDocs(t *testing.T) {
 func makeMirrored(t *testing.T, dir string) (mirror string) {
 	t.Helper()
 	host, mirror := newRegistry(t), newRegistry(t)
-	reference := regexp.MustCompile(`registry\.example/([a-z/-]+)@sha256:[0-9a-f]{64}`)
-	for name, text := range contents(t, filepath.Join(dir, "catalog")) {
-		text = reference.ReplaceAllStringFunc(text, func(ref string) string {
-			img, err := image.Build(image.BuildOptions{Labels: map[string]string{"stand-in-for": ref}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			repo := reference.FindStringSubmatch(ref)[1]
-			digest, err := image.Push(t.Context(), img, host+"/"+repo+":latest", image.Options{Insecure: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return "registry.example/" + repo + "@" + digest
-		})
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	standIns(t, filepath.Join(dir, "catalog"), host, 2<<20)
 	conf := mirrored(host) + fmt.Sprintf("\n[[registry]]\nlocation = %q\ninsecure = true\n", mirror)
 	err := os.WriteFile(filepath.Join(dir, "registries.conf"), []byte(conf), 0o666)
 	if err := errors.Join(err, push(filepath.Join(dir, "catalog"), host+"/crafts/catalog:v1")); err != nil {
 		t.Fatal(err)
 	}
 	return mirror
+}
+
+// imageField matches the fields of images in catalogs: the key, the repository and the rest of the reference.
+var imageField = regexp.MustCompile(`(\bimage"?: "?)([a-z0-9.-]+(?::[0-9]+)?/[a-z0-9/._-]+)([:@][A-Za-z0-9:@._-]+)`)
+
+// standIns pushes an image for each image that the catalog in a directory names to a registry that is a mirror of
+// registry.example, and replaces the references by its digest. Each image has a layer of this number of bytes.
+func standIns(t *testing.T, dir, host string, size int) {
+	t.Helper()
+	known := map[string]string{}
+	standIn := func(field string) string {
+		parts := imageField.FindStringSubmatch(field)
+		ref := parts[2] + parts[3]
+		if known[ref] != "" {
+			return parts[1] + known[ref]
+		}
+		layer := make([]byte, size)
+		_, _ = rand.NewChaCha8(sha256.Sum256([]byte(ref))).Read(layer) // never fails
+		img, err := image.Build(image.BuildOptions{
+			Contents: []image.Content{{Source: fstest.MapFS{"operand": {Data: layer, Mode: 0o644}}}},
+			Labels:   map[string]string{"stand-in-for": ref},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		repo := strings.TrimPrefix(parts[2], "registry.example/")
+		digest, err := image.Push(t.Context(), img, host+"/"+repo+":latest", image.Options{Insecure: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		known[ref] = "registry.example/" + repo + "@" + digest
+		return parts[1] + known[ref]
+	}
+	for name, text := range contents(t, dir) {
+		if err := os.WriteFile(name, []byte(imageField.ReplaceAllStringFunc(text, standIn)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // replay runs the commands of a page in a directory, and returns the page with their output. mirror is the host of the
