@@ -202,7 +202,7 @@ func deprecateCmd() *cobra.Command {
 		Short: "Deprecate a package, a channel or a bundle",
 		Long: `Deprecate a package, a channel or a bundle with a message for its users, or change the message.
 --undo removes the deprecation.` + editNote,
-		Example: `  opm deprecate catalog bundle kiln.v1.0.0 --message "kiln 1.0 is not supported any more; update to 1.1"
+		Example: `  opm deprecate catalog bundle kiln.v1.0.0 --message "kiln 1.0 is no longer supported; update to 1.1"
   opm deprecate catalog channel candidate --package kiln --message "use the channel stable"
   opm deprecate catalog bundle kiln.v1.0.0 --undo`,
 		Args:              kindArgs,

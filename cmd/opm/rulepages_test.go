@@ -44,7 +44,7 @@ func rulePage(command string, rules *problem.Rules, changes string) string {
 	fmt.Fprintf(&b, "# Rules of %s\n\n", command)
 	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", beforeFlags(command))
 	for _, group := range rules.Groups {
-		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | what is asked for |\n| --- | --- | --- |\n", group.Title)
+		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | requirement |\n| --- | --- | --- |\n", group.Title)
 		for _, r := range group.Rules {
 			name := r.Name
 			if r.Reason != "" {

@@ -43,11 +43,11 @@ func simulateCmd() *cobra.Command {
 	return cmd
 }
 
-const simulateLong = `Show what OLM Classic and OLM v1 do with the objects of a cluster until nothing changes any more:
-for each Subscription and ClusterExtension what is installed before and after, what blocks it and
-what would help, and then how many objects of each kind are created, updated and deleted. With
---timeline, each of these changes is shown, step by step: what OLM creates (+), updates (~) and
-deletes (-), what it refuses, and why.
+const simulateLong = `Show what OLM Classic and OLM v1 do with the objects of a cluster until nothing changes:
+for each Subscription and ClusterExtension the bundles installed before and after, the reasons why
+it is blocked and actions that would help, and then the numbers of created, updated and deleted
+objects of each kind. With --timeline, each of these changes is shown with its reason, step by step:
+OLM creates (+), updates (~) or deletes (-) an object.
 
 STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them. The
 contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
@@ -74,8 +74,8 @@ olm.csv.metadata in place of manifests say nothing about permissions.
 With -o prometheus, the metrics that OLM exports at the end are shown, apart from those that depend
 on time.
 
-The exit status is 0 if nothing changes any more and nothing waits: all that Subscriptions and
-ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or that a
+The exit status is 0 if the cluster becomes idle and nothing waits: everything that Subscriptions
+and ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or that a
 cluster refuses, are errors with their places; the others are simulated all the same.`
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
@@ -127,7 +127,7 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 		"assume that the bundle image of this `CSV` cannot be unpacked")
 	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
 	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
-	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes any more)")
+	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes)")
 	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
 		"give up on a namespace after this `TIME`: undecided")
 	flags.BoolVar(&f.timeline, "timeline", false, "show each change of an object, step by step")

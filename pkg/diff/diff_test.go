@@ -99,7 +99,7 @@ kiln: 1 bundle added
 		{"channel removed", "schema: olm.channel\npackage: kiln\nname: fast\n", "schema: example\npackage: kiln\nname: x\n", `
 kiln: 2 stranded installs, 1 channel removed
   2 installs lose their update path in channel fast, since the channel is gone: kiln.v2; ` +
-			`and 1 version that is not in the catalog any more (kiln.v0)
+			`and 1 version that is no longer in the catalog (kiln.v0)
   channel fast removed, with 1 entry, head kiln.v2
   object of schema example, x: added`},
 		{"channel added", "---\nschema: example.note",
@@ -109,7 +109,7 @@ kiln: 1 channel added
 		{"edges", "  skips: [kiln.v0]\n  skipRange: <2.0.0", "  replaces: kiln.v1\n  skips: [a, b]\n  skipRange: <1.5.0", `
 kiln: 1 stranded install, 1 channel changed
   1 install loses its update path in channel fast, since no update leads on: ` +
-			`1 version that is not in the catalog any more (kiln.v0)
+			`1 version that is no longer in the catalog (kiln.v0)
   channel fast: kiln.v2: replaces none -> kiln.v1; skips also a, b; skips no longer kiln.v0; skipRange <2.0.0 -> <1.5.0`},
 		{"unknown key of an entry", "  skipRange: <2.0.0", "  skipRange: <2.0.0\n  reason: none", `
 kiln: 1 channel changed
@@ -123,7 +123,7 @@ kiln: 2 stranded installs, 1 channel changed
   2 installs lose their update path in channel fast by OLM Classic only, since OLM refuses the channel ` +
 			`(a unique replacement chain within a channel is required to determine the relative order between channel ` +
 			`entries, but 2 replacement chains were found in channel "fast" of package "kiln": kiln.v2, kiln.v1): kiln.v2; ` +
-			`and 1 version that is not in the catalog any more (kiln.v0)
+			`and 1 version that is no longer in the catalog (kiln.v0)
   channel fast: head kiln.v2 -> kiln.v1, kiln.v2; 1 entry added (not new to the catalog: kiln.v1)`},
 		{"image", "2222222222222222222222222222222222222222222222222222222222222222",
 			"3333333333333333333333333333333333333333333333333333333333333333", `
@@ -158,7 +158,7 @@ kiln: 1 deprecation is new, gone or changed
 		{"deprecations", "{schema: olm.channel, name: fast}", "{schema: olm.package}", `
 kiln: 2 deprecations are new, gone or changed
   the package is deprecated now: Use stable.
-  channel fast is not deprecated any more`},
+  channel fast is no longer deprecated`},
 		{"deprecation with another key", "message: Use stable.", "message: Use stable.\n  since: 2026", `
 kiln: 1 deprecation is new, gone or changed
   channel fast is still deprecated, with other keys`},

@@ -163,8 +163,8 @@ func (w prose) stranded(p Package) []string {
 func (w prose) installed(i Installs) string {
 	pruned := ""
 	if n := len(i.Pruned); n > 0 {
-		pruned = fmt.Sprintf("%s (%s)", plural.Words(n, "version that is not in the catalog any more",
-			"versions that are not in the catalog any more"), w.names(i.Pruned))
+		pruned = fmt.Sprintf("%s (%s)", plural.Words(n, "version that is no longer in the catalog",
+			"versions that are no longer in the catalog"), w.names(i.Pruned))
 	}
 	return joined("; and ", w.names(i.Installed), pruned)
 }
@@ -318,7 +318,7 @@ func (w prose) deprecations(p Package) []string {
 		case Added:
 			lines = append(lines, what+" is deprecated now: "+w.text(d.Message.After))
 		case Removed:
-			lines = append(lines, what+" is not deprecated any more")
+			lines = append(lines, what+" is no longer deprecated")
 		default:
 			lines = append(lines, what+" is still deprecated, "+w.deprecation(d))
 		}

@@ -88,7 +88,7 @@ func (d source) insertMember(path []*node, name string, v jsontext.Value) (splic
 // replaceScalar replaces a scalar, and keeps its quotes.
 func (d source) replaceScalar(n *node, v jsontext.Value) (splice, error) {
 	if n.kind != scalar {
-		return splice{}, &placeError{n.from, "it is not a text"}
+		return splice{}, &placeError{n.from, "it is not a scalar"}
 	}
 	s := style{yaml: d.yaml, unit: defaultUnit, quote: n.quote}
 	if bytes.Contains(v, []byte(`\n`)) {

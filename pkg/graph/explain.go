@@ -122,7 +122,8 @@ func (e *explainer) checkPreferred(plan *Plan, first string) *Explanation {
 		if s.To != nil && s.To != e.from {
 			other, reason = s.To.Name, s.reason(e.from)
 		}
-		e.check("preferred", s.To == e.to && e.to != e.from, fmt.Sprintf("of all that may update %s it %s", e.From, first),
+		e.check("preferred", s.To == e.to && e.to != e.from,
+			fmt.Sprintf("of all bundles that may update %s it %s", e.From, first),
 			fmt.Sprintf("%s %s, and %s", other, first, reason))
 	}
 	e.Updates = e.holds()
@@ -172,7 +173,7 @@ func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 	case e.SkipRange == "":
 		return "", fmt.Sprintf("neither replaces nor skips %s, and has no skipRange", b.Name)
 	case c.rangeErrors[entry] != nil:
-		return "", fmt.Sprintf("neither replaces nor skips %s, and its skipRange %q cannot be read", b.Name, e.SkipRange)
+		return "", fmt.Sprintf("neither replaces nor skips %s, and its skipRange %q is invalid", b.Name, e.SkipRange)
 	case b.Version == nil:
 		return "", fmt.Sprintf("neither replaces nor skips %s, which has no version for its skipRange", b.Name)
 	}
@@ -202,7 +203,7 @@ func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 		e.check("deprecation", false, "",
 			"it has the property "+declcfg.PropertyDeprecated+", with which OLM Classic never installs it")
 	} else {
-		e.checkDeprecated("OLM Classic does not mind")
+		e.checkDeprecated("OLM Classic ignores it")
 	}
 	return e.checkPreferred(plan, "is nearest the head")
 }
@@ -281,7 +282,7 @@ func (p *Package) ExplainV1(o V1Options, from, to *Bundle) *Explanation {
 	e := newExplainer(plan, from, to)
 	e.Channel = strings.Join(channelNames(o.Channels), ", ")
 	e.checkCandidate(p, o)
-	e.checkDeprecated("everything else is preferred")
+	e.checkDeprecated("all other candidates are preferred")
 	if plan.rejects(to) {
 		e.check("dependencies", false, "",
 			"OLM v1 refuses bundles with dependencies: it has the property "+to.Dependency)

@@ -27,7 +27,7 @@ func TestExplain(t *testing.T) {
   yes  not skipped  no entry skips it
   yes  in chain     following replaces from the head leads to it
   yes  deprecation  it is not deprecated
-  yes  preferred    of all that may update v1 it is nearest the head
+  yes  preferred    of all bundles that may update v1 it is nearest the head
   updates reach v3: v1 -> v3 -> v4
 `},
 		{p.ExplainClassic(c, p.Bundle("v1"), p.Bundle("v2")), `classic, in channel c: v1 is not updated to v2 next
@@ -54,13 +54,13 @@ func TestExplain(t *testing.T) {
   no   edge         in channel c, v4 neither replaces nor skips v0, and 0.1.0 is not in its skipRange ">=2.0.0 <3.0.0"
   yes  not skipped  no entry skips it
   yes  in chain     following replaces from the head leads to it
-  yes  deprecation  it is deprecated: OLM Classic does not mind
+  yes  deprecation  it is deprecated: OLM Classic ignores it
   v0 stays
 `},
 		{p.ExplainV1(V1Options{}, p.Bundle("v2"), p.Bundle("v4")), `v1, in any channel: v2 is not updated to v4 next
   yes  exists       v4 is in the catalog
   yes  edge         in channel c, v4 has 2.0.0 in its skipRange ">=2.0.0 <3.0.0"
-  yes  deprecation  it is deprecated: everything else is preferred
+  yes  deprecation  it is deprecated: all other candidates are preferred
   no   preferred    v3 comes first, by its version and deprecated ones last, and skips v2
   updates never reach v4: v2 -> v3
 `},
@@ -80,7 +80,7 @@ func TestExplain(t *testing.T) {
 			`v1, in channel d: v1 is not updated to v2 next
   yes  exists       v2 is in the catalog
   yes  in channel   the channel has an entry for it
-  no   edge         in channel d, v2 neither replaces nor skips v1, and its skipRange ">=1.0.0, <2.0.0" cannot be read
+  no   edge         in channel d, v2 neither replaces nor skips v1, and its skipRange ">=1.0.0, <2.0.0" is invalid
   yes  deprecation  it is not deprecated
   OLM reports: error upgrading from currently installed version "1.0.0": no bundles found for package "p" in channels [d]
 `,

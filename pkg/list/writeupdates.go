@@ -115,7 +115,7 @@ func writePath(text io.Writer, name graph.Semantics, f graph.Fate) {
 	case path == "":
 		path = "stays"
 	case f.Loop:
-		path += ", and so on for ever"
+		path += ", and so on forever"
 	case f.Error != "":
 		path += ", then error: " + legible.Name(f.Error)
 	}

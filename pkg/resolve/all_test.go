@@ -20,7 +20,7 @@ var checkTests = []struct{ name, scenario, want string }{
 		a.v2.0.0 requires an operator with package: d and with version in range: >=9.0.0, and no catalog has one:
 		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
 		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
-		 nothing is resolved where a.v2.0.0 of channel "stable" is installed;
+		 nothing is resolved if a.v2.0.0 of channel "stable" is installed;
 		 add it, or name another catalog that has it [classic-unresolved]`},
 	{"one bundle holds back another, and itself has an update", `
 		channel a stable* a.v1.0.0 a.v1.1.0<a.v1.0.0 a.v2.0.0<a.v1.1.0
@@ -36,7 +36,7 @@ var checkTests = []struct{ name, scenario, want string }{
 		a.v2.0.0 requires an operator providing an API with group: g.io, version: v1, kind: K, and no catalog has one:
 		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
 		 in channel "stable" a.v1.0.0 is updated to a.v1.1.0 instead of a.v2.0.0 (and 1 more);
-		 nothing is resolved where a.v2.0.0 of channel "stable" is installed (and 1 more);
+		 nothing is resolved if a.v2.0.0 of channel "stable" is installed (and 1 more);
 		 nothing can be installed from channel "fast";
 		 add it, or name another catalog that has it [classic-unresolved]`},
 	{"the same fact about several bundles", `
@@ -45,13 +45,13 @@ var checkTests = []struct{ name, scenario, want string }{
 		has a.v2.0.0 requires-gvk=K`, `
 		a.v2.0.0 and 2 more require an operator providing an API with group: g.io, version: v1, kind: K, and no catalog has one:
 		 nothing can be installed from channel "stable";
-		 nothing is resolved where a.v1.0.0 of channel "stable" is installed (and 2 more);
+		 nothing is resolved if a.v1.0.0 of channel "stable" is installed (and 2 more);
 		 add it, or name another catalog that has it [classic-unresolved]`},
 	{"what is required requires more", "has a.v2.0.0 package=d:<2.0.0\nhas d.v1.0.0 requires-label=L", `
 		d.v1.0.0 requires an operator with label: L, and no catalog has one:
 		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
 		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
-		 nothing is resolved where a.v2.0.0 of channel "stable" is installed;
+		 nothing is resolved if a.v2.0.0 of channel "stable" is installed;
 		 add it, or name another catalog that has it [classic-unresolved]`},
 	{"what is required excludes the bundle", `
 		has d.v1.0.0 gvk=K
@@ -62,24 +62,24 @@ var checkTests = []struct{ name, scenario, want string }{
 		 c/ns/beta/d.v1.0.0, c/ns/stable/a.v2.0.0, c/ns/stable/d.v1.0.0 and c/ns/stable/d.v2.0.0 provide K (g.io/v1):
 		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
 		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
-		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
+		 nothing is resolved if a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
 	{"a deprecated head is not wanted", "has a.v2.0.0 deprecated", `
 		a.v2.0.0 has the property olm.deprecated:
-		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
+		 nothing is resolved if a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
 	{"two chains", "channel a stable* a.v1.0.0 a.v1.1.0 a.v2.0.0<a.v1.1.0", `
 		a unique replacement chain within a channel is required to determine the relative order between channel entries,
 		 but 2 replacement chains were found in channel "stable" of package "a": a.v1.0.0, a.v2.0.0...a.v1.1.0:
 		 nothing can be installed from channel "stable";
-		 nothing is resolved where a.v1.0.0 of channel "stable" is installed (and 2 more) [classic-unresolved]`},
+		 nothing is resolved if a.v1.0.0 of channel "stable" is installed (and 2 more) [classic-unresolved]`},
 	{"a broken requirement", "has a.v2.0.0 package=d:bogus", `
 		Could not get version from string: "bogus":
 		 nothing can be installed from channel "stable";
-		 nothing is resolved where a.v1.1.0 of channel "stable" is installed (and 1 more) [classic-unresolved]`},
+		 nothing is resolved if a.v1.1.0 of channel "stable" is installed (and 1 more) [classic-unresolved]`},
 	{"the API twice", "has a.v2.0.0 gvk=K\nhas a.v2.0.0 gvk=K", `
 		c/ns/stable/a.v2.0.0 and c/ns/stable/a.v2.0.0 provide K (g.io/v1):
 		 channel "stable" installs a.v1.1.0 instead of a.v2.0.0;
 		 in channel "stable" a.v1.1.0 is not updated to a.v2.0.0;
-		 nothing is resolved where a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
+		 nothing is resolved if a.v2.0.0 of channel "stable" is installed [classic-unresolved]`},
 	{"another catalog has it", "has a.v2.0.0 requires-gvk=K\ncatalog e\nchannel k s* k.v1.0.0\nhas k.v1.0.0 gvk=K", ""},
 }
 

@@ -194,7 +194,7 @@ func (e *effects) String() string {
 	case e.installed == "":
 		return fmt.Sprintf("channel %q installs %s instead of %s%s", e.channel, e.got, e.wanted, more)
 	case e.wanted == "":
-		return fmt.Sprintf("nothing is resolved where %s of channel %q is installed%s", e.installed, e.channel, more)
+		return fmt.Sprintf("nothing is resolved if %s of channel %q is installed%s", e.installed, e.channel, more)
 	case e.got == e.installed:
 		return fmt.Sprintf("in channel %q %s is not updated to %s%s", e.channel, e.installed, e.wanted, more)
 	}

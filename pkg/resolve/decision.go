@@ -232,7 +232,7 @@ func (x *explainer) catalogOf(v int) *Catalog {
 func (q *question) rule(a, b *entry, subscription bool, from *Catalog) string {
 	switch {
 	case subscription && b.catalog == q.installed:
-		return "an update is preferred to what is installed"
+		return "an update is preferred to the installed bundle"
 	case a.catalog == b.catalog || subscription:
 	case a.catalog == q.installed:
 		return "installed operators come first"
@@ -321,7 +321,7 @@ func (q *question) whyNotOffered(r *subscription, e *entry) (what, detail string
 		}
 	}
 	if current == nil || e.updates(current) {
-		return fmt.Sprintf("is not on the way that leads from the head of channel %s along replaces", e.channel.name), ""
+		return fmt.Sprintf("is not reached by following replaces from the head of channel %s", e.channel.name), ""
 	}
 	var has []string
 	if e.edges.Replaces != "" {

@@ -28,7 +28,7 @@ Subscription sa (subs.yaml:1) gets a.v2.0.0 from channel stable
 `},
 		{"an update", one, `
 Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
-  rather than the installed a.v1.0.0: an update is preferred to what is installed
+  rather than the installed a.v1.0.0: an update is preferred to the installed bundle
   not a.v2.0.0, which does not update a.v1.0.0 directly: it replaces a.v1.1.0 (c/catalog.json:3:228)
 `},
 		{"the installed head", "installed a.v2.0.0 like\nsub sa a stable installed=a.v2.0.0", `
@@ -59,14 +59,14 @@ Subscription sa (subs.yaml:1) keeps the installed a.v1.0.0
 		{"a skipped provider", sa + "channel z s* z.v1 z.v2<z.v1~z.v1\nhas z.v1 gvk=K\nhas a.v2.0.0 requires-gvk=K", `
 Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
   rather than a.v1.0.0: nearer to the head of the channel
-  not a.v2.0.0, which requires an operator that provides K (g.io/v1); z.v1 satisfies it, but is skipped or not on the way from the head of its channel (c/catalog.json:10:171)
+  not a.v2.0.0, which requires an operator that provides K (g.io/v1); z.v1 satisfies it, but is skipped or not reached from the head of its channel (c/catalog.json:10:171)
   This would give a.v2.0.0:
     - add an operator that provides K (g.io/v1)
 `},
 		{"a newer version is not offered", one + "channel a stable* a.v1.0.0 a.v1.1.0<a.v1.0.0 a.v2.0.0<a.v1.1.0 a.v3<a.v2.0.0 a.v4<a.v3~a.v3\n" +
 			"channel a fast a.v5<a.v1.1.0\nrange a.v4 >=2.0.0 <4.0.0", `
 Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
-  rather than the installed a.v1.0.0: an update is preferred to what is installed
+  rather than the installed a.v1.0.0: an update is preferred to the installed bundle
   not a.v5, which is in channel fast; the Subscription asks for stable (c/catalog.json:6:64)
   not a.v4, which does not update a.v1.0.0 directly: it replaces a.v3, skips a.v3 and has the skipRange ">=2.0.0 <4.0.0", which 1.0.0 is not in (c/catalog.json:5:394)
   not a.v3, which is skipped by a.v4 in channel stable (c/catalog.json:5:313)

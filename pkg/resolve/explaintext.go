@@ -142,7 +142,7 @@ func (t *textWriter) decision(d *Decision) {
 	verb := " gets "
 	switch {
 	case d.Subscription == "" && d.Reused:
-		verb = ", met as well by "
+		verb = ", also met by "
 	case d.Subscription == "":
 		verb = ", met by "
 	case d.Installed:
@@ -265,7 +265,7 @@ func (q *question) missing(r requirement) string {
 		// All results of CEL rules are cached.
 		found, err := satisfying(context.Background(), r, r.among(c.list()))
 		if err == nil && len(found) > 0 {
-			const hidden = "; %s satisfies it, but is skipped or not on the way from the head of its channel"
+			const hidden = "; %s satisfies it, but is skipped or not reached from the head of its channel"
 			return fmt.Sprintf(hidden, found[0].bundle.name)
 		}
 	}

@@ -69,19 +69,19 @@ var deprecationRules = problem.Group{Title: "Deprecations", Rules: []problem.Rul
 package: dem
 entries:
 - reference: {schema: olm.package}
-  message: The operator is not developed any more.`,
+  message: The operator is no longer developed.`,
 		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is not developed any more.`},
+  message: The operator is no longer developed.`},
 	{Name: "duplicate-deprecations", Severity: problem.Error, Summary: "a package has at most one olm.deprecations",
 		Reason: "Upstream rejects a second one.",
 		Fix:    "merge their entries",
 		Bad: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is not developed any more.
+  message: The operator is no longer developed.
 ---
 ` + demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
   message: Version 1.0.0 is out of support. Update to 1.2.0.`,
 		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is not developed any more.
+  message: The operator is no longer developed.
 - reference: {schema: olm.bundle, name: demo.v1.0.0}
   message: Version 1.0.0 is out of support. Update to 1.2.0.`},
 	{Name: "deprecation-reference", Severity: problem.Error,
@@ -107,5 +107,5 @@ entries:
 		Bad: demoDeprecations + `- reference: {schema: olm.package}
   message: ""`,
 		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is not developed any more.`},
+  message: The operator is no longer developed.`},
 }}

@@ -186,7 +186,7 @@ func newLegend() ([]sample, size) {
 		{Class: classOf(graph.SkipRange), Line: true, Text: "is in the skipRange of"},
 		{Class: "entry head", Text: "head of the channel"},
 		{Class: "entry", Text: "bundle"},
-		{Class: "entry skipped", Text: "skipped: not installed any more"},
+		{Class: "entry skipped", Text: "skipped: no longer installed"},
 		{Class: "entry deprecated", Text: "deprecated"},
 		{Class: "virtual", Text: "not in the catalog"},
 		{Class: "outside", Text: "not in the channel"},

@@ -408,7 +408,7 @@
     if (!fate?.next) return make("span", { class: "quiet" }, "stays");
     const words = [fate.by];
     const end = fate.end === channel.head ? "the head" : fate.end;
-    if (fate.loop) words.push("then in a circle for ever");
+    if (fate.loop) words.push("then in a loop forever");
     else if (fate.hops > 1) words.push(`${count(fate.hops, "update")} to ${end}`);
     if (fate.error) words.push(`then error: ${fate.error}`);
     return [bundleLink(p, fate.next, channel.name), make("span", { class: "quiet" }, ` (${words.join("; ")})`)];
