@@ -108,6 +108,8 @@ func (t *registryTransport) send(r *http.Request) (*http.Response, error) {
 		return t.ping(r)
 	case get && kind == manifest:
 		return t.manifest(r, path.Base(origin))
+	case get && kind == "referrers":
+		return t.referrers(r)
 	}
 	resp, err := t.inner.RoundTrip(r)
 	switch {
