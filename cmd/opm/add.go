@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,8 @@ import (
 func addCmd() *cobra.Command {
 	var f editFlags
 	var from bundleRendering
-	var channel string
+	var channel, format string
+	var showImpact bool
 	cmd := &cobra.Command{
 		Use:   "add BUNDLE CATALOG --channel CHANNEL",
 		Short: "Add a bundle to a catalog or a template",
@@ -29,10 +31,14 @@ with the description and the icon of the bundle, and the catalog.
 
 BUNDLE is an image, a bundle directory, or a file with a rendered bundle. An image in a registry is
 written by its digest. Unless a flag says otherwise, the bundle carries its manifests as the others
-of the package do. In a semver template, CHANNEL is candidate, fast or stable.` + editNote,
+of the package do. In a semver template, CHANNEL is candidate, fast or stable.
+
+With --impact, the command also prints who is updated to the bundle and who is not, and what is new
+with it; see opm diff. With --dry-run, that is followed by the diff.` + editNote,
 		Example: `  opm add registry.example/weavers/loom-bundle:v0.6.0 looms --channel weekly --create
   opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel candidate --skip-range "<2.0.0"
   opm add loom catalog --channel weekly --alpha-image-ref-template registry.example/weavers/loom:v0.6.0
+  opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel stable --impact -o markdown
   opm add registry.example/pottery/kiln-bundle:v2.0.0 templates/semver.yaml --channel candidate`,
 		Args:              exactArgs("BUNDLE", "CATALOG"),
 		ValidArgsFunction: completeArgs(files, files),
@@ -43,18 +49,29 @@ of the package do. In a semver template, CHANNEL is candidate, fast or stable.` 
 	from.add(cmd)
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("output") && !showImpact {
+			return usageError{errors.New("--output is the format of the report of --impact, which is missing")}
+		}
 		changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
 		add := edit.Add{Channel: channel, Updates: updates(), LikeOthers: !changesForm}
 		var releases string
 		if err := from.readBundle(cmd, args[0], &add, &releases); err != nil {
 			return err
 		}
+		if showImpact {
+			if err := f.writeImpact(cmd, &from.images, args[1], add, format); err != nil {
+				return err
+			}
+		}
 		if err := f.run(cmd, args[1], add); err != nil {
 			return err
 		}
 		return f.warnOfPlatforms(cmd, args[1], add.Bundle, releases)
 	}
+	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
+	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json")
 	f.each.addForAll(cmd, 1)
+	exclude(cmd, "impact", "each")
 	return cmd
 }
 
