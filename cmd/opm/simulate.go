@@ -75,8 +75,8 @@ With -o prometheus, the metrics that OLM exports at the end are shown, apart fro
 on time.
 
 The exit status is 0 if the cluster becomes idle and nothing waits: everything that Subscriptions
-and ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or that a
-cluster refuses, are errors with their places; the others are simulated all the same.`
+and ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or
+that a cluster refuses, are errors with their places; the others are simulated all the same.`
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
