@@ -19,8 +19,8 @@ func (c *Checker) several() bool {
 		return false
 	}
 	root := strings.TrimSuffix(c.sources[0].Name, "/") + "/"
-	shares := map[string]bool{} // by directory
-	var first *declcfg.Indexed[declcfg.Package]
+	shares := map[string]bool{}                        // by directory
+	var first, again *declcfg.Indexed[declcfg.Package] // the first package that is defined twice
 	for _, p := range c.relations.index.Packages() {
 		seen := map[string]bool{}
 		for i, o := range p.Packages {
@@ -31,7 +31,7 @@ func (c *Checker) several() bool {
 			seen[dir] = true
 			shares[dir] = shares[dir] || len(p.Packages) > 1
 			if i == 1 && first == nil {
-				first = &p.Packages[1]
+				first, again = &p.Packages[0], &p.Packages[1]
 			}
 		}
 	}
@@ -39,10 +39,10 @@ func (c *Checker) several() bool {
 	if len(dirs) < 2 || slices.ContainsFunc(dirs, func(dir string) bool { return !shares[dir] }) {
 		return false
 	}
-	message := fmt.Sprintf("duplicate package %q: %s looks like %s, %s",
-		first.Meta.Name, root, plural.Of(len(dirs), "catalog"), listed(dirs))
-	p := c.v.problem(Rules().Of(rule), first.Meta.Place("/name"), first.Meta, "/name", message)
-	p.Fix = "to check one by one, use --each " + root
+	message := fmt.Sprintf("duplicate package %q: it is already defined at %s; %s looks like %s (%s)",
+		again.Meta.Name, first.Meta.Pos, root, plural.Of(len(dirs), "catalog"), listed(dirs))
+	p := c.v.problem(Rules().Of(rule), again.Meta.Place("/name"), again.Meta, "/name", message)
+	p.Fix = "check them one by one with --each " + root + ", or remove one of the definitions"
 	c.keep(p)
 	return true
 }

@@ -31,7 +31,8 @@ func TestSeveral(t *testing.T) {
 	}
 	report := run(under("v1", "v2", "v3", "v4"))
 	const want = `catalogs/v2/oak/package.yaml:4:7: error: invalid package "oak": name: duplicate package "oak": ` +
-		`catalogs/ looks like 4 catalogs, v1 to v4; to check one by one, use --each catalogs/ [duplicate-package]`
+		`it is already defined at catalogs/v1/oak/package.yaml:3:1; catalogs/ looks like 4 catalogs (v1 to v4); ` +
+		`check them one by one with --each catalogs/, or remove one of the definitions [duplicate-package]`
 	if got := problem.Lines(report.Problems); got != want {
 		t.Errorf("four catalogs:\n%s\nwant:\n%s", got, want)
 	}
