@@ -15,7 +15,7 @@ type shape struct {
 	name                        string
 	packages, channels, entries int // of the catalog, of each package, of each channel
 
-	across bool // skip ranges have all lower versions of the package, not only those of the channel
+	across bool // skip ranges have all lower versions of the package, not only of the channel
 }
 
 // largeShapes are the largest catalogs that opm must cope with, one for each way.

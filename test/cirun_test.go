@@ -134,7 +134,7 @@ type job struct {
 	*ciProject
 	action   action
 	values   map[string]string // of expressions
-	comments string            // the file with those of the pull request
+	comments string            // the file with the comments of the pull request
 	path     string            // PATH
 
 	temp, output, summary, paths string

@@ -118,7 +118,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	return nil
 }
 
-// problemsOf returns the problems of all results, and the paths of those that have any.
+// problemsOf returns the problems of all results, and the paths of the results that have any.
 func problemsOf(paths []string, results []*edit.Result) (problems []*problem.Problem, invalid []string) {
 	var reports []problem.CatalogReport
 	for i, r := range results {

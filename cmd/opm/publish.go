@@ -77,7 +77,7 @@ type publishFlags struct {
 	diff     diffFlags
 	build    buildFlags
 
-	rendering templateRendering // its images are those of all steps
+	rendering templateRendering // its images are used by all steps
 }
 
 // renderingFlags are the flags about how templates are rendered, each with whether compose has it, too.

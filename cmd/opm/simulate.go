@@ -46,8 +46,8 @@ func simulateCmd() *cobra.Command {
 const simulateLong = `Show what OLM Classic and OLM v1 do with the objects of a cluster until nothing changes:
 for each Subscription and ClusterExtension the bundles installed before and after, the reasons why
 it is blocked and actions that would help, and then the numbers of created, updated and deleted
-objects of each kind. With --timeline, each of these changes is shown with its reason, step by step:
-OLM creates (+), updates (~) or deletes (-) an object.
+objects of each kind. With --timeline, each of these changes is shown with its reason, step by
+step: OLM creates (+), updates (~) or deletes (-) an object.
 
 STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them. The
 contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,

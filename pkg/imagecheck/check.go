@@ -50,7 +50,7 @@ type Options struct {
 	// Checked is called with every checked reference; calls may be concurrent. It may be nil.
 	Checked func(reference string)
 
-	// Answers, if not nil, has the answers of registries in earlier checks, and gets those of this one.
+	// Answers, if not nil, has the answers of registries in earlier checks, and gets the answers of this one.
 	Answers *Answers
 }
 

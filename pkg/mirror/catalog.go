@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/publish"
 )
 
-// catalogPlatforms are the platforms of the image of a catalog, which has no program: those of OpenShift.
+// catalogPlatforms are the platforms of the image of a catalog, which has no program: the platforms of OpenShift.
 var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
 
 // Build builds the image of a filtered catalog into an OCI layout in dir, which must exist and is used until the image

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// Names maps the repositories of sources to those of the mirror. The zero value drops the registry.
+// Names maps source repositories to repositories of the mirror. The zero value drops the registry.
 type Names struct {
 	KeepHosts     bool // begin with the host of the source, such as quay.io or localhost-5000
 	MaxComponents int  // maximum number of components of a path; 0 for no limit. The last ones are joined with dashes

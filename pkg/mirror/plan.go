@@ -109,7 +109,7 @@ func (p *Plan) isDone(img *Image) bool {
 	return true
 }
 
-// merge returns the images sorted, and those that are the same once, with all uses.
+// merge returns the images sorted, each once, with all its uses.
 func merge(images []*Image) []*Image {
 	slices.SortStableFunc(images, func(a, b *Image) int {
 		return cmp.Or(compareBool(a.Catalog, b.Catalog), cmp.Compare(a.Target(), b.Target()))

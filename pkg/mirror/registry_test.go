@@ -54,7 +54,7 @@ func newRegistry(t *testing.T, referrers bool) *fakeRegistry {
 	f.server = httptest.NewUnstartedServer(f)
 	f.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0) // of clients that were killed
 	f.server.StartTLS()
-	f.server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = maxRequests // as that of opm
+	f.server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = maxRequests // as in opm
 	t.Cleanup(f.server.Close)
 	f.host = strings.TrimPrefix(f.server.URL, "https://")
 	return f

@@ -31,7 +31,7 @@ type RunOptions struct {
 
 // Run copies the images that the target does not have, and then the catalogs, and returns the record of the run. An
 // image that fails does not stop the others; it has a Failure in the record. The tag of a catalog is left as it is if
-// an image that its bundles name has failed. If ctx ends, the record is complete, too, and the error is that of ctx.
+// an image that its bundles name has failed. If ctx ends, the record is complete, too, and the error is ctx.Err().
 func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 	if err := p.to.prepare(); err != nil {
 		return nil, fmt.Errorf("target %s: %w", p.to, err)
@@ -370,7 +370,7 @@ func (r *run) earlier() (images []*Image) {
 	return images
 }
 
-// A countedBody counts the bytes of a blob. Its errors are those of the source.
+// A countedBody counts the bytes of a blob. It returns the errors of the source.
 type countedBody struct {
 	io.ReadCloser
 	progress Progress

@@ -252,7 +252,7 @@ func (c *Catalog) check(o *declcfg.Object) error {
 	return nil
 }
 
-// Changes are made to every rendered bundle, including those of catalogs. The zero value makes only the changes that
+// Changes are made to every rendered bundle, including the bundles of catalogs. The zero value makes only the changes that
 // rendering always makes.
 type Changes struct {
 	Migration Migration // "" is MigrateNone

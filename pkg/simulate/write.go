@@ -183,8 +183,8 @@ func (r *Result) counts() []kindCount {
 var changeSigns = map[cluster.Change]string{cluster.Created: "+", cluster.Updated: "~", cluster.Deleted: "-"}
 
 // WriteTimeline writes the Events by step, and the objects that wait at the end. Events that differ only in their
-// objects share a line. A reason is omitted if it equals that of the previous event, or that of the last event of the
-// step with the same kind and change.
+// objects share a line. A reason is omitted if the previous event has it, or the last event of the step with the
+// same kind and change.
 func (r *Result) WriteTimeline(out io.Writer) error {
 	w := new(strings.Builder)
 	r.writeAssumed(w)

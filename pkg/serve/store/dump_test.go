@@ -28,7 +28,7 @@ import (
 // dumps have every response of upstream's registry, printed by ../shared/tools/regdump.
 const dumps = "../../../../shared/conformance/registry"
 
-// TestDumps compares every response of a store with that of upstream's registry.
+// TestDumps compares every response of a store with the response of upstream's registry.
 func TestDumps(t *testing.T) {
 	for _, dir := range publishedCatalogs(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
