@@ -44,6 +44,7 @@ var fuzzedCommands = []string{
 	"graph c", "graph c PACKAGE -o dot", "graph c PACKAGE -o svg", "graph c -o json", "graph c -o html",
 	"list bundles c", "list channels c PACKAGE", "list packages c -o json", "list versions c PACKAGE",
 	"list matrix c old --channels -o json",
+	"updates --across v4.18=c v4.19=old", "updates --across v4.18=old v4.19=c -o json",
 	"migrate c out --migrate", "migrate c out -o json",
 	"promote c BUNDLE --to CHANNEL",
 	"publish c --skip check-images,push --base-image scratch --against old",

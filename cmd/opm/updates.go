@@ -42,7 +42,7 @@ names. The catalog need not be valid.
   opm updates --across v4.18=catalog/kiln v4.19=catalog --all
   opm updates --across v4.18=catalog/kiln v4.19=catalog --installed kiln.v1.0.0 -o markdown`,
 		Args:              f.args,
-		ValidArgsFunction: completeArgs(files, bundles, bundles),
+		ValidArgsFunction: f.complete,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
@@ -104,6 +104,16 @@ func (f *updatesFlags) args(cmd *cobra.Command, args []string) error {
 		return atLeastOne("CATALOG")(cmd, args)
 	}
 	return rangeArgs(1, "CATALOG", "FROM", "TO")(cmd, args)
+}
+
+// complete completes the arguments that args accepts.
+func (f *updatesFlags) complete(
+	cmd *cobra.Command, args []string, start string,
+) ([]string, cobra.ShellCompDirective) {
+	if f.across.on {
+		return files(cmd, args, start)
+	}
+	return completeArgs(files, bundles, bundles)(cmd, args, start)
 }
 
 // check returns an error for flags and arguments that cannot be combined.

@@ -65,6 +65,11 @@ func TestPlans(t *testing.T) {
 		{"blocked", []string{"stable: 1.0.0^4.18", "stable: 1.0.0^4.18"}, []string{
 			"1.0.0 stable: stuck: olm.maxOpenShiftVersion 4.18 blocks the upgrade to 4.19",
 		}},
+		// Nothing is for 1.0.0 in 4.19, but the plan ends at 1.1.0, which lacks only a later olm.maxOpenShiftVersion.
+		{"blocked after an update", []string{"stable: 1.0.0, 1.1.0^4.18 replaces 1.0.0", "stable: 1.1.0^4.18"}, []string{
+			"1.0.0 stable: update to 1.1.0 on 4.18; stuck: olm.maxOpenShiftVersion 4.18 of 1.1.0 blocks the upgrade to 4.19",
+			"1.1.0 stable: stuck: olm.maxOpenShiftVersion 4.18 blocks the upgrade to 4.19",
+		}},
 		{"blocked by the last bundle only", []string{
 			"stable: 1.0.0, 1.1.0^4.18 replaces 1.0.0", "stable: 1.0.0, 1.1.0^4.18 replaces 1.0.0",
 		}, []string{

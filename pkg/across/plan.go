@@ -106,25 +106,30 @@ func (p *Plan) Bundles() string {
 }
 
 func (p *Plan) bundles() []string {
-	var names []string
-	for _, in := range p.Installed {
-		if !slices.Contains(names, in.Bundle) {
-			names = append(names, in.Bundle)
-		}
+	names := make([]string, len(p.Installed))
+	for i, in := range p.Installed {
+		names[i] = in.Bundle
 	}
-	return names
+	return unique(names)
+}
+
+// unique returns each name once, in the order of their first occurrences.
+func unique(names []string) []string {
+	known := make(map[string]bool, len(names))
+	return slices.DeleteFunc(names, func(name string) bool {
+		repeated := known[name]
+		known[name] = true
+		return repeated
+	})
 }
 
 // Channels returns the channels of the installed bundles in words, as Bundles does.
 func (p *Plan) Channels() string {
 	var names []string
 	for _, in := range p.Installed {
-		for _, c := range in.Channels {
-			if !slices.Contains(names, c) {
-				names = append(names, c)
-			}
-		}
+		names = append(names, in.Channels...)
 	}
+	names = unique(names)
 	slices.SortFunc(names, graph.CompareChannels)
 	if i := slices.Index(names, ""); i >= 0 {
 		names[i] = "(none)"

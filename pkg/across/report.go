@@ -59,10 +59,9 @@ func (g *group) explain(layers []*layer) {
 	}
 	g.Obstacle = &Obstacle{Rule: o.rule, Platform: layers[max(o.layer, 0)].version().String()}
 	for _, j := range g.journeys {
-		if name := j.obstacle.bundle; !slices.Contains(g.Obstacle.Bundles, name) {
-			g.Obstacle.Bundles = append(g.Obstacle.Bundles, name)
-		}
+		g.Obstacle.Bundles = append(g.Obstacle.Bundles, j.obstacle.bundle)
 	}
+	g.Obstacle.Bundles = unique(g.Obstacle.Bundles)
 	g.Obstacle.Message = o.message(layers, g.Obstacle.Bundles, slices.Equal(g.Obstacle.Bundles, g.bundles()))
 }
 

@@ -57,6 +57,8 @@ type node struct {
 	end   bool // a plan may end here
 	known bool // whether least is set
 	least cost // of the rest of the plan
+
+	final *node // see lastUpdate; nil if not known
 }
 
 // An edge leads from one state to the next one.
@@ -187,20 +189,48 @@ func (s *search) isBlocked(n *node) bool {
 	return n.last <= n.layer && len(s.layers[n.layer+1].knowing(n.bundle)) > 0
 }
 
-// path returns the best way from a node to an end: the node itself and the next ones. It is empty if there is none.
+// path returns the best way from a node to an end: the node itself and the next ones, except for the updates between
+// the first one and the last one of several. It is empty if there is none.
 func (n *node) path() []*node {
-	if !n.known {
-		return nil
-	}
-	path := []*node{n}
-	for {
-		i := slices.IndexFunc(n.edges, func(e edge) bool { return e.to.known && e.to.least.plus(e.cost) == n.least })
-		if i < 0 {
-			return path
-		}
-		n = n.edges[i].to
+	var path []*node
+	for n != nil && n.known {
 		path = append(path, n)
+		next := n.next()
+		if n.kind == updating && next.kind == updating {
+			next = n.lastUpdate()
+		}
+		n = next
 	}
+	return path
+}
+
+// next returns the next node of the best way to an end, or nil if the node is the end.
+func (n *node) next() *node {
+	for _, e := range n.edges {
+		if e.to.known && e.to.least.plus(e.cost) == n.least {
+			return e.to
+		}
+	}
+	return nil
+}
+
+// lastUpdate returns the last one of the updates that begin at a node. All of them remember it, so that chains of
+// updates that share their ends are followed once.
+func (n *node) lastUpdate() *node {
+	var updates []*node
+	for n.final == nil {
+		next := n.next()
+		if next.kind != updating {
+			n.final = n
+			break
+		}
+		updates = append(updates, n)
+		n = next
+	}
+	for _, u := range updates {
+		u.final = n.final
+	}
+	return n.final
 }
 
 // A queue is a heap of nodes and the cost of their plans.
