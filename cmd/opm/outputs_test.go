@@ -160,6 +160,7 @@ func TestOutputsOfCommands(t *testing.T) {
 		switch {
 		case !ok, !slices.Contains(words.words, "json"):
 		case name == "migrate": // writes files as render prints them
+		case name == "add": // prints what diff --impact prints
 		case name == "generate-manifests", name == "bundle-manifests": // objects of Kubernetes
 		case !slices.Contains(schemas.Outputs(), name):
 			t.Errorf("%s -o json has no schema: add a line to schemas/outputs.txt, and run make generate", c.CommandPath())
