@@ -307,6 +307,9 @@ func (f *mirrorFlags) images(
 		f.filter.use = func(c *catalog, kept *filter.Result) error {
 			found, err := f.ofCatalog(cmd.Context(), tmp, target, ref, c, kept)
 			images = append(images, found...)
+			if len(found) > 0 {
+				closers = append(closers, found[0].Close)
+			}
 			return err
 		}
 		if err := f.filter.run(cmd, ref); err != nil {

@@ -80,5 +80,5 @@ func (n Names) catalog(source, target string) (repo, tag string) {
 	return repo, tag
 }
 
-// Close closes the layout of a catalog.
+// Close closes the layout of an image from [Names.Build].
 func (i *Image) Close() error { return i.dir.Close() }

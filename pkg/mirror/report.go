@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -140,11 +139,4 @@ func sum(seen map[v1.Hash]bool, blobs []Blob) (n int64) {
 // Failures returns the failed images of a report.
 func (r *Report) Failures() []ImageReport {
 	return slices.DeleteFunc(slices.Clone(r.Images), func(i ImageReport) bool { return i.State != Failed })
-}
-
-// Largest returns the packages by the bytes to copy, the largest first.
-func (r *Report) Largest() []PackageReport {
-	return slices.SortedStableFunc(slices.Values(r.Packages), func(a, b PackageReport) int {
-		return cmp.Compare(b.MissingBytes, a.MissingBytes)
-	})
 }
