@@ -20,7 +20,7 @@ type Image struct {
 	Catalog    bool   `json:"catalog,omitzero"`   // a filtered catalog, not an image that it names
 	Uses       []Use  `json:"uses,omitempty"`     // sorted; none for catalogs and additional images
 	Failure    string `json:"failure,omitzero"`   // the reason if the image was not copied
-	Manifests  []Node `json:"manifests,omitzero"` // each after the manifests that it refers to, the image before its signatures
+	Manifests  []Node `json:"manifests,omitzero"` // each after the manifests it refers to, signatures last
 
 	from   name.Reference    // parsed Source; nil for a catalog
 	dir    *Directory        // the directory with the image; nil for a registry

@@ -138,7 +138,7 @@ func (r *Record) follow(last *Record) {
 	}
 }
 
-// compare returns the images of an earlier record that are no longer selected, and those of failed images.
+// compare returns the images of an earlier record that are no longer selected, and the images that failed.
 func (r *Record) compare(last *Record) (obsolete []*Image, kept map[*Image]*Image) {
 	if last == nil {
 		return nil, nil

@@ -35,7 +35,7 @@ type manifest struct {
 	there bool // in the target
 }
 
-// resolve finds all manifests of an image, and those that the target has.
+// resolve finds all manifests of an image, and the manifests that the target has.
 func (p *Plan) resolve(ctx context.Context, img *Image) error {
 	if img.dir != nil && img.Manifests != nil {
 		return p.look(ctx, img)
@@ -101,7 +101,7 @@ func (r *resolver) fetch(ctx context.Context, digest v1.Hash) (m manifest, err e
 	return m, err
 }
 
-// walk returns the nodes of a manifest: those that an index refers to, and then itself.
+// walk returns the nodes of a manifest: the manifests that an index refers to, and then the index itself.
 func (r *resolver) walk(ctx context.Context, m manifest, depth int) ([]Node, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("indexes in indexes, more than %d deep", maxDepth)

@@ -252,8 +252,8 @@ func (c *Catalog) check(o *declcfg.Object) error {
 	return nil
 }
 
-// Changes are made to every rendered bundle, including the bundles of catalogs. The zero value makes only the changes that
-// rendering always makes.
+// Changes are made to every rendered bundle, including the bundles of catalogs. The zero value makes only the changes
+// that rendering always makes.
 type Changes struct {
 	Migration Migration // "" is MigrateNone
 	Form      Form      // of the manifests, after the migration; "" keeps it

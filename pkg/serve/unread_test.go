@@ -219,7 +219,7 @@ func TestUnreadAnswers(t *testing.T) {
 				_, err = c.Bundle(small, "oak", "stable", "oak.v3.0.0")
 				must(t, err)
 				must(t, reflect(small, c))
-				time.Sleep(time.Duration(tt.clients+1) * 3 * time.Minute) // clients that waited got their responses and do not read them
+				time.Sleep(time.Duration(tt.clients+1) * 3 * time.Minute) // clients get their responses and do not read them
 				synctest.Wait()
 				for i, g := range greedy {
 					if !g.isClosed() {
