@@ -58,14 +58,14 @@ func (p *plan) fragment(f *fragment) {
 	}
 	isOwn := f.onDisk == "" || f.old != nil && f.old.is(f.onDisk)
 	if !isOwn && !f.opts.Overwrite {
-		f.problems = append(f.problems, problem.FromError("", f.config.atImage(f.index, f.inTheWay()))...)
+		f.problems = append(f.problems, problem.FromError("", f.config.atImage(f.index, f.overwriteError()))...)
 		return
 	}
 	p.write = append(p.write, f)
 	p.before = append(p.before, written{Path: f.path, Digest: f.onDisk, Next: digest})
 }
 
-func (f *fragment) inTheWay() error {
+func (f *fragment) overwriteError() error {
 	name := f.pathOf(f.path)
 	if f.old == nil {
 		return fmt.Errorf("%s exists and was not written by compose; move it away, or replace it with --overwrite", name)

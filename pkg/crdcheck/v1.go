@@ -95,7 +95,7 @@ func compareV1(before, after *definition) []Finding {
 	}
 	add("", check.crd.Validate(before, after))
 	for _, versions := range [][]version.VersionedPropertyComparisonResult{
-		check.same.Validate(unlike(before, after)), check.served.Validate(before, after),
+		check.same.Validate(dropEqual(before, after)), check.served.Validate(before, after),
 	} {
 		slices.SortStableFunc(versions, func(a, b version.VersionedPropertyComparisonResult) int {
 			return cmp.Compare(a.Version, b.Version)

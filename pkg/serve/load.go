@@ -90,8 +90,8 @@ func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, er
 type loader struct {
 	LoadOptions
 
-	// hasty accepts a store without HTTP content from the cache if nothing is served yet.
-	hasty bool
+	// allowPartial accepts a store without HTTP content from the cache if nothing is served yet.
+	allowPartial bool
 }
 
 // load returns a snapshot, or nil if the key is have. With rebuild, it ignores the cached store.
@@ -109,7 +109,7 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 		return nil, nil
 	}
 	if !rebuild {
-		if s.Store, err = l.cached(s.Key, l.hasty && have == nil); err != nil {
+		if s.Store, err = l.cached(s.Key, l.allowPartial && have == nil); err != nil {
 			return nil, err
 		}
 	}
@@ -199,14 +199,14 @@ func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 }
 
 // cached returns the store in the cache directory, or nil if it is stale, corrupt or missing, or lacks required HTTP
-// content. With hasty, that content may still be missing.
-func (l *loader) cached(key store.Key, hasty bool) (*store.Store, error) {
+// content. With allowPartial, that content may still be missing.
+func (l *loader) cached(key store.Key, allowPartial bool) (*store.Store, error) {
 	if l.CacheDir == "" {
 		return nil, nil
 	}
 	path := l.path()
 	s, err := store.Open(path, key)
-	if err == nil && l.HTTP && s.Catalogs() == nil && (l.Enforce || !hasty) {
+	if err == nil && l.HTTP && s.Catalogs() == nil && (l.Enforce || !allowPartial) {
 		s.Close()
 		err = fmt.Errorf("open %s: it was built without HTTP content; build it with --cache-only --with-http", path)
 	}

@@ -77,7 +77,7 @@ func Run(ctx context.Context, opts Options) error {
 		r.Load.HTTP = r.Load.HTTP || opts.HTTP != nil
 		runner := &runner{
 			number: i, live: live, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, status: status,
-			loader: loader{LoadOptions: r.Load, hasty: r.Listener != nil},
+			loader: loader{LoadOptions: r.Load, allowPartial: r.Listener != nil},
 			guard:  opts.Server.guard,
 			wait:   backoff.NewExponentialBackOff(), // up to a minute
 
@@ -155,7 +155,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	again := time.NewTimer(0)
 	defer again.Stop()
-	if r.lacking {
+	if r.httpMissing {
 		r.log.Warn("cache has no HTTP content, building it while serving gRPC", "cache", r.loader.path(),
 			"remedy", "build the cache with --cache-only --with-http")
 	} else {
@@ -216,7 +216,7 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	}
 	r.guard.Loaded()
 	r.live.Swap(s)
-	r.enter(state{lacking: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
+	r.enter(state{httpMissing: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
 	r.status.loaded(r.number, web.Load{
@@ -245,12 +245,12 @@ func (r *runner) advance(s *Snapshot) {
 func (r *runner) reload(ctx context.Context) (again bool) {
 	done, have := "serving the changed catalog", &r.key
 	failed := "changed catalog cannot be served, still serving the previous one"
-	if r.lacking {
+	if r.httpMissing {
 		done, have = "serving HTTP content", nil
 		failed = "HTTP content cannot be built"
 	}
 	was := r.state
-	err := r.load(ctx, done, have, was.lacking)
+	err := r.load(ctx, done, have, was.httpMissing)
 	switch {
 	case ctx.Err() != nil:
 		return false
@@ -260,7 +260,7 @@ func (r *runner) reload(ctx context.Context) (again bool) {
 	case err == nil:
 		return false
 	}
-	if was.why = err; !was.lacking && was.stale.IsZero() {
+	if was.why = err; !was.httpMissing && was.stale.IsZero() {
 		was.stale = time.Now()
 	}
 	r.enter(was)

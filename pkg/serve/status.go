@@ -39,9 +39,9 @@ func newProcessStatus(registries []Registry, metrics *web.Metrics, ready func())
 
 // A state says how the content that a registry serves differs from the current catalogs.
 type state struct {
-	lacking bool      // HTTP content is not built yet
-	stale   time.Time // since when a changed catalog cannot be served; zero if it can
-	why     error     // the last attempt failed, or nil
+	httpMissing bool      // HTTP content is not built yet
+	stale       time.Time // since when a changed catalog cannot be served; zero if it can
+	why         error     // the last attempt failed, or nil
 
 	withheld []web.Withheld // packages that are not served
 }
@@ -70,7 +70,7 @@ func (s *processStatus) notes() (lines []string) {
 		}
 		var line string
 		switch {
-		case is.lacking:
+		case is.httpMissing:
 			line = "HTTP content is not ready yet"
 		case !is.stale.IsZero():
 			line = "the catalog may be stale since " + is.stale.UTC().Format(time.RFC3339)

@@ -125,7 +125,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code codi
 
 // respondRange answers with the requested parts of a body. The other conditions are met.
 func (h *handler) respondRange(w http.ResponseWriter, r *http.Request, b body) {
-	content := &watched{ReadSeeker: b.seeker()}
+	content := &errorReader{ReadSeeker: b.seeker()}
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
 	for _, name := range []string{"Range", "If-Range"} {
 		asked.Header.Set(name, r.Header.Get(name))
@@ -136,13 +136,13 @@ func (h *handler) respondRange(w http.ResponseWriter, r *http.Request, b body) {
 	}
 }
 
-// watched keeps the error of a reader, which http.ServeContent does not return.
-type watched struct {
+// errorReader keeps the error of a reader, which http.ServeContent does not return.
+type errorReader struct {
 	io.ReadSeeker
 	err error
 }
 
-func (r *watched) Read(p []byte) (int, error) {
+func (r *errorReader) Read(p []byte) (int, error) {
 	n, err := r.ReadSeeker.Read(p)
 	if err != nil && err != io.EOF {
 		r.err = err

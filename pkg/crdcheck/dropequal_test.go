@@ -15,8 +15,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// TestUnlike checks that crdify returns the same results for whole definitions and for the result of unlike.
-func TestUnlike(t *testing.T) {
+// TestDropEqual checks that crdify returns the same results for whole definitions and for the result of dropEqual.
+func TestDropEqual(t *testing.T) {
 	source := declcfg.Source{FS: os.DirFS(shared.Path(t, "data/catalogs/v4.12"))}
 	bundles, err := Read(t.Context(), image.SpoolOptions{}, source)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestUnlike(t *testing.T) {
 			t.Fatal(errBefore, errAfter)
 		}
 		before, after = normalized(before), normalized(after)
-		b, a := unlike(before, after)
+		b, a := dropEqual(before, after)
 		want, got := sorted(v1Check().same.Validate(before, after)), sorted(v1Check().same.Validate(b, a))
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %v, want %v", p.name, got, want)

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// unlike returns copies of two normalized definitions, without the fields that are equal in a version of both. Crdify
-// copies every field several times before it finds most of them equal.
-func unlike(before, after *definition) (b, a *definition) {
+// dropEqual returns copies of two normalized definitions, without the fields that are equal in a version of both.
+// Crdify copies every field several times before it finds most of them equal.
+func dropEqual(before, after *definition) (b, a *definition) {
 	b, a = new(*before), new(*after)
 	b.Spec.Versions, a.Spec.Versions = slices.Clone(b.Spec.Versions), slices.Clone(a.Spec.Versions)
 	for i := range b.Spec.Versions {
@@ -18,16 +18,16 @@ func unlike(before, after *definition) (b, a *definition) {
 		if is == nil || was.Schema.OpenAPIV3Schema == nil || is.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
-		had, has := unlikeFields(was.Schema.OpenAPIV3Schema, is.Schema.OpenAPIV3Schema)
+		had, has := dropEqualFields(was.Schema.OpenAPIV3Schema, is.Schema.OpenAPIV3Schema)
 		was.Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: had}
 		is.Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: has}
 	}
 	return b, a
 }
 
-// unlikeFields is unlike for schemas. It drops equal parts of properties and items only, because crdify compares the
-// rest as part of the surrounding schema.
-func unlikeFields(before, after *props) (b, a *props) {
+// dropEqualFields is dropEqual for schemas. It drops equal parts of properties and items only, because crdify compares
+// the rest as part of the surrounding schema.
+func dropEqualFields(before, after *props) (b, a *props) {
 	b, a = new(*before), new(*after)
 	b.Properties, a.Properties = maps.Clone(b.Properties), maps.Clone(a.Properties)
 	for name, was := range before.Properties {
@@ -38,13 +38,13 @@ func unlikeFields(before, after *props) (b, a *props) {
 			delete(b.Properties, name)
 			delete(a.Properties, name)
 		default:
-			had, has := unlikeFields(&was, &is)
+			had, has := dropEqualFields(&was, &is)
 			b.Properties[name], a.Properties[name] = *had, *has
 		}
 	}
 	if was, is := before.Items, after.Items; was != nil && is != nil && was.Schema != nil && is.Schema != nil {
 		b.Items, a.Items = new(*was), new(*is)
-		b.Items.Schema, a.Items.Schema = unlikeFields(was.Schema, is.Schema)
+		b.Items.Schema, a.Items.Schema = dropEqualFields(was.Schema, is.Schema)
 	}
 	return b, a
 }
