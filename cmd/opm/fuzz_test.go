@@ -68,6 +68,7 @@ var unfuzzed = map[string]string{
 	"auth explain": "", "bundle build": "", "bundle extract": "", "bundle generate": "", "bundle manifests": "", "bundle unpack": "",
 	"catalogsource resolve-image": "", "completion bash": "", "completion fish": "", "completion powershell": "",
 	"completion zsh": "", "index": "", "init": "", "registry": "", "schema": "", "version": "",
+	"mirror":       "asks registries for every image; the catalog is filtered as in filter",
 	"check-images": "asks registries for every image; reading the references is in publish's diff and in filter -o images",
 }
 

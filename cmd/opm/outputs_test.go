@@ -45,6 +45,8 @@ var printingJSON = map[string][]string{
 	"list-matrix":    {"list matrix catalog/kiln all=catalog", "list matrix PUBLISHED catalog --channels"},
 	"list-packages":  {"list packages catalog", "list packages PUBLISHED"},
 	"list-versions":  {"list versions catalog kiln"},
+	"mirror":         {"mirror catalog --package kiln:stable --to-dir mirrored --dry-run"},
+	"mirror-prune":   {"mirror prune --record record.json"},
 	"publish": {
 		"publish catalog -t registry.example/crafts/catalog:v1 -i scratch --dry-run --skip check-images,push",
 		"publish broken -t localhost:1/crafts:v1 --use-http --sign", "publish crafts.yaml -t registry.example/a:v1 --skip build",
@@ -68,12 +70,22 @@ var printingJSON = map[string][]string{
 	"version":         {"version"},
 }
 
+// mirrorRecord is the record of a mirror that no longer needs an image.
+const mirrorRecord = `{"format": 1, "target": "mirror.example/crafts", "images": [], "obsolete": [{
+	"source": "registry.example/kiln:v1", "repository": "kiln", "tag": "v1",
+	"digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000",
+	"manifests": [{"digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000", "size": 2,
+		"mediaType": "application/vnd.oci.image.manifest.v1+json"}]}]}`
+
 // TestOutputs holds what commands print to its schema, which must name every key.
 func TestOutputs(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(printingJSON)), schemas.Outputs(); !slices.Equal(got, want) {
 		t.Errorf("there are lines for %q, want them for %q", got, want)
 	}
 	dir := copyExamples(t)
+	if err := os.WriteFile(filepath.Join(dir, "record.json"), []byte(mirrorRecord), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(dir, "registries.conf"))
 	for name, lines := range printingJSON {
 		schema := strict(t, name)
