@@ -34,7 +34,7 @@ written by its digest. Unless a flag says otherwise, the bundle carries its mani
 of the package do. In a semver template, CHANNEL is candidate, fast or stable.
 
 With --impact, the command also prints who is updated to the bundle and who is not, and what is new
-with it; see opm diff. With --dry-run, that is followed by the diff.` + editNote,
+with it; see opm diff. With --dry-run, the diff follows the text, but not the other formats.` + editNote,
 		Example: `  opm add registry.example/weavers/loom-bundle:v0.6.0 looms --channel weekly --create
   opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel candidate --skip-range "<2.0.0"
   opm add loom catalog --channel weekly --alpha-image-ref-template registry.example/weavers/loom:v0.6.0
@@ -63,6 +63,7 @@ with it; see opm diff. With --dry-run, that is followed by the diff.` + editNote
 				return err
 			}
 		}
+		f.noDiff = showImpact && format != "text"
 		if err := f.run(cmd, args[1], add); err != nil {
 			return err
 		}

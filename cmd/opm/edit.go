@@ -22,6 +22,7 @@ type editFlags struct {
 	dryRun bool
 	create bool
 	each   eachFlag
+	noDiff bool // standard output has a report that programs read
 }
 
 // editNote says what all edits have in common.
@@ -111,6 +112,9 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		}
 	}
 	for _, r := range results {
+		if f.noDiff {
+			break
+		}
 		if _, err := textOutput(cmd).Write(abbreviated(r.Diff)); err != nil {
 			return err
 		}
