@@ -253,11 +253,13 @@ func TestBundleJobs(t *testing.T) {
 	}
 	want := []string{
 		"render, 2 bundle directories: 3, last /pine/1.0.0",
+		"render, 16 bundle directories: 17, last /pine/1.0.0",
 		"render, 2 bundle images: 4, last h:1/image100",
 		"render, 20 bundle images: 22, last h:1/image190",
 		"render, 20 bundle images, 1s a request: 22, last h:2/image190",
 		"render, 200 bundle images, 1s a request: 202, last h:2/image199",
 		"validate, catalog image: 3, last h:1/catalog",
+		"render, catalog image of opm build: 3, last h:1/bench/built:latest",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -71,6 +71,9 @@ func run() error {
 			return err
 		}
 		defer stop() //nolint:errcheck // it has served what was asked for
+		if err := images.build(m.opm, data.big); err != nil {
+			return err
+		}
 		more, err := imageJobs(*operators, *templates, *dir, images, *delay)
 		if err != nil {
 			return err

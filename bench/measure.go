@@ -93,6 +93,8 @@ func bundleJobs(operators string, images served, delay time.Duration) ([]job, er
 	return []job{
 		{name: fmt.Sprintf("render, %d bundle directories", len(dirs)), args: append([]string{"render"}, dirs...),
 			reads: operators, budget: budget{350 * time.Millisecond, 80 * mb}},
+		{name: fmt.Sprintf("render, %d bundle directories", 8*len(dirs)),
+			args: append([]string{"render"}, slices.Repeat(dirs, 8)...), budget: budget{3500 * time.Millisecond, 100 * mb}},
 		few,
 		{name: fmt.Sprintf("render, %d bundle images", all/10), args: render(images.Prompt, all/10),
 			budget: budget{time: time.Second}, than: steady},
@@ -102,6 +104,8 @@ func bundleJobs(operators string, images served, delay time.Duration) ([]job, er
 			budget: budget{time: 15 * time.Second}, than: steady},
 		{name: "validate, catalog image", args: []string{"validate", "--use-http", images.Prompt + "/" + images.Catalog},
 			than: growth{job: "validate", time: 2, rss: noiseOfRSS}},
+		{name: "render, catalog image of opm build", args: []string{"render", "--use-http", images.Prompt + "/" + built},
+			budget: budget{time.Second, 90 * mb}},
 	}, nil
 }
 

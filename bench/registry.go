@@ -31,6 +31,16 @@ type served struct {
 	Catalog string   // the path and digest of the image of the catalog
 }
 
+// built is the image of the catalog as opm build makes it, in the registry that answers at once.
+const built = "bench/built:latest"
+
+// build pushes the image of a catalog that a program builds.
+func (s served) build(program, catalog string) error {
+	cmd := exec.Command(program, "build", catalog, "--push", "--use-http", "--tag", s.Prompt+"/"+built)
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
+}
+
 // refs returns the references of n images at a host, evenly spread over all.
 func (s served) refs(host string, n int) []string {
 	var refs []string
