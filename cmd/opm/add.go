@@ -59,7 +59,8 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 			return err
 		}
 		if showImpact {
-			if err := f.writeImpact(cmd, &from.images, args[1], add, format); err != nil {
+			write := func(r *namedRef) error { return f.writeImpact(cmd, &from.images, r.ref, add, format) }
+			if err := f.each.runOr(cmd, args[1], write); err != nil {
 				return err
 			}
 		}
@@ -72,7 +73,6 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
 	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json")
 	f.each.addForAll(cmd, 1)
-	exclude(cmd, "impact", "each")
 	return cmd
 }
 

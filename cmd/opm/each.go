@@ -169,6 +169,14 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 	return f.sumUp(err)
 }
 
+// runOr calls one for each catalog or, without the flag, for a single one.
+func (f *eachFlag) runOr(cmd *cobra.Command, ref string, one func(*namedRef) error) error {
+	if !f.given() {
+		return one(&namedRef{ref: ref})
+	}
+	return f.run(cmd, one)
+}
+
 // sumUp adds the names of failed catalogs to the error that ends the command.
 func (f *eachFlag) sumUp(err error) error {
 	if len(f.failed) == 0 {
