@@ -12,8 +12,8 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// maxCachedFrames is the maximum number of decompressed frames that a Blob caches. Up to that, it caches one per CPU,
-// because there are as many readers as CPUs, and each continues at its last position.
+// maxCachedFrames is the maximum number of decompressed frames that a Blob caches, or all blobs of a Store. Up to that,
+// there are two per CPU, because there are as many readers as CPUs, and each continues at its last position.
 const maxCachedFrames = 8
 
 var errOffset = errors.New("spool: negative offset")

@@ -24,7 +24,7 @@ type lane struct {
 func NewStore(lanes int, opts Options) *Store {
 	s := &Store{frames: &frames{opts: opts}, idle: make(chan *lane, lanes)}
 	for range lanes {
-		l := &lane{w: newWriter(s.frames)}
+		l := &lane{w: newWriter(s.frames, lanes)}
 		s.lanes = append(s.lanes, l)
 		s.idle <- l
 	}

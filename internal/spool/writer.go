@@ -19,6 +19,7 @@ var errFinished = errors.New("spool: write after the end")
 // another goroutine, which is enough, because producing the input is slower.
 type Writer struct {
 	frames *frames  // which writers of one Store share
+	cached int      // number of frames that the Blob caches
 	cur    *buffers // the current frame, or nil
 	free   *pool.Pool[*buffers]
 	size   int64
@@ -45,17 +46,21 @@ func (b *buffers) add(p []byte) {
 }
 
 // NewWriter returns a Writer. It creates no file before the memory limit is reached.
-func NewWriter(opts Options) *Writer { return newWriter(&frames{opts: opts}) }
+func NewWriter(opts Options) *Writer { return newWriter(&frames{opts: opts}, 1) }
 
 // NewRawWriter returns a Writer for input that is already compressed. It does not compress it again.
-func NewRawWriter(opts Options) *Writer { return newWriter(&frames{opts: opts, raw: true}) }
+func NewRawWriter(opts Options) *Writer { return newWriter(&frames{opts: opts, raw: true}, 1) }
 
-func newWriter(f *frames) *Writer {
+// newWriter returns one of several writers that share frames.
+func newWriter(f *frames, writers int) *Writer {
 	empty := func(b *buffers) (*buffers, bool) {
 		b.plain = b.plain[:0]
 		return b, true
 	}
-	return &Writer{frames: f, free: pool.New(1, func() *buffers { return new(buffers) }, empty)}
+	return &Writer{
+		frames: f, cached: max(1, min(maxCachedFrames, 2*runtime.GOMAXPROCS(0))/writers),
+		free: pool.New(1, func() *buffers { return new(buffers) }, empty),
+	}
 }
 
 // Write buffers p. A failure to store earlier data may only be reported by a later Write, or by Finish.
@@ -125,8 +130,7 @@ func (w *Writer) Finish() (*Blob, error) {
 	if err := w.worker.Wait(); err != nil {
 		return nil, errors.Join(err, w.frames.close())
 	}
-	slots := make([]slot, min(maxCachedFrames, runtime.GOMAXPROCS(0)))
-	return &Blob{frames: w.frames, numbers: w.numbers, size: w.size, slots: slots}, nil
+	return &Blob{frames: w.frames, numbers: w.numbers, size: w.size, slots: make([]slot, w.cached)}, nil
 }
 
 // Close drops the data written. After Finish it does nothing, so it can be deferred.
