@@ -103,6 +103,7 @@ func imageJobs(operators, templates, dir string, images served, delay time.Durat
 	}
 	updates, err := updateJob(operators, filepath.Join(dir, "updates"), 2000)
 	jobs = append(jobs, updates)
+	jobs = append(jobs, mirrorJobs(dir, images, len(images.Images)/5, delay)...)
 	if err != nil || templates == "" {
 		return jobs, err
 	}
