@@ -75,8 +75,9 @@ func TestHostileCertificate(t *testing.T) {
 			"webhooks: [{name: a, clientConfig: {caBundle: %s}}]}\n", bundle)
 	})
 	r := program.Call{Args: []string{"simulate", "--timeline", state}, Limit: tooLong}.Bounded(t, 500*mb)
-	if want := "state.yaml:1:1: error: ValidatingWebhookConfiguration \"v\": webhooks[0].clientConfig.caBundle: no certificate"; r.Code != 1 ||
-		!strings.Contains(r.Stderr, want) || len(r.Stderr) > 1000 {
+	const want = `state.yaml:1:1: error: ValidatingWebhookConfiguration "v": webhooks[0].clientConfig.caBundle: ` +
+		`contains no valid PEM certificate`
+	if r.Code != 1 || !strings.Contains(r.Stderr, want) || len(r.Stderr) > 1000 {
 		t.Errorf("exit status %d, stdout %.300s, stderr %.500s", r.Code, r.Stdout, r.Stderr)
 	}
 }

@@ -37,7 +37,7 @@ func TestReplacements(t *testing.T) {
 		fmt.Fprintf(&state, namedOperator, fmt.Sprintf("circle.v%d", i), "circle", fmt.Sprintf("circle.v%d", (i+1)%3000), "")
 	}
 	r := simulateState(t, state.String(), 500<<20)
-	if r.Code > 1 || !strings.Contains(r.Stdout, "nothing changes any more") {
+	if r.Code > 1 || !strings.Contains(r.Stdout, "no changes after ") {
 		t.Errorf("exit status %d, %s", r.Code, r.Stderr)
 	}
 }
