@@ -18,7 +18,7 @@ func mirrorJobs(dir string, images served, n int, delay time.Duration) []job {
 	const mirror = `program=$1 to=$2; shift 2; "$program" mirror --use-http --to-dir "$to" "$@"`
 	name := fmt.Sprintf("mirror, %d images, %v a request", n, delay)
 	return []job{
-		{name: name, shell: `rm -rf "$2"; ` + mirror, args: args, ownFlags: true, budget: budget{4 * time.Second, 150 * mb}},
+		{name: name, shell: `rm -rf "$2"; ` + mirror, args: args, ownFlags: true, budget: budget{5 * time.Second, 150 * mb}},
 		{name: name + ", again", shell: mirror, args: args, ownFlags: true, budget: budget{2 * time.Second, 150 * mb}},
 	}
 }
