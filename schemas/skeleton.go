@@ -50,19 +50,15 @@ func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element
 		if list == nil || s.Kind() != '[' {
 			return s.value(out, def.depth-1, def.text || saysWhat(name), field)
 		}
-		s.elements(list, field.Element(), string(skim.Unquote(name)), yield)
+		s.Enter()
+		for i := 0; s.More(); i++ {
+			e := s.element(list, field.Element())
+			e.list, e.index = string(skim.Unquote(name)), i
+			yield(e)
+		}
 		return append(out, "[]"...)
 	})
 	return append(s.head, def.name...)
-}
-
-func (s *scanner) elements(def *definition, shape *skim.Shape, list string, yield func(element)) {
-	s.Enter()
-	for i := 0; s.More(); i++ {
-		e := s.element(def, shape)
-		e.list, e.index = list, i
-		yield(e)
-	}
 }
 
 // element reads the next element.

@@ -70,7 +70,10 @@ func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer
 	case kind == jsontext.KindBeginObject && v.Kind() == reflect.Map:
 		r.mapping(raw, v, ptr)
 	case kind == jsontext.KindBeginArray && v.Kind() == reflect.Slice:
-		r.list(raw, v, ptr)
+		for i, element := range values(raw) {
+			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+			r.value(element, v.Index(v.Len()-1), ptr.AppendToken(i))
+		}
 	default:
 		r.scalar(raw, v, ptr)
 	}
@@ -102,13 +105,6 @@ func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 		}
 	}
 	r.wrong = append(r.wrong, mismatch{ptr: ptr + within, err: err})
-}
-
-func (r *reader) list(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
-	for i, element := range values(raw) {
-		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-		r.value(element, v.Index(v.Len()-1), ptr.AppendToken(i))
-	}
 }
 
 func (r *reader) mapping(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {

@@ -127,19 +127,15 @@ func (f *File) Decode(v any, o Options) error {
 			o.Warn(flaw)
 		}
 	}
-	return join(wrong)
-}
-
-var errFurther = errors.New("only one document is read: remove this and what follows it")
-
-func join(all []*place.Error) error {
-	slices.SortStableFunc(all, func(a, b *place.Error) int { return a.Pos.Compare(b.Pos) })
-	errs := make([]error, len(all))
-	for i, err := range all {
+	slices.SortStableFunc(wrong, func(a, b *place.Error) int { return a.Pos.Compare(b.Pos) })
+	errs := make([]error, len(wrong))
+	for i, err := range wrong {
 		errs[i] = err
 	}
 	return errors.Join(errs...)
 }
+
+var errFurther = errors.New("only one document is read: remove this and what follows it")
 
 // repeated returns an error for each repeated key.
 func (f *File) repeated() (errs []*place.Error) {

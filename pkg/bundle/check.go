@@ -215,23 +215,19 @@ func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value,
 	case strings.TrimSpace(value) == "":
 		c.find("annotations", doc, ptr, "the value is empty")
 	case key == AnnotationMediaType:
-		c.checkMediaType(doc, ptr, value, want)
+		switch {
+		case value == want, c.incomplete && want == MediaTypePlain: // for want of a manifest that cannot be read
+		case value == MediaTypeRegistry && want == MediaTypePlain:
+			c.find("media-type", doc, ptr, "%s, but there is no %s in manifests/", value, kindCSV)
+		default:
+			c.find("media-type", doc, ptr, "%s, but the manifests are %s", value, want)
+		}
 	case key == AnnotationPackage:
 		c.pkg = value
 	case key == AnnotationManifests || key == AnnotationMetadata:
 		if path.Clean(value) != path.Clean(want) {
 			c.find("directory", doc, ptr, "%q: want %q", value, want)
 		}
-	}
-}
-
-func (c *checker) checkMediaType(doc *document, ptr jsontext.Pointer, said, found string) {
-	switch {
-	case said == found, c.incomplete && found == MediaTypePlain: // for want of a manifest that cannot be read
-	case said == MediaTypeRegistry && found == MediaTypePlain:
-		c.find("media-type", doc, ptr, "%s, but there is no %s in manifests/", said, kindCSV)
-	default:
-		c.find("media-type", doc, ptr, "%s, but the manifests are %s", said, found)
 	}
 }
 

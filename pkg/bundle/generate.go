@@ -76,7 +76,21 @@ func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions)
 	if err := checkGenerated(out, l, opts); err != nil {
 		return err
 	}
-	return atomicfile.Merge(out, func(stage *os.Root) error { return generate(ctx, stage, l, out, opts) })
+	return atomicfile.Merge(out, func(stage *os.Root) error {
+		err := opts.eachManifest(func(name string, content []byte) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return writeFile(stage, name, 0, bytes.NewReader(content))
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := out.Stat(annotationsFile); err == nil && !opts.Overwrite {
+			return nil // checkGenerated checked it
+		}
+		return writeFile(stage, annotationsFile, 0, bytes.NewReader(l.Annotations()))
+	})
 }
 
 // checkGenerated returns an error if a file would be overwritten.
@@ -101,23 +115,6 @@ func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 		return err
 	})
 	return errors.Join(append(errs, err)...)
-}
-
-// generate writes to stage the files to merge into out.
-func generate(ctx context.Context, stage *os.Root, l Labels, out *os.Root, opts GenerateOptions) error {
-	err := opts.eachManifest(func(name string, content []byte) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return writeFile(stage, name, 0, bytes.NewReader(content))
-	})
-	if err != nil {
-		return err
-	}
-	if _, err := out.Stat(annotationsFile); err == nil && !opts.Overwrite {
-		return nil // checkGenerated checked it
-	}
-	return writeFile(stage, annotationsFile, 0, bytes.NewReader(l.Annotations()))
 }
 
 // eachManifest calls fn with every file of the manifests, by the name that it gets in the bundle. Links to files are
@@ -178,7 +175,14 @@ func Infer(layout fs.FS, dir string) (Labels, error) {
 		return Labels{}, err
 	}
 	l := Labels{MediaType: mediaType, Package: pkg.PackageName}
-	channels := pkg.channelsOf(name, updates)
+	var channels []string // whose updates lead through the bundle
+	for _, channel := range pkg.Channels {
+		if updates.lead(channel.CurrentCSV, name) {
+			channels = append(channels, channel.Name)
+		}
+	}
+	slices.Sort(channels)
+	channels = slices.Compact(channels)
 	if len(channels) == 0 {
 		return Labels{}, fmt.Errorf("no channel of package %q leads to %q", pkg.PackageName, name)
 	}
@@ -285,18 +289,6 @@ func readUpdate(layout fs.FS, dir string) (*update, error) {
 		return csv, nil
 	}
 	return nil, nil
-}
-
-// channelsOf returns the channels whose updates lead from their head through the bundle of that name, sorted.
-func (p *packageManifest) channelsOf(name string, all updates) []string {
-	var channels []string
-	for _, channel := range p.Channels {
-		if all.lead(channel.CurrentCSV, name) {
-			channels = append(channels, channel.Name)
-		}
-	}
-	slices.Sort(channels)
-	return slices.Compact(channels)
 }
 
 // lead reports whether the updates that lead to the bundle called head pass through name.

@@ -34,31 +34,26 @@ func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
 			if err != nil {
 				return err
 			}
-			return copyEntry(stage, fsys, name, entry)
+			switch entry.Type() {
+			case fs.ModeDir:
+				return stage.MkdirAll(name, 0o777)
+			case fs.ModeSymlink:
+				target, err := fs.ReadLink(fsys, name)
+				if err != nil {
+					return err
+				}
+				return stage.Symlink(target, name)
+			case 0:
+				f, info, err := regular.Open(fsys, name)
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				return writeFile(stage, name, info.Mode(), f)
+			}
+			return &fs.PathError{Op: "unpack", Path: name, Err: errors.New("neither a file nor a directory nor a link")}
 		})
 	})
-}
-
-// copyEntry copies one file, link or directory. The directory above it was copied before.
-func copyEntry(out *os.Root, fsys fs.FS, name string, entry fs.DirEntry) error {
-	switch entry.Type() {
-	case fs.ModeDir:
-		return out.MkdirAll(name, 0o777)
-	case fs.ModeSymlink:
-		target, err := fs.ReadLink(fsys, name)
-		if err != nil {
-			return err
-		}
-		return out.Symlink(target, name)
-	case 0:
-		f, info, err := regular.Open(fsys, name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return writeFile(out, name, info.Mode(), f)
-	}
-	return &fs.PathError{Op: "unpack", Path: name, Err: errors.New("neither a file nor a directory nor a link")}
 }
 
 // checkLinks returns an error for each link that leaves fsys.

@@ -81,7 +81,12 @@ func (c *chunk) read(visit func(*Object, error)) error {
 			visit(nil, c.file.unreadable(err))
 			return
 		}
-		o.set(c.file, doc, err == nil)
+		o.Meta = o.scanned.meta(c.file.pos(doc.Place))
+		o.src = source{
+			file: c.file, off: doc.Offset, size: len(doc.Text), start: doc.Start, sum: maphash.Bytes(seed, doc.Text),
+			yaml: doc.YAML, repaired: doc.Repaired,
+		}
+		o.doc, o.ready = *doc, err == nil
 		if bad, ok := errors.AsType[*headError](err); ok {
 			visit(nil, c.file.errorAt(o.Place(bad.ptr), doc.Text, err))
 			return
@@ -92,16 +97,6 @@ func (c *chunk) read(visit func(*Object, error)) error {
 		return c.file.unreadable(err)
 	}
 	return nil
-}
-
-// set makes o the object of doc, which it has scanned.
-func (o *Object) set(f *file, doc *document.Document, ready bool) {
-	o.Meta = o.scanned.meta(f.pos(doc.Place))
-	o.src = source{
-		file: f, off: doc.Offset, size: len(doc.Text), start: doc.Start, sum: maphash.Bytes(seed, doc.Text),
-		yaml: doc.YAML, repaired: doc.Repaired,
-	}
-	o.doc, o.ready = *doc, ready
 }
 
 func (s *scannedObject) meta(pos Pos) *Meta {

@@ -61,17 +61,6 @@ const (
 	writerDoneEmpty = time.Second
 )
 
-// wait waits until the writer of a file with this stamp is assumed to be done.
-func (s stamp) wait() {
-	d := writerDone
-	if s.size == 0 {
-		d = writerDoneEmpty
-	}
-	if age := time.Since(s.time); 0 <= age && age < d {
-		time.Sleep(d - age)
-	}
-}
-
 // Check returns an error for every file that changed since it was first read, sorted by name. If a file was written to
 // just before, it waits a little for further writes. A nil Record has no files.
 func (r *Record) Check() error {
@@ -83,7 +72,13 @@ func (r *Record) Check() error {
 	var errs []error
 	for _, label := range slices.Sorted(maps.Keys(r.files)) {
 		f := r.files[label]
-		f.wait() // usually not at all, and then for one file
+		d := writerDone // usually over; if not, one wait is enough for all files
+		if f.size == 0 {
+			d = writerDoneEmpty
+		}
+		if age := time.Since(f.time); 0 <= age && age < d {
+			time.Sleep(d - age)
+		}
 		info, err := fs.Stat(f.fsys, f.name)
 		if err != nil || !f.equal(stampOf(info)) {
 			errs = append(errs, &Error{Pos: Pos{File: label}, Err: ErrChanged})

@@ -196,7 +196,15 @@ func (t *target) create(ctx context.Context, a Add) (*plan, error) {
 		return nil, fmt.Errorf("the first bundle of package %q updates no other: leave out its updates", a.Bundle.Package)
 	}
 	file, form := t.newFile(a.Bundle.Package)
-	text := a.newPackage(form)
+	b := a.Bundle
+	p := declcfg.Package{Schema: declcfg.SchemaPackage, Name: b.Package, DefaultChannel: a.Channel}
+	if a.Package != nil {
+		p.Description, p.Icon = a.Package.Description, a.Package.Icon
+	}
+	c := declcfg.Channel{
+		Schema: declcfg.SchemaChannel, Name: a.Channel, Package: b.Package, Entries: []declcfg.Entry{{Name: b.Name}},
+	}
+	text := form.Append(form.Append(form.Append(nil, &p), &c), b)
 	note := fmt.Sprintf("created package %q with default channel %q in %s", a.Bundle.Package, a.Channel, file)
 	if !t.isTree && !t.isMissing {
 		u, err := atEnd(file, text, form)
@@ -246,19 +254,6 @@ func (t *target) newFile(pkg string) (string, declcfg.Format) {
 		return filepath.Join(t.path, pkg, "catalog.json"), declcfg.JSON
 	}
 	return filepath.Join(t.path, pkg, "catalog.yaml"), declcfg.YAML
-}
-
-// newPackage returns the encoded objects of a package with one bundle.
-func (a Add) newPackage(form declcfg.Format) []byte {
-	b := a.Bundle
-	p := declcfg.Package{Schema: declcfg.SchemaPackage, Name: b.Package, DefaultChannel: a.Channel}
-	if a.Package != nil {
-		p.Description, p.Icon = a.Package.Description, a.Package.Icon
-	}
-	c := declcfg.Channel{
-		Schema: declcfg.SchemaChannel, Name: a.Channel, Package: b.Package, Entries: []declcfg.Entry{{Name: b.Name}},
-	}
-	return form.Append(form.Append(form.Append(nil, &p), &c), b)
 }
 
 // Promote puts a bundle of one channel into another channel. The new entry keeps the skips of the old one, and replaces

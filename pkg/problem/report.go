@@ -48,7 +48,8 @@ func (r *Report) Write(w io.Writer, format Format) error {
 	case Text:
 		return WriteText(w, r.Problems, false)
 	case JSON:
-		return r.writeJSON(w)
+		// HTML characters are escaped, because upstream does.
+		return writeJSON(w, r.value(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 	case YAML:
 		return r.writeYAML(w)
 	case SARIF:
@@ -115,11 +116,6 @@ func (r *Report) value() any {
 		return r.Wrap(r.Result())
 	}
 	return r.Result()
-}
-
-// writeJSON escapes HTML characters, because upstream does.
-func (r *Report) writeJSON(w io.Writer) error {
-	return writeJSON(w, r.value(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 }
 
 // writeYAML ends with a blank line, as upstream does.

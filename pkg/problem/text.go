@@ -33,7 +33,11 @@ func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 		first := unite(g.first, g.more)
 		line := first.String()
 		if colour {
-			line = first.coloured()
+			line = strings.Replace(line, first.Pos.String(), bold+first.Pos.String()+reset, 1)
+			severity := string(first.Severity)
+			line = strings.Replace(line, severity+": ", colours[first.Severity]+severity+reset+": ", 1)
+			rule := "[" + first.Rule + "]"
+			line = strings.TrimSuffix(line, rule) + dim + rule + reset
 		}
 		out.WriteString(line)
 		if len(g.more) > 0 {
@@ -87,14 +91,6 @@ func Lines(problems []*Problem) string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
-}
-
-func (p *Problem) coloured() string {
-	line := p.String()
-	line = strings.Replace(line, p.Pos.String(), bold+p.Pos.String()+reset, 1)
-	line = strings.Replace(line, string(p.Severity)+": ", colours[p.Severity]+string(p.Severity)+reset+": ", 1)
-	rule := "[" + p.Rule + "]"
-	return strings.TrimSuffix(line, rule) + dim + rule + reset
 }
 
 // Summary returns the numbers of problems: "2 errors and 1 warning in 3 files".

@@ -61,17 +61,15 @@ func (l *Live) Acquire() (s *Snapshot, release func(), err error) {
 	}
 	s = l.current
 	s.users++
-	return s, func() { l.release(s) }, nil
-}
-
-func (l *Live) release(s *Snapshot) {
-	l.mu.Lock()
-	s.users--
-	unused := s.retired && s.users == 0
-	l.mu.Unlock()
-	if unused {
-		s.Close()
-	}
+	return s, func() {
+		l.mu.Lock()
+		s.users--
+		unused := s.retired && s.users == 0
+		l.mu.Unlock()
+		if unused {
+			s.Close()
+		}
+	}, nil
 }
 
 // Wait waits for a snapshot. It returns the error of ctx, or ErrNotServing if the server is stopping and there will be

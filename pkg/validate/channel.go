@@ -27,7 +27,20 @@ func (s *scope) channel(c *declcfg.Channel) {
 		return
 	}
 	s.entries(c.Entries)
-	s.graph(c.Entries)
+	var cycle []jsontext.Pointer // the cycle because of which there is no head
+	for _, p := range graph.New(c.Entries).Check() {
+		if p.Kind == graph.NoHead {
+			cycle = p.At
+		}
+		rule, ok := graphRules[p.Kind]
+		if !ok || p.Kind == graph.Cycle && slices.Equal(p.At, cycle) { // already reported
+			continue
+		}
+		if p.Kind == graph.SeveralHeads && s.misnamedHeads(c.Entries, p) {
+			continue
+		}
+		s.add(rule, p.At[0], "%s", p)
+	}
 }
 
 func (s *scope) entries(entries []declcfg.Entry) {
@@ -64,23 +77,6 @@ var graphRules = map[graph.Kind]string{
 	graph.SeveralHeads: "channel-head",
 	graph.Cycle:        "channel-cycle",
 	graph.Stranded:     "channel-stranded",
-}
-
-func (s *scope) graph(entries []declcfg.Entry) {
-	var cycle []jsontext.Pointer // the cycle because of which there is no head
-	for _, p := range graph.New(entries).Check() {
-		if p.Kind == graph.NoHead {
-			cycle = p.At
-		}
-		rule, ok := graphRules[p.Kind]
-		if !ok || p.Kind == graph.Cycle && slices.Equal(p.At, cycle) { // already reported
-			continue
-		}
-		if p.Kind == graph.SeveralHeads && s.misnamedHeads(entries, p) {
-			continue
-		}
-		s.add(rule, p.At[0], "%s", p)
-	}
 }
 
 // misnamedHeads reports entries that replace a missing entry, if its name is likely a typo of a head with a lower

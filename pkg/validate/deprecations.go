@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -20,9 +18,19 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 	seen := map[[2]string]bool{}
 	for i := range d.Entries {
 		e := &d.Entries[i]
-		at := index("/entries", i)
-		ref := e.Reference
-		s.reference(at+"/reference", ref)
+		ref, at := e.Reference, index("/entries", i)
+		const rule = "deprecation-reference"
+		switch {
+		case ref.Schema == "":
+			s.add(rule, at+"/reference/schema", "schema must be set for deprecation entry: the reference has none")
+		case !slices.Contains(deprecable, ref.Schema):
+			s.add(rule, at+"/reference/schema", "cannot deprecate object of schema %q: object schema unknown%s",
+				ref.Schema, nearest.Hint(ref.Schema, deprecable))
+		case ref.Schema == declcfg.SchemaPackage && ref.Name != "":
+			s.add(rule, at+"/reference/name", "package name must be empty for deprecated package: found %q", ref.Name)
+		case ref.Schema != declcfg.SchemaPackage && ref.Name == "":
+			s.add(rule, at+"/reference/name", "a reference to an %s needs a name", ref.Schema)
+		}
 		key := [2]string{ref.Schema, ref.Name}
 		if seen[key] {
 			s.add("duplicate-deprecation", at+"/reference", "duplicate deprecation entry: %s is already deprecated", target(ref))
@@ -36,22 +44,6 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 
 // deprecable lists the schemas of objects that can be deprecated.
 var deprecable = []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle}
-
-// reference checks the reference of a deprecation, but not whether the referenced object exists.
-func (s *scope) reference(at jsontext.Pointer, ref declcfg.Reference) {
-	const rule = "deprecation-reference"
-	switch {
-	case ref.Schema == "":
-		s.add(rule, at+"/schema", "schema must be set for deprecation entry: the reference has none")
-	case !slices.Contains(deprecable, ref.Schema):
-		s.add(rule, at+"/schema", "cannot deprecate object of schema %q: object schema unknown%s", ref.Schema,
-			nearest.Hint(ref.Schema, deprecable))
-	case ref.Schema == declcfg.SchemaPackage && ref.Name != "":
-		s.add(rule, at+"/name", "package name must be empty for deprecated package: found %q", ref.Name)
-	case ref.Schema != declcfg.SchemaPackage && ref.Name == "":
-		s.add(rule, at+"/name", "a reference to an %s needs a name", ref.Schema)
-	}
-}
 
 // target describes the object that a deprecation refers to.
 func target(ref declcfg.Reference) string {

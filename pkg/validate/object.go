@@ -49,7 +49,18 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	findings := s.checker.Object(o)
 	s.checker.UnknownKeys(o, s.unknownKey)
 	if err == nil {
-		s.value(value)
+		switch value := value.(type) {
+		case *declcfg.Package:
+			s.pkg(value)
+		case *declcfg.Channel:
+			s.channel(value)
+		case *declcfg.Bundle:
+			s.bundle(value)
+		case *declcfg.Deprecations:
+			s.deprecations(value)
+		default:
+			s.other()
+		}
 		if b, ok := value.(*declcfg.Bundle); ok && c.v.opts.Target != (platform.Platform{}) {
 			result.needs = needsOf(b)
 		}
@@ -124,21 +135,6 @@ func (v *validator) located(rule string, m *declcfg.Meta, err error) []*problem.
 
 // Unreadable is the name of the rule about files and documents that cannot be read.
 const Unreadable = "read"
-
-func (s *scope) value(value any) {
-	switch value := value.(type) {
-	case *declcfg.Package:
-		s.pkg(value)
-	case *declcfg.Channel:
-		s.channel(value)
-	case *declcfg.Bundle:
-		s.bundle(value)
-	case *declcfg.Deprecations:
-		s.deprecations(value)
-	default:
-		s.other()
-	}
-}
 
 var reserved = []string{
 	declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle, declcfg.SchemaDeprecations,

@@ -18,26 +18,22 @@ func (s *scope) pkg(p *declcfg.Package) {
 		s.add("default-channel", "/defaultChannel", "default channel must be set")
 	}
 	if p.Icon != nil {
-		s.icon(p.Icon)
+		found := icon.Type(p.Icon.Data)
+		if found == "" {
+			what := "not an image of a known type"
+			if len(p.Icon.Data) == 0 {
+				what = "empty"
+			}
+			s.add("icon-data", "/icon/base64data", "the icon is %s", what)
+		}
+		switch {
+		case p.Icon.MediaType == "":
+			s.add("icon-type", "/icon/mediatype", "the icon has no media type")
+		case found != "" && !icon.SameType(p.Icon.MediaType, found):
+			s.add("icon-type", "/icon/mediatype", "the media type is %q, but the data is %s", p.Icon.MediaType, found)
+		}
 	}
 	s.otherProperties(p.Properties)
-}
-
-func (s *scope) icon(i *declcfg.Icon) {
-	found := icon.Type(i.Data)
-	if found == "" {
-		what := "not an image of a known type"
-		if len(i.Data) == 0 {
-			what = "empty"
-		}
-		s.add("icon-data", "/icon/base64data", "the icon is %s", what)
-	}
-	switch {
-	case i.MediaType == "":
-		s.add("icon-type", "/icon/mediatype", "the icon has no media type")
-	case found != "" && !icon.SameType(i.MediaType, found):
-		s.add("icon-type", "/icon/mediatype", "the media type is %q, but the data is %s", i.MediaType, found)
-	}
 }
 
 var packageRules = problem.Group{Title: "Packages", Rules: []problem.Rule{

@@ -64,7 +64,17 @@ func (r *relations) check(ctx context.Context) {
 		case len(p.Packages) == 0:
 			r.unknownPackage(p, known)
 		default:
-			r.pkg(p)
+			if !r.unreadable.mayHave(p.Name) {
+				channels, bundles := namesOf(p.Channels), namesOf(p.Bundles)
+				r.defaultChannel(p, channels)
+				r.entryBundles(p, bundles)
+				r.bundleChannels(p)
+				r.deprecations(p, channels, bundles)
+			}
+			r.versions(p)
+			r.ownRanges(p)
+			r.policy(p)
+			r.target(p)
 		}
 		r.duplicates(p)
 	}
@@ -117,21 +127,6 @@ func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
 		r.of(d.Meta).add("deprecations-package", "/package",
 			"cannot apply deprecations to an unknown package %q%s", p.Name, hint)
 	}
-}
-
-// pkg checks the objects of one package against each other.
-func (r *relations) pkg(p *declcfg.PackageIndex) {
-	if !r.unreadable.mayHave(p.Name) {
-		channels, bundles := namesOf(p.Channels), namesOf(p.Bundles)
-		r.defaultChannel(p, channels)
-		r.entryBundles(p, bundles)
-		r.bundleChannels(p)
-		r.deprecations(p, channels, bundles)
-	}
-	r.versions(p)
-	r.ownRanges(p)
-	r.policy(p)
-	r.target(p)
 }
 
 // names are the names of the channels or bundles of a package.

@@ -83,23 +83,6 @@ func (u *channelUpdates) check() {
 			u.top = b
 		}
 	}
-	u.checkEntries()
-	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
-		u.add("skips-only", "/entries",
-			"no entry can be reached from the head %q by replaces: OLM Classic can install nothing else", u.head.Name)
-	}
-	u.checkVersions()
-	classic, v1, err := u.pkg.Plans(u.channel)
-	if err != nil {
-		u.add("update-classic", "", "OLM Classic refuses the channel: %v", err)
-		return
-	}
-	u.classic, u.v1 = classic, v1
-	u.checkEnds()
-}
-
-// checkEntries checks each replaces and skips edge on its own.
-func (u *channelUpdates) checkEntries() {
 	for _, e := range u.channel.Entries() {
 		at := index("/entries", u.channel.Index(e.Name))
 		b := u.pkg.Bundle(e.Name)
@@ -117,6 +100,18 @@ func (u *channelUpdates) checkEntries() {
 			u.checkDowngrade(b, skip, "skips", index(at+"/skips", j))
 		}
 	}
+	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
+		u.add("skips-only", "/entries",
+			"no entry can be reached from the head %q by replaces: OLM Classic can install nothing else", u.head.Name)
+	}
+	u.checkVersions()
+	classic, v1, err := u.pkg.Plans(u.channel)
+	if err != nil {
+		u.add("update-classic", "", "OLM Classic refuses the channel: %v", err)
+		return
+	}
+	u.classic, u.v1 = classic, v1
+	u.checkEnds()
 }
 
 func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr jsontext.Pointer) {

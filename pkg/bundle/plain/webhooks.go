@@ -20,21 +20,17 @@ func (g *generator) webhooks() {
 			switch w := &g.CSV.Spec.WebhookDefinitions[i]; {
 			case w.Type != kind:
 			case kind == v1alpha1.ValidatingAdmissionWebhook:
-				g.validating(w)
+				hook := w.GetValidatingWebhook(g.Namespace, g.selector(), nil)
+				hook.Name, hook.ClientConfig.Service.Name = webhookName(w), operator.ServiceNameV1(w.DeploymentName)
+				g.add(&admissionv1.ValidatingWebhookConfiguration{
+					TypeMeta: admission("ValidatingWebhookConfiguration"), ObjectMeta: g.webhookMeta(w),
+					Webhooks: []admissionv1.ValidatingWebhook{hook},
+				})
 			default:
 				g.mutating(w)
 			}
 		}
 	}
-}
-
-func (g *generator) validating(w *v1alpha1.WebhookDescription) {
-	hook := w.GetValidatingWebhook(g.Namespace, g.selector(), nil)
-	hook.Name, hook.ClientConfig.Service.Name = webhookName(w), operator.ServiceNameV1(w.DeploymentName)
-	g.add(&admissionv1.ValidatingWebhookConfiguration{
-		TypeMeta: admission("ValidatingWebhookConfiguration"), ObjectMeta: g.webhookMeta(w),
-		Webhooks: []admissionv1.ValidatingWebhook{hook},
-	})
 }
 
 func (g *generator) mutating(w *v1alpha1.WebhookDescription) {

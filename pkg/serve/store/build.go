@@ -103,7 +103,18 @@ func (b *builder) checked(ctx context.Context) error {
 
 func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {
 	if len(b.errs) == 0 {
-		b.link()
+		for _, p := range b.catalog.Packages() {
+			b.linkPackage(p)
+		}
+		b.linkEntries()
+		b.linkEdges()
+		b.linkKinds()
+		slices.SortStableFunc(b.custom, func(x, y customMeta) int {
+			return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.pkg, y.pkg))
+		})
+		for _, c := range b.custom {
+			add(&b.data.Custom, customRow{b.names.id(c.schema), b.names.id(c.pkg), c.record})
+		}
 	}
 	if len(b.errs) > 0 {
 		slices.SortStableFunc(b.errs, declcfg.CompareErrors)

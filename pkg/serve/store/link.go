@@ -25,22 +25,6 @@ type builtEntry struct {
 // errInvalid reports a catalog that is invalid for package validate, which reports the reason.
 var errInvalid = errors.New("the catalog is invalid; run opm validate")
 
-// link fills the tables of the index with the relations between the objects of the catalog.
-func (b *builder) link() {
-	for _, p := range b.catalog.Packages() {
-		b.linkPackage(p)
-	}
-	b.linkEntries()
-	b.linkEdges()
-	b.linkKinds()
-	slices.SortStableFunc(b.custom, func(x, y customMeta) int {
-		return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.pkg, y.pkg))
-	})
-	for _, c := range b.custom {
-		add(&b.data.Custom, customRow{b.names.id(c.schema), b.names.id(c.pkg), c.record})
-	}
-}
-
 // A packageLinker adds one package to the tables.
 type packageLinker struct {
 	*builder

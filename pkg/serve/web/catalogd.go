@@ -96,18 +96,16 @@ func (c *Catalog) metas(q store.Query) body {
 		modified:    c.Modified,
 		size:        found.Size(),
 		memory:      connBytes + found.FrameSize(),
-		write:       func(w io.Writer) error { return writeLines(w, found) },
+		write: func(w io.Writer) error {
+			for line, err := range found.Lines() {
+				if err != nil {
+					return err
+				}
+				if _, err := w.Write(line); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
-}
-
-func writeLines(w io.Writer, found *store.Result) error {
-	for line, err := range found.Lines() {
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
 }

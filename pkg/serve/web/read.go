@@ -74,33 +74,28 @@ func (c *Catalog) operator(name string) (*operator, error) {
 		if err != nil {
 			return nil, err
 		}
-		op.add(&x, o)
+		switch v := o.value.(type) {
+		case *declcfg.Package:
+			if op.Schema == "" {
+				op.Package = *v
+			}
+			x.Add(o.head, v)
+		case *declcfg.Bundle:
+			x.Add(o.head, v.Summarize())
+		case *declcfg.Deprecations:
+			for _, e := range v.Entries {
+				op.messages[deprecated{e.Reference.Schema, e.Reference.Name}] = e.Message
+			}
+			x.Add(o.head, v)
+		case *declcfg.Channel:
+			x.Add(o.head, v)
+		}
 	}
 	if op.Schema == "" {
 		return nil, nil
 	}
 	op.graph = graph.NewPackage(x.Package(name))
 	return op, nil
-}
-
-// add adds an object to the index that the graph is made of.
-func (op *operator) add(x *declcfg.Index, o object) {
-	switch v := o.value.(type) {
-	case *declcfg.Package:
-		if op.Schema == "" {
-			op.Package = *v
-		}
-		x.Add(o.head, v)
-	case *declcfg.Bundle:
-		x.Add(o.head, v.Summarize())
-	case *declcfg.Deprecations:
-		for _, e := range v.Entries {
-			op.messages[deprecated{e.Reference.Schema, e.Reference.Name}] = e.Message
-		}
-		x.Add(o.head, v)
-	case *declcfg.Channel:
-		x.Add(o.head, v)
-	}
 }
 
 // head returns the name of the head of a channel, "" if there is not exactly one.

@@ -193,7 +193,15 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 	}
 	h.with(w, params.Get("catalog"), func(c *Catalog) {
 		drawing, err := inTurn(h, r, func() ([]byte, error) {
-			return c.drawing(write, params.Get("package"), params["channel"])
+			channels := params["channel"]
+			op, err := c.operator(params.Get("package"))
+			isMissing := func(channel string) bool { return op.graph.Channel(channel) == nil }
+			if err != nil || op == nil || slices.ContainsFunc(channels, isMissing) {
+				return nil, err
+			}
+			var page bytes.Buffer
+			err = write(&page, []*graph.Package{op.graph}, draw.Options{Channels: channels})
+			return page.Bytes(), err
 		})
 		if err != nil || drawing == nil {
 			h.show(w, r, nil, false, err)
@@ -202,16 +210,4 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
 		h.respond(w, r, contentOf(contentType, drawing))
 	})
-}
-
-// drawing draws channels of a package, all if none is named. It is nil if there is no such package or channel.
-func (c *Catalog) drawing(write draw.Func, name string, channels []string) ([]byte, error) {
-	op, err := c.operator(name)
-	isMissing := func(channel string) bool { return op.graph.Channel(channel) == nil }
-	if err != nil || op == nil || slices.ContainsFunc(channels, isMissing) {
-		return nil, err
-	}
-	var page bytes.Buffer
-	err = write(&page, []*graph.Package{op.graph}, draw.Options{Channels: channels})
-	return page.Bytes(), err
 }
