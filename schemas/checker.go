@@ -128,7 +128,6 @@ func (c *Checker) UnknownKeys(o *declcfg.Object, visit func(key jsontext.Pointer
 // metaKeys lists the keys that #Meta allows in any object.
 var metaKeys = []jsontext.Pointer{"/schema", "/package", "/name", "/properties"}
 
-// element appends the findings of one element.
 func (c *Checker) element(found []Finding, e element) []Finding {
 	if len(found) >= maxFindings {
 		return found

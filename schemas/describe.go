@@ -22,7 +22,6 @@ func wrongKind(at jsontext.Pointer, want cue.Kind, value any) Finding {
 	return f
 }
 
-// isKind reports whether a value has one of the kinds.
 func isKind(value any, kind cue.Kind) bool {
 	switch value.(type) {
 	case nil:
@@ -67,7 +66,6 @@ func orList(words []string) string {
 // longestText is the maximum length of a string in a message, in characters.
 const longestText = 40
 
-// describe returns a short description of a value.
 func describe(value any) string {
 	switch v := value.(type) {
 	case nil:

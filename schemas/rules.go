@@ -32,7 +32,6 @@ func (r *rules) accepts(def *definition, value jsontext.Value) bool {
 	return unify(r.definition(def.name), tree) == nil
 }
 
-// definition returns a definition of the format.
 func (r *rules) definition(name string) cue.Value { return r.format.LookupPath(cue.ParsePath(name)) }
 
 // explain returns the findings of a definition of the format for a value. It modifies the tree.
@@ -66,7 +65,6 @@ func unify(def cue.Value, tree any) error {
 	return fill(def, tree).Validate(cue.Concrete(true))
 }
 
-// fill returns a definition unified with a tree.
 func fill(def cue.Value, tree any) cue.Value {
 	context := def.Context() //nolint:staticcheck // a context costs more than a check, and all definitions share one
 	return def.Unify(context.Encode(tree, cue.NilIsAny(false)))

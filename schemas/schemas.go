@@ -52,7 +52,6 @@ func Source(name string) (text string, ok bool) {
 // All returns the whole format as one CUE file.
 func All() string { return concat(names) }
 
-// concat returns the named files as one file.
 func concat(names []string) string {
 	var all strings.Builder
 	for i, name := range names {

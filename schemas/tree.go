@@ -142,7 +142,6 @@ func remove(tree any, path []string) (gone []string, ok bool) {
 	return nil, false
 }
 
-// tokens returns the steps of a pointer.
 func tokens(p jsontext.Pointer) []string {
 	var path []string
 	for step := range p.Tokens() {

@@ -203,7 +203,6 @@ var (
 	separator     = separatorLine[1:]
 )
 
-// lineEnd returns the offset of the second line.
 func lineEnd(text []byte) int {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		return i + 1

@@ -71,7 +71,6 @@ func (d *Document) AddMembers(object jsontext.Value) {
 	from.popMembers(base)
 }
 
-// add copies v and scans it.
 func (d *Document) add(v []byte) {
 	start := len(d.src)
 	d.src = append(d.src, v...)
@@ -94,7 +93,6 @@ func (d *Document) find(v []byte) int {
 	return d.given[k]
 }
 
-// copy adds value i again, without its text.
 func (d *Document) copy(i int) {
 	moved := uint32(len(d.nodes) - i)
 	for _, n := range d.nodes[i:d.next(i)] {

@@ -1,6 +1,5 @@
 package format
 
-// jsonIndent is one level of indentation.
 const jsonIndent = 4
 
 // A jsonWriter appends the values of doc to dst.

@@ -38,7 +38,6 @@ func needsEscape(r rune) bool {
 	return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029'
 }
 
-// appendEscaped appends the JSON escape of r.
 func appendEscaped(dst []byte, r rune) []byte {
 	switch r {
 	case '"', '\\':

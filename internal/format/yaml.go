@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// yamlIndent is one level of indentation.
 const yamlIndent = 2
 
 // maxSimpleKey is the maximum size in bytes of a key before its colon on one line.

@@ -2,7 +2,6 @@ package format
 
 import "bytes"
 
-// A style is a style of YAML strings.
 type style uint8
 
 const (

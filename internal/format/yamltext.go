@@ -161,7 +161,6 @@ var shortYAMLEscapes = map[rune]byte{
 	'"': '"', '\\': '\\', 0x85: 'N', 0xA0: '_', '\u2028': 'L', '\u2029': 'P',
 }
 
-// appendYAMLEscape appends the escape of r.
 func appendYAMLEscape(dst []byte, r rune) []byte {
 	if letter, ok := shortYAMLEscapes[r]; ok {
 		return append(dst, '\\', letter)

@@ -113,7 +113,6 @@ func (b *builder) shape(t reflect.Type) *Shape {
 	return s
 }
 
-// addStruct adds the fields of a struct.
 func (b *builder) addStruct(s *Shape, t reflect.Type) {
 	s.Kind, s.index = '{', make(map[string]int, t.NumField())
 	if b.object {

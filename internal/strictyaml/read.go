@@ -55,7 +55,6 @@ func (r *reader) errors() (wrong, keys []*place.Error) {
 	return wrong, keys
 }
 
-// value reads the value at ptr into v.
 func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
 	for v.Kind() == reflect.Pointer && raw.Kind() != jsontext.KindNull {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -116,7 +115,6 @@ func (r *reader) mapping(raw jsontext.Value, v reflect.Value, ptr jsontext.Point
 	}
 }
 
-// object reads an object into a struct.
 func (r *reader) object(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
 	fields, given := fieldsOf(v.Type()), map[string]string{}
 	for key, value := range values(raw) {

@@ -137,7 +137,6 @@ func (f *File) Decode(v any, o Options) error {
 
 var errFurther = errors.New("only one document is read: remove this and what follows it")
 
-// repeated returns an error for each repeated key.
 func (f *File) repeated() (errs []*place.Error) {
 	for _, d := range f.doc.Duplicates() {
 		err := fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(f.name))

@@ -47,7 +47,6 @@ func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	return problem.Sort(c.problems)
 }
 
-// A checker collects the problems of one bundle.
 type checker struct {
 	parser
 	opts     CheckOptions
@@ -60,7 +59,6 @@ type checker struct {
 	csvFile    *manifest                       // the first ClusterServiceVersion, which may not fit the API
 }
 
-// report adds a problem with the rule of that name.
 func (c *checker) report(rule string, err *declcfg.Error) {
 	p := &problem.Problem{Rule: rule, Severity: Rules().Of(rule).Severity, Pos: err.Pos, Message: err.Err.Error()}
 	if err.Pointer != "" {
@@ -69,12 +67,10 @@ func (c *checker) report(rule string, err *declcfg.Error) {
 	c.problems = append(c.problems, p)
 }
 
-// find adds a problem with the value at ptr.
 func (c *checker) find(rule string, doc *document, ptr jsontext.Pointer, format string, args ...any) {
 	c.report(rule, doc.errorIn(ptr, fmt.Errorf(format, args...)))
 }
 
-// findIn adds a problem with a file or directory.
 func (c *checker) findIn(rule, file, format string, args ...any) {
 	c.report(rule, c.inFile(file, fmt.Errorf(format, args...)))
 }

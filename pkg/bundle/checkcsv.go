@@ -22,12 +22,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// findCSV records a problem with a value of the ClusterServiceVersion.
 func (c *checker) findCSV(rule string, ptr jsontext.Pointer, format string, args ...any) {
 	c.find(rule, c.csvFile.document, ptr, format, args...)
 }
 
-// checkCSV checks the ClusterServiceVersion by itself.
 func (c *checker) checkCSV() {
 	c.checkCSVName("/metadata/name", c.csv.Name)
 	if replaces := c.csv.Spec.Replaces; replaces != "" {
@@ -180,7 +178,6 @@ const (
 	annotationOldExamples = "olm.examples"
 )
 
-// examples returns the annotation with examples and its key.
 func (c *checker) examples() (key, value string, ok bool) {
 	for _, key := range []string{annotationExamples, annotationOldExamples} {
 		if value, ok := c.csv.Annotations[key]; ok {
@@ -349,7 +346,6 @@ func (c *checker) checkHub() {
 	c.checkHubAPIs()
 }
 
-// checkContact checks a maintainer or a link.
 func (c *checker) checkContact(ptr jsontext.Pointer, name, key, value string, valid func(string) error) {
 	if name == "" || value == "" {
 		c.findCSV("hub", ptr, "name and %s are required", key)

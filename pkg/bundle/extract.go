@@ -84,7 +84,6 @@ func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, e
 	return &e.m, nil
 }
 
-// An extractor fills a ConfigMap.
 type extractor struct {
 	parser
 	opts ExtractOptions

@@ -93,7 +93,6 @@ func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions)
 	})
 }
 
-// checkGenerated returns an error if a file would be overwritten.
 func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 	if opts.Overwrite {
 		return nil

@@ -17,7 +17,6 @@ func newReader(text []byte) reader {
 	return reader{jsontext.NewDecoder(bytes.NewBuffer(text)), text}
 }
 
-// value returns the next value.
 func (r reader) value() (jsontext.Value, error) {
 	value, err := r.ReadValue()
 	end := r.InputOffset()
@@ -51,7 +50,6 @@ func (s *scannedObject) member(name string, r reader) (err error) {
 	return s.skip(r)
 }
 
-// skip skips a value that has no field.
 func (s *scannedObject) skip(r reader) error {
 	s.needsDecode = true
 	return r.SkipValue()

@@ -51,7 +51,6 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 	}
 }
 
-// A batch is the outcome of one chunk.
 type batch[T any] struct {
 	results []result[T]
 	file    *file // nil for an error or a note of the walk
@@ -67,7 +66,6 @@ type result[T any] struct {
 	err   error
 }
 
-// readBatch calls fn for the objects of c.
 func readBatch[T any](c *chunk, fn func(*Object) (T, error)) batch[T] {
 	b := batch[T]{file: c.file, note: c.note}
 	err := c.read(func(o *Object, err error) {

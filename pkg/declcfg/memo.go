@@ -80,7 +80,6 @@ func (b *batch[T]) movable() bool {
 	return !b.broken
 }
 
-// moved returns a copy of b for the file of t.
 func (b batch[T]) moved(t Twin) batch[T] {
 	b.file = t.file
 	results := make([]result[T], len(b.results))

@@ -36,7 +36,6 @@ func MergeDuplicates(metas []*Meta) ([]*Meta, error) {
 	return merged, errors.Join(errs...)
 }
 
-// equalTo reports whether an object is equal to one of several others.
 func equalTo(m *Meta, others []*Meta) (bool, error) {
 	if len(others) == 0 {
 		return false, nil

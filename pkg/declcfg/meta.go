@@ -78,7 +78,6 @@ func (m *Meta) Places(ptrs []jsontext.Pointer) []Pos {
 	return m.placesIn(&doc, ptrs)
 }
 
-// placesIn returns positions in doc, the text of m.
 func (m *Meta) placesIn(doc *document.Document, ptrs []jsontext.Pointer) []Pos {
 	places := make([]Pos, len(ptrs))
 	for i := range ptrs {

@@ -37,7 +37,6 @@ func (c *chunk) withheld() map[string]bool {
 	return c.file.withheld
 }
 
-// recycle releases the text of c.
 func (c *chunk) recycle() {
 	if c.Chunk != nil {
 		c.Recycle()
@@ -103,7 +102,6 @@ func (s *scannedObject) meta(pos Pos) *Meta {
 	return &Meta{Schema: s.schema, Package: s.pkg, Name: s.name, Pos: pos}
 }
 
-// pos returns a position in f.
 func (f *file) pos(p document.Place) Pos { return p.Pos(f.label) }
 
 // unreadable returns the error about a document that cannot be read.

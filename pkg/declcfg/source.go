@@ -52,7 +52,6 @@ type Source struct {
 	Ordered bool
 }
 
-// A file is one file of a source, as found by the walk.
 type file struct {
 	label string // for positions
 	name  string // in fsys
@@ -155,7 +154,6 @@ type walker struct {
 // could ever be walked.
 const maxDirLinks = 10_000
 
-// A foundFile is a path that leads to a regular file.
 type foundFile struct {
 	name   string
 	real   string // the path without links, the same for all names of a file
@@ -197,7 +195,6 @@ func (w *walker) dir(name string, trail []string) {
 	}
 }
 
-// fail records a path that cannot be read.
 func (w *walker) fail(name string, err error) { w.broken = append(w.broken, brokenPath{name, err}) }
 
 func (w *walker) entry(name string, e fs.DirEntry, trail []string) {

@@ -91,7 +91,6 @@ func CheckOwner(m *Meta) error {
 	return nil
 }
 
-// checkOwners joins the errors of CheckOwner.
 func checkOwners(metas []*Meta) error {
 	var errs []error
 	for _, m := range metas {

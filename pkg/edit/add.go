@@ -111,7 +111,6 @@ func (p *pkg) convert(b *declcfg.Bundle) error {
 	return nil
 }
 
-// addEntry adds an entry with the given updates to a channel.
 func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	c, item, err := p.channel(channel)
 	switch {
@@ -145,7 +144,6 @@ func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	return item.unit.append(item.ptr("/entries"), entryObject(e))
 }
 
-// entryObject encodes an entry as a JSON object.
 func entryObject(e declcfg.Entry) jsontext.Value {
 	members := []member{{"name", encoded(e.Name)}}
 	if e.Replaces != "" {
@@ -291,7 +289,6 @@ func (e Promote) apply(p *pkg) error {
 var errSemver = errors.New("a semver template lists images only: its channels, their updates and the default channel " +
 	"follow from the versions")
 
-// addToStage adds an image to a stage of a semver template.
 func (p *pkg) addToStage(image, stage string, u Updates) error {
 	if u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
 		return errSemver

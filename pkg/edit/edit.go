@@ -192,7 +192,6 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 	return t.load(name)
 }
 
-// packages returns the package names of a catalog.
 func (t *target) packages() (names []string) {
 	for _, m := range t.metas {
 		if m.Schema == declcfg.SchemaPackage {
@@ -275,7 +274,6 @@ func open(ctx context.Context, path string, o Options) (*target, error) {
 	return t, errors.Join(errs...)
 }
 
-// load reads the objects of one package of a catalog.
 func (t *target) load(name string) (*pkg, error) {
 	p := &pkg{name: name}
 	var errs []error

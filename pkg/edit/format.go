@@ -59,7 +59,6 @@ func Format(ctx context.Context, w io.Writer, name string, r io.ReaderAt, size i
 	return !out.same || out.off != size, cmp.Or(ctx.Err(), errors.Join(f.errs...))
 }
 
-// A formatter formats one file.
 type formatter struct {
 	name    string
 	r       io.ReaderAt
@@ -80,7 +79,6 @@ type formatObject struct {
 	before, after []byte
 }
 
-// fail records an error with its position.
 func (f *formatter) fail(err error) {
 	place := document.Place{}
 	if e, ok := errors.AsType[*document.Error](err); ok {
@@ -91,7 +89,6 @@ func (f *formatter) fail(err error) {
 	})
 }
 
-// split finds the objects of the file.
 func (f *formatter) split(size int64) error {
 	end := int64(0) // of the previous object
 	expanded := 0
@@ -157,7 +154,6 @@ func (h *formatHead) read(d *jsontext.Decoder, _ []byte) error {
 	return nil
 }
 
-// add adds the object of a document.
 func (f *formatter) add(doc *document.Document, head *formatHead, before []byte) {
 	o := &formatObject{
 		Meta:  &declcfg.Meta{Schema: head.Schema, Package: head.Package, Name: head.Name},
@@ -240,7 +236,6 @@ type formatted struct {
 	err  error
 }
 
-// format formats one object.
 func (f *formatter) format(o *formatObject) formatted {
 	text := make([]byte, o.size)
 	if n, err := f.r.ReadAt(text, o.offset); n < len(text) {

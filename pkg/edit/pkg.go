@@ -133,7 +133,6 @@ func (p *pkg) unknown(kind Kind, name string, names []string) error {
 	return notFound(fmt.Sprintf("package %q has no", p.name), kind, name, names)
 }
 
-// insert adds an object after an item.
 func (p *pkg) insert(behind *item, raw jsontext.Value) error {
 	if behind.index < 0 {
 		return behind.unit.add(raw)
@@ -243,7 +242,6 @@ func (p *pkg) last(schemas ...string) *item {
 	return nil
 }
 
-// problems returns the validation errors of the edited package.
 func (p *pkg) problems(ctx context.Context) ([]*problem.Problem, error) {
 	var found []*problem.Problem
 	if p.template != "" {
@@ -292,7 +290,6 @@ func (u *unit) now() []byte {
 	return slices.Concat(u.bytes, u.added)
 }
 
-// lines are a text and the number of its lines.
 type lines struct {
 	text []byte
 	n    int

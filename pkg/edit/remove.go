@@ -45,7 +45,6 @@ func (e Remove) apply(p *pkg) error {
 	return e.bundle(p)
 }
 
-// channel removes a channel.
 func (e Remove) channel(p *pkg) error {
 	c, of, err := p.channel(e.Name)
 	if err != nil {
@@ -70,7 +69,6 @@ func (e Remove) channel(p *pkg) error {
 	return p.remove(objects...)
 }
 
-// channelsOf returns the channels that contain a bundle.
 func (p *pkg) channelsOf(bundle string) (found []*item) {
 	all, items := values[declcfg.Channel](p)
 	for i, c := range all {
@@ -117,7 +115,6 @@ func (e Remove) bundle(p *pkg) error {
 	return p.remove(object)
 }
 
-// object returns the item of a bundle.
 func (e Remove) object(p *pkg, name string) (*item, error) {
 	var images []string
 	bundles, items := values[declcfg.Bundle](p)
@@ -136,7 +133,6 @@ func (e Remove) object(p *pkg, name string) (*item, error) {
 	return nil, fmt.Errorf("the template does not say which image bundle %q is: remove it by hand", name)
 }
 
-// entry removes the entry of a bundle from a channel.
 func (e Remove) entry(item *item, c *declcfg.Channel) error {
 	if len(c.Entries) == 1 {
 		return fmt.Errorf("bundle %q is the only one in channel %q: remove the channel first", e.Name, c.Name)
@@ -260,7 +256,6 @@ func referenceObject(r declcfg.Reference) jsontext.Value {
 	return joined(members)
 }
 
-// at returns the pointer to an element of a list.
 func at(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(fmt.Sprint(i)) }
 
 // check returns an error unless the package has an object of this kind and name. A package must have that name itself.

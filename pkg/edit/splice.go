@@ -10,7 +10,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// A splice replaces the bytes between two offsets.
 type splice struct {
 	from, to int
 	by       string

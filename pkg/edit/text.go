@@ -47,7 +47,6 @@ func (t *text) insertBehind(ptr jsontext.Pointer, i int, v jsontext.Value) error
 	})
 }
 
-// append adds an element to the end of a list.
 func (t *text) append(ptr jsontext.Pointer, v jsontext.Value) error {
 	tree, err := t.tree()
 	if err != nil {
@@ -73,7 +72,6 @@ func (t *text) set(ptr jsontext.Pointer, v jsontext.Value) error {
 	})
 }
 
-// remove removes a member of an object.
 func (t *text) remove(ptr jsontext.Pointer) error {
 	name := ptr.LastToken()
 	return t.change(ptr.Parent(), func(path []*node) (splice, error) {
@@ -166,13 +164,11 @@ func (t *text) unsafe(err error) error {
 	return &declcfg.Error{Pos: t.pos(e.at), Err: fmt.Errorf("cannot be edited safely: %w; edit it by hand", err)}
 }
 
-// pos returns the position of an offset.
 func (t *text) pos(at int) declcfg.Pos {
 	p := t.start.After(t.bytes[:at])
 	return declcfg.Pos{File: t.file, Line: p.Line, Column: p.Column}
 }
 
-// tree returns the tree of the current text.
 func (t *text) tree() (*node, error) {
 	if t.parsed != nil {
 		return t.parsed, nil
@@ -191,7 +187,6 @@ func (t *text) tree() (*node, error) {
 	return tree, nil
 }
 
-// value decodes the document.
 func (t *text) value() (any, error) {
 	raw := t.bytes
 	if t.yaml {
@@ -227,7 +222,6 @@ func changed(v any, ptr jsontext.Pointer, change func(any) any) any {
 	return v
 }
 
-// index parses a token of a pointer as an index.
 func index(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil && i >= 0

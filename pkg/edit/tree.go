@@ -142,7 +142,6 @@ func (r jsonReader) value() (*node, error) {
 	return n, err
 }
 
-// child reads the next member or element.
 func (r jsonReader) child(of kind) (*node, error) {
 	if of == list {
 		return r.value()
@@ -186,7 +185,6 @@ type yamlReader struct {
 	nodes *yamljson.Nodes // of the text after the mark
 }
 
-// offset returns the start of a node.
 func (r *yamlReader) offset(n *yaml.Node) int { return r.mark + r.nodes.Offset(n) }
 
 // value returns the tree of n, which starts at an offset, in a block indented by the given number of columns.
@@ -262,7 +260,6 @@ func (r *yamlReader) collection(v *node, n *yaml.Node, at int) error {
 	return nil
 }
 
-// member returns the tree of a member of v.
 func (r *yamlReader) member(v *node, key, value *yaml.Node) (*node, error) {
 	start := r.offset(key)
 	column := r.column(start)
@@ -286,7 +283,6 @@ func (r *yamlReader) member(v *node, key, value *yaml.Node) (*node, error) {
 	return child, nil
 }
 
-// element returns the tree of an element of v.
 func (r *yamlReader) element(v *node, n *yaml.Node) (*node, error) {
 	if v.flow {
 		return r.value(n, r.offset(n), -1)

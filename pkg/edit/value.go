@@ -132,13 +132,11 @@ func isPlain(text string) bool {
 	return err == nil && decoded(raw) == text || strings.Contains(text, "\n")
 }
 
-// A member is a key of an object with its value.
 type member struct {
 	name  string
 	value jsontext.Value
 }
 
-// membersOf returns the members of an object in their order.
 func membersOf(raw jsontext.Value) (all []member) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	if d.PeekKind() != jsontext.KindBeginObject {
@@ -191,7 +189,6 @@ func behind(names []string, members []*node) int {
 	return 0
 }
 
-// joined returns an object with the given members.
 func joined(members []member) jsontext.Value {
 	raw := jsontext.Value{'{'}
 	for i, m := range members {
@@ -204,5 +201,4 @@ func joined(members []member) jsontext.Value {
 	return append(raw, '}')
 }
 
-// listOf returns a list with one element.
 func listOf(v jsontext.Value) jsontext.Value { return append(append(jsontext.Value{'['}, v...), ']') }

@@ -32,7 +32,6 @@ type change struct {
 	inTree  bool         // of a catalog in a directory: a directory that becomes empty is removed, too
 }
 
-// A fileSplice replaces bytes of a file.
 type fileSplice struct {
 	offset  int64
 	old, by []byte
@@ -219,7 +218,6 @@ func (w *writer) write() error {
 	return nil
 }
 
-// replace replaces the files that change.
 func (w *writer) replace() error {
 	if len(w.changes) == 0 {
 		return nil
@@ -251,7 +249,6 @@ func (w *writer) replace() error {
 	return err
 }
 
-// copy writes the new content of the file.
 func (c *change) copy(to io.Writer) error {
 	at := int64(0)
 	for _, s := range c.splices {
@@ -267,7 +264,6 @@ func (c *change) copy(to io.Writer) error {
 	return err
 }
 
-// close unlocks and closes the files.
 func (w *writer) close() {
 	for _, unlock := range w.unlocks {
 		unlock()
@@ -282,7 +278,6 @@ func (w *writer) close() {
 	}
 }
 
-// diffs sets the diffs of the results.
 func (w *writer) diffs(plans []*plan) error {
 	for _, p := range plans {
 		if p.edited == nil {
@@ -358,7 +353,6 @@ func (c *change) contextBefore(at int64) (int64, error) {
 	return at - int64(len(before)-start), err
 }
 
-// linesBefore returns the number of lines before an offset.
 func (c *change) linesBefore(at int64) (n int, err error) {
 	buf := make([]byte, contextBytes)
 	for r := io.NewSectionReader(c.file, 0, at); ; {

@@ -29,7 +29,6 @@ func (r *Report) writeMarkdown(w io.Writer) error {
 	return out.Flush()
 }
 
-// markdown returns the problem as a list item.
 func (p *Problem) markdown() string {
 	line := fmt.Sprintf("- **%s** ", p.Severity)
 	if p.Pos.File != "" {

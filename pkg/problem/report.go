@@ -74,7 +74,6 @@ type resultError struct {
 	Message string `json:"message"`
 }
 
-// A printed is a problem with its output keys.
 type printed struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
@@ -110,7 +109,6 @@ func (r *Report) Result() *Result {
 	return res
 }
 
-// value returns the value that JSON and YAML have.
 func (r *Report) value() any {
 	if r.Wrap != nil {
 		return r.Wrap(r.Result())

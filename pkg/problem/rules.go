@@ -147,7 +147,6 @@ func (r *Rule) write(out *bufio.Writer) {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// width is the width of a paragraph, in bytes.
 const width = 100
 
 // writeParagraph writes a wrapped paragraph, with indent before every line.

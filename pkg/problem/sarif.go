@@ -86,7 +86,6 @@ func (r *Report) writeSARIF(w io.Writer) error {
 	return writeJSON(w, log)
 }
 
-// sarifLevel returns the SARIF level of a severity.
 func sarifLevel(s Severity) string {
 	if s == Info {
 		return "note"

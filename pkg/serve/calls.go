@@ -73,10 +73,8 @@ func (c *calls) call(ctx context.Context, method string, next func() error) erro
 	return err
 }
 
-// isRegistry reports whether a method is about the catalog.
 func isRegistry(method string) bool { return strings.HasPrefix(method, "/api.") }
 
-// A panicError is a panic of a handler.
 type panicError struct {
 	value any
 	stack []byte

@@ -81,7 +81,6 @@ func (f *fleet) accept(l net.Listener) error {
 	}
 }
 
-// give passes a connection to the next shard.
 func (f *fleet) give(c net.Conn, addr net.Addr) {
 	for {
 		s := f.shard(addr)

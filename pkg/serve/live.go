@@ -42,7 +42,6 @@ type Live struct {
 	damaged chan damage // holds one at most
 }
 
-// A damage is the error of reading the store.
 type damage struct{ err error }
 
 // NewLive returns a Live without a snapshot.

@@ -86,7 +86,6 @@ func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, er
 	return l.load(ctx, have, false)
 }
 
-// A loader makes snapshots.
 type loader struct {
 	LoadOptions
 
@@ -125,7 +124,6 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 	return s, nil
 }
 
-// make builds the store of a snapshot.
 func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
 	s.Store, err = l.build(ctx, content{s.Key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, l.places())
 	invalid, ok := errors.AsType[*ProblemsError](err)
@@ -169,7 +167,6 @@ func withhold(ctx context.Context, in *Input, invalid *ProblemsError) (all []web
 	return all, nil
 }
 
-// sources returns the sources of all catalogs.
 func (in *Input) sources() []declcfg.Source {
 	all := make([]declcfg.Source, len(in.Catalogs))
 	for i, c := range in.Catalogs {
@@ -279,7 +276,6 @@ type place struct {
 	warning string                                               // about its use
 }
 
-// A content is the content of a store to build.
 type content struct {
 	key     store.Key
 	opts    store.BuildOptions

@@ -39,7 +39,6 @@ var registryService = grpc.ServiceDesc{
 	},
 }
 
-// experimentalService is api.ExperimentalRegistry.
 var experimentalService = grpc.ServiceDesc{
 	ServiceName: api.ExperimentalRegistry_ServiceDesc.ServiceName,
 	HandlerType: (*any)(nil),
@@ -125,7 +124,6 @@ func listCustomSchemas(
 	return s.CustomMetas(req.GetSchema(), req.GetPackageName()), nil
 }
 
-// statusOf returns the error of a call with its gRPC code.
 func statusOf(err error) error {
 	code := codes.Internal
 	switch {

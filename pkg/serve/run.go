@@ -269,7 +269,6 @@ func (r *runner) reload(ctx context.Context) (again bool) {
 	return !ok || invalid.System
 }
 
-// enter records the state of the registry.
 func (r *runner) enter(s state) {
 	r.state = s
 	r.status.setState(r.number, s)

@@ -63,7 +63,6 @@ type ServerOptions struct {
 	guard *guard.Guard // shared with HTTP; nil for one with the limits of Limits
 }
 
-// withDefaults returns the options with defaults for the ones that are not set.
 func (o ServerOptions) withDefaults() ServerOptions {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Slow = cmp.Or(o.Slow, defaultSlow)
@@ -84,7 +83,6 @@ type Server struct {
 // NewServer returns a server of live. It serves one listener; see [Server.Serve].
 func NewServer(live *Live, opts ServerOptions) *Server { return &Server{live, opts.withDefaults()} }
 
-// newGRPC returns a gRPC server with the services.
 func (s *Server) newGRPC() *grpc.Server {
 	around := &calls{live: s.live, log: s.opts.Log, slow: s.opts.Slow, observe: s.opts.Observe}
 	options := append(s.opts.guard.GRPCOptions(),

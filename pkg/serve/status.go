@@ -46,7 +46,6 @@ type state struct {
 	withheld []web.Withheld // packages that are not served
 }
 
-// setState records the state of a registry.
 func (s *processStatus) setState(number int, is state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +87,6 @@ func (s *processStatus) notes() (lines []string) {
 	return lines
 }
 
-// reason returns err on one line.
 func reason(err error) string {
 	if e, ok := errors.AsType[*ProblemsError](err); ok {
 		return problem.Reason(e.Problems)

@@ -20,7 +20,6 @@ const (
 	minorChannel channelType = "minor" // stable-v1.2
 )
 
-// A generator generates the channels of a semver template.
 type generator struct {
 	major, minor bool // types of channels to generate
 	preferred    channelType
@@ -82,7 +81,6 @@ func channelName(stage string, t channelType, v semver.Version) string {
 	return fmt.Sprintf("%s-v%d.%d", stage, v.Major, v.Minor)
 }
 
-// A candidate is a candidate for the default channel.
 type candidate struct {
 	name    string
 	stage   int

@@ -62,7 +62,6 @@ type checker struct {
 	problems []*problem.Problem
 }
 
-// find adds a problem with the value at ptr.
 func (c *checker) find(rule string, ptr jsontext.Pointer, format string, args ...any) {
 	c.addError(rule, c.file.Errorf(ptr, format, args...))
 }
@@ -76,7 +75,6 @@ func (c *checker) addError(rule string, err *declcfg.Error) {
 	c.problems = append(c.problems, p)
 }
 
-// checkImages checks the references to bundle images.
 func (c *checker) checkImages() {
 	images, versions := map[string]reference{}, map[string]reference{}
 	for _, r := range c.spec.images() {

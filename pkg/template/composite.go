@@ -97,7 +97,6 @@ const (
 
 var builders = []string{basicBuilder, semverBuilder, rawBuilder, customBuilder}
 
-// objects builds the objects of the component.
 func (c *component) objects(ctx context.Context, o CompositeOptions) (*built, error) {
 	switch c.Strategy.Template.Schema {
 	case basicBuilder:
@@ -244,7 +243,6 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 	return o.Bundles.Lock, err
 }
 
-// output returns the path of the output file of the component.
 func (c *component) output() string { return filepath.Join(c.dir, c.Strategy.Template.Config.Output) }
 
 // checkOutputs returns an error for each component that would overwrite the file of another component. Paths that
@@ -280,7 +278,6 @@ func foldPath(name string) string {
 	}
 }
 
-// build writes the output file of the component into a directory.
 func (c *component) build(ctx context.Context, dir string, o *CompositeOptions) error {
 	b, err := c.objects(ctx, *o)
 	if err != nil {
@@ -321,7 +318,6 @@ func (c *component) template(ctx context.Context, typ Type, o CompositeOptions) 
 	return &built{catalog.Metas, catalog.Edit, bundles.Close, &bundles.Lock}, nil
 }
 
-// raw reads the objects of a catalog file.
 func (c *component) raw(ctx context.Context, o CompositeOptions) (*built, error) {
 	input := c.Strategy.Template.Config.Input
 	if info, err := os.Stat(input); err == nil { // if the file is missing, Open below returns a better error

@@ -136,7 +136,6 @@ func (l *layout) invalid(ctx context.Context) []error {
 	return errs
 }
 
-// asError returns a problem as an error without its position.
 func asError(p *problem.Problem) error {
 	at := *p
 	at.Pos = declcfg.Pos{}

@@ -107,7 +107,6 @@ func (t *Template) failures(ctx context.Context, failed map[string][]error) erro
 // Close releases the files and memory of the bundles.
 func (b *Bundles) Close() error { return b.catalog.Close() }
 
-// decode returns the bundle of an image.
 func (b *Bundles) decode(image string) (*declcfg.Bundle, error) {
 	v, err := b.byImage[image].meta.Decode()
 	if err != nil {

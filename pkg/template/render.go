@@ -99,7 +99,6 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 	return c, nil
 }
 
-// appendObject appends an object as JSON.
 func appendObject(text []byte, object any) []byte {
 	if raw, ok := object.(jsontext.Value); ok {
 		return append(format.AppendJSON(text, raw, 0), '\n')

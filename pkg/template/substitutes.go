@@ -86,7 +86,6 @@ func (s *substitutes) firstBase(file *strictyaml.File) *declcfg.Error {
 
 const noBase = "no bundle %q%s" // base, hint
 
-// names returns the names of the bundles in the entries.
 func (s *substitutes) names() (names []string) {
 	for _, e := range s.entries {
 		if e.Schema == declcfg.SchemaBundle {

@@ -168,12 +168,10 @@ func schemaOf(doc jsontext.Value) (schema string) {
 	return schema
 }
 
-// fail records an error about the value at ptr.
 func (t *Template) fail(ptr jsontext.Pointer, format string, args ...any) {
 	t.errs = append(t.errs, t.file.Errorf(ptr, format, args...))
 }
 
-// warnf warns about the value at ptr.
 func (t *Template) warnf(ptr jsontext.Pointer, format string, args ...any) {
 	if t.warn != nil {
 		t.warn(t.file.Errorf(ptr, format, args...))
@@ -225,12 +223,10 @@ type rendering struct {
 	wanted int                 // number of bundles that are not left out
 }
 
-// fail records an error about the value at ptr.
 func (r *rendering) fail(ptr jsontext.Pointer, format string, args ...any) {
 	r.errs = append(r.errs, r.file.Errorf(ptr, format, args...))
 }
 
-// add adds an object of the catalog.
 func (r *rendering) add(object any) { r.objects = append(r.objects, object) }
 
 // joinErrors joins errors, sorted by position. It returns nil if there are none.
@@ -239,7 +235,6 @@ func joinErrors(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// index returns the pointer to an element of a list.
 func index(list jsontext.Pointer, i int) jsontext.Pointer {
 	return list.AppendToken(fmt.Sprint(i))
 }

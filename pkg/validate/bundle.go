@@ -11,7 +11,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// bundle checks an olm.bundle on its own.
 func (s *scope) bundle(b *declcfg.Bundle) {
 	if b.Package == "" {
 		s.add("bundle-package", "/package", "package name must be set for bundle %q", b.Name)

@@ -28,7 +28,6 @@ func newCELRules() *celRules {
 	return &celRules{constraint.NewCompiler(), map[string]error{}}
 }
 
-// check returns an error if a rule is not valid.
 func (c *celRules) check(rule string) error {
 	err, known := c.errors[rule]
 	if known {

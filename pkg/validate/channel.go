@@ -13,7 +13,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// channel checks an olm.channel on its own.
 func (s *scope) channel(c *declcfg.Channel) {
 	if c.Package == "" {
 		s.add("channel-package", "/package", "unknown package %q for channel %q: the channel has no package", "", c.Name)

@@ -10,7 +10,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// deprecations checks an olm.deprecations on its own.
 func (s *scope) deprecations(d *declcfg.Deprecations) {
 	if d.Package == "" {
 		s.add("deprecations-package", "/package", "package name must be set for deprecation item")

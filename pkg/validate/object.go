@@ -140,7 +140,6 @@ var reserved = []string{
 	declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaBundle, declcfg.SchemaDeprecations,
 }
 
-// other checks an object of a custom schema.
 func (s *scope) other() {
 	switch schema := s.meta.Schema; {
 	case schema == declcfg.SchemaShard:

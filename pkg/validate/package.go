@@ -7,7 +7,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// pkg checks an olm.package on its own.
 func (s *scope) pkg(p *declcfg.Package) {
 	if p.Name == "" {
 		s.add("package-name", "/name", "config contains package with no name")

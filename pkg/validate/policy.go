@@ -36,7 +36,6 @@ func (s *Skip) allows(a, b *declcfg.Version) bool {
 	return true
 }
 
-// policy checks a package against the policy.
 func (r *relations) policy(p *declcfg.PackageIndex) {
 	policy := r.validator.opts.Policy
 	for _, o := range p.Packages {

@@ -129,7 +129,6 @@ func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
 	}
 }
 
-// names are the names of the channels or bundles of a package.
 type names struct {
 	set  map[string]bool
 	list []string // without repetitions, in the order read
@@ -160,7 +159,6 @@ func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 	}
 }
 
-// entryBundles reports channel entries without a bundle.
 func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 	for _, c := range p.Channels {
 		if c.Value == nil {
@@ -176,7 +174,6 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 	}
 }
 
-// bundleChannels reports bundles that no channel lists.
 func (r *relations) bundleChannels(p *declcfg.PackageIndex) {
 	listed := map[string]bool{}
 	for _, c := range p.Channels {
@@ -217,7 +214,6 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 	}
 }
 
-// versions reports bundles with the same version.
 func (r *relations) versions(p *declcfg.PackageIndex) {
 	first := make(map[string]*declcfg.Meta, len(p.Bundles))
 	for _, b := range p.Bundles {

@@ -44,7 +44,6 @@ func set(names []string) map[string]bool {
 	return set
 }
 
-// A scope collects the findings about one object.
 type scope struct {
 	v       *validator
 	meta    *declcfg.Meta
@@ -101,7 +100,6 @@ func (s *scope) addAbout(names []string, rule string, ptr jsontext.Pointer, form
 	}
 }
 
-// problems returns the findings as problems with positions.
 func (s *scope) problems() []*problem.Problem {
 	if len(s.found) == 0 {
 		return nil

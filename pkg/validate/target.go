@@ -145,7 +145,6 @@ func text(c *skim.Cursor) string {
 	return ""
 }
 
-// target checks a package against the target platform.
 func (r *relations) target(p *declcfg.PackageIndex) {
 	target := r.validator.opts.Target
 	if target == (platform.Platform{}) {

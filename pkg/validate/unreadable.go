@@ -15,7 +15,6 @@ type unreadableParts struct {
 	dirs       map[string]bool // directories of files whose packages are unknown
 }
 
-// add records a read error.
 func (u *unreadableParts) add(err error) {
 	e, ok := errors.AsType[*declcfg.Error](err)
 	switch {

@@ -39,7 +39,6 @@ func (r *relations) updates(ctx context.Context) {
 	}
 }
 
-// A channelUpdates checks the update paths of one channel.
 type channelUpdates struct {
 	scope
 	pkg         *graph.Package
@@ -52,7 +51,6 @@ type channelUpdates struct {
 	lower   map[string]int        // problems about bundles whose successor has a lower version, as indexes into found
 }
 
-// updates checks the channels of one package.
 func (v *validator) updates(x *declcfg.PackageIndex) []scope {
 	p := graph.NewPackage(x)
 	for _, b := range p.Bundles { // rules deprecated-property and v1-dependency report these
@@ -150,7 +148,6 @@ func (u *channelUpdates) checkVersions() {
 	}
 }
 
-// entry returns the pointer to the entry of a bundle in the channel.
 func (u *channelUpdates) entry(b *graph.Bundle) jsontext.Pointer {
 	return index("/entries", max(u.channel.Index(b.Name), 0))
 }

@@ -100,7 +100,6 @@ func (c *checker) support(opts Options) {
 	}
 }
 
-// watch checks the namespace to watch.
 func (c *checker) watch(opts Options) {
 	if opts.Watch == "" {
 		return
@@ -145,7 +144,6 @@ func (c *checker) definitions() {
 	}
 }
 
-// conversions checks the webhooks that convert custom resources.
 func (c *checker) conversions() {
 	owned := map[string]bool{}
 	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -212,7 +210,6 @@ var hooks = []string{
 	"validatingwebhookconfigurations",
 }
 
-// rules checks the resources that admission webhooks guard.
 func (c *checker) rules() {
 	for i, w := range c.CSV.Spec.WebhookDefinitions {
 		if w.Type == v1alpha1.ConversionWebhook {

@@ -31,7 +31,6 @@ func (g *generator) deployments() {
 	}
 }
 
-// hasWebhooks reports whether a deployment serves webhooks.
 func (g *generator) hasWebhooks(deployment string) bool {
 	return slices.ContainsFunc(g.CSV.Spec.WebhookDefinitions, func(w v1alpha1.WebhookDescription) bool {
 		return w.DeploymentName == deployment

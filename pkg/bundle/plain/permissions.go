@@ -10,7 +10,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// serviceAccounts adds the service accounts that permissions name.
 func (g *generator) serviceAccounts() {
 	spec := &g.CSV.Spec.InstallStrategy.StrategySpec
 	var names []string

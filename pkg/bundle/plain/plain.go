@@ -51,7 +51,6 @@ func Objects(c *bundle.Contents, opts Options) ([]*unstructured.Unstructured, er
 	return g.objects, errors.Join(g.errs...)
 }
 
-// A generator makes the objects of a bundle.
 type generator struct {
 	*bundle.Contents
 	Options
@@ -73,7 +72,6 @@ func (g *generator) add(object runtime.Object) {
 	g.objects = append(g.objects, u)
 }
 
-// meta returns the metadata of an object in the namespace.
 func (g *generator) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: g.Namespace, Name: name}
 }
@@ -93,7 +91,6 @@ func (g *generator) definitions() {
 	}
 }
 
-// others adds the other manifests.
 func (g *generator) others() {
 	for _, o := range g.Others {
 		o = o.DeepCopy()

@@ -9,7 +9,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/pool"
 )
 
-// buffers are reused for reading.
 var buffers = pool.Bytes(8, minBuffer, 512<<10)
 
 // minBuffer is enough for most bundles.

@@ -93,7 +93,6 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 	return cmp.Or(<-checked, err)
 }
 
-// checked returns the error of the check.
 func (b *builder) checked(ctx context.Context) error {
 	if b.opts.Check == nil {
 		return nil
@@ -157,7 +156,6 @@ type builder struct {
 	listed  []*builtEntry // in the order of lists
 }
 
-// A builtBundle is a written bundle.
 type builtBundle struct {
 	fields record
 	body   id[recordRow]
@@ -177,7 +175,6 @@ type customMeta struct {
 	record      id[recordRow]
 }
 
-// An object is an encoded object of the catalog.
 type object struct {
 	meta    *declcfg.Meta
 	value   any // only with the fields that are relations; nil for custom schemas
@@ -318,10 +315,8 @@ func (b *builder) addBundle(o *object) error {
 	return nil
 }
 
-// fail records an error about a part of an object.
 func (b *builder) fail(m *declcfg.Meta, ptr jsontext.Pointer, err error) {
 	b.errs = append(b.errs, placed(m, ptr, err))
 }
 
-// at adds the position of an object to err.
 func at(m *declcfg.Meta, err error) error { return fmt.Errorf("%v: %w", m.Pos, err) }

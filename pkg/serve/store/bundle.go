@@ -54,7 +54,6 @@ func placed(m *declcfg.Meta, ptr jsontext.Pointer, err error) error {
 	return &declcfg.Error{Pos: m.Place(ptr), Pointer: ptr, Err: err}
 }
 
-// A bundleEncoder collects the parts of one bundle.
 type bundleEncoder struct {
 	packer *packer
 	bundle *declcfg.Bundle
@@ -66,7 +65,6 @@ type bundleEncoder struct {
 	metadata *csvMetadata
 }
 
-// property adds a property to the answer.
 func (e *bundleEncoder) property(p *declcfg.Property) error {
 	switch p.Type {
 	case declcfg.PropertyBundleObject:

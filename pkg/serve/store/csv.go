@@ -51,7 +51,6 @@ type csvMetadata struct {
 	members []span // of text, by the fields of metadataShape
 }
 
-// A span is a part of a text.
 type span struct{ start, end int }
 
 // newCSVMetadata returns the metadata in p. Its text uses memory of the packer.

@@ -193,7 +193,6 @@ func (c *Catalog) Query(q Query) *Result {
 	return r
 }
 
-// A queryKey is one condition of a query.
 type queryKey struct {
 	sorted []lineRef // all lines, sorted by the field of the condition
 	column func(lineRow) stringID

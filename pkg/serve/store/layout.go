@@ -149,7 +149,6 @@ func (n *names) finish(x *index) {
 	}
 }
 
-// A footer is the end of a file, which locates the index.
 type footer struct {
 	fileSize uint64
 	offset   uint64 // of the index, which is the end of the records

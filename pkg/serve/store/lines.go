@@ -56,7 +56,6 @@ type metaLine struct {
 	schema, pkg, name string
 }
 
-// begin starts a catalog.
 func (w *lineWriter) begin(b *builder) {
 	if b.opts.HTTP {
 		*w = lineWriter{grouped: len(b.data.Lines)}
@@ -67,7 +66,6 @@ func (w *lineWriter) begin(b *builder) {
 // gzipLevel costs 0.5 s for a catalog of 194 MB, and makes the result a quarter smaller than the fastest level.
 const gzipLevel = 6
 
-// add adds the line of an object.
 func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
 	if err := w.compress(b, l.text); err != nil {
 		return at(m, err)
@@ -95,7 +93,6 @@ func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
 	return w.writeGroup(b)
 }
 
-// writeGroup writes the pending lines of a group.
 func (w *lineWriter) writeGroup(b *builder) error {
 	if len(w.group) == 0 {
 		return nil
@@ -154,7 +151,6 @@ func addFrame(b *builder, frames *[]frameRow, r record) error {
 	return err
 }
 
-// end finishes a catalog.
 func (w *lineWriter) end(b *builder) error {
 	if !b.opts.HTTP {
 		return nil

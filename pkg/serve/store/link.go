@@ -25,7 +25,6 @@ type builtEntry struct {
 // errInvalid reports a catalog that is invalid for package validate, which reports the reason.
 var errInvalid = errors.New("the catalog is invalid; run opm validate")
 
-// A packageLinker adds one package to the tables.
 type packageLinker struct {
 	*builder
 	name         string
@@ -34,7 +33,6 @@ type packageLinker struct {
 	deprecations map[deprecated]string
 }
 
-// A deprecated identifies the object of a deprecation.
 type deprecated struct{ schema, name string }
 
 func (b *builder) linkPackage(p *declcfg.PackageIndex) {
@@ -197,7 +195,6 @@ func (b *builder) linkEdges() {
 	}
 }
 
-// linkKinds adds the kinds, with the entries that provide them.
 func (b *builder) linkKinds() {
 	providers := map[kind][]id[entryRow]{}
 	for _, e := range b.entries {

@@ -14,7 +14,6 @@ import (
 // listSize is the approximate number of bytes of messages in one record of a list.
 const listSize = 64 << 10
 
-// writeLists writes the messages of ListBundles.
 func (b *builder) writeLists(ctx context.Context) error {
 	type list struct {
 		record record

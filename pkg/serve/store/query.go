@@ -43,7 +43,6 @@ func (x *index) deprecation(message optional[stringRow]) *api.Deprecation {
 	return nil
 }
 
-// entryName returns the name of the bundle of an entry.
 func (x *index) entryName(e id[entryRow]) string {
 	return x.string(x.Bundles[x.Entries[e].Bundle].Name)
 }
@@ -231,7 +230,6 @@ func (s *Store) channelEntry(e entryRow, replaces stringID) ([]byte, error) {
 	})
 }
 
-// A lookupError reports an object that is not in the catalog.
 type lookupError struct{ msg string }
 
 func (e *lookupError) Error() string { return e.msg }
@@ -261,7 +259,6 @@ func (s *Store) channel(pkg, name string) (channelRow, error) {
 	return channels[i], nil
 }
 
-// entry returns the entry of a bundle in a channel.
 func (s *Store) entry(c channelRow, name stringID) (entryRow, bool) {
 	entries := c.Entries.of(s.index.Entries)
 	i, ok := sort.Find(len(entries), func(i int) int {
@@ -273,7 +270,6 @@ func (s *Store) entry(c channelRow, name stringID) (entryRow, bool) {
 	return entries[i], true
 }
 
-// edgesTo returns the edges of the entries that replace or skip a bundle.
 func (s *Store) edgesTo(name string) []edgeRow {
 	to, ok := s.index.find(name)
 	if !ok {
@@ -282,7 +278,6 @@ func (s *Store) edgesTo(name string) []edgeRow {
 	return search(s.index.Edges, func(r edgeRow) int { return cmp.Compare(r.To, to) })
 }
 
-// providers returns the entries of bundles that provide a kind.
 func (s *Store) providers(group, version, kind string) []providerRow {
 	var key [3]stringID
 	for i, name := range []string{group, version, kind} {

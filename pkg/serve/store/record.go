@@ -16,7 +16,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/pool"
 )
 
-// A record is a stored part of a file.
 type record struct {
 	data    []byte
 	content int // size of the uncompressed data; 0 if data is not compressed
@@ -60,7 +59,6 @@ func (r record) unpack(dst []byte) ([]byte, error) {
 	return appendBlock(dst, r.data, r.content)
 }
 
-// stored returns data as an uncompressed record.
 func stored(data []byte) record { return record{data: data, sum: xxhash.Sum64(data)} }
 
 // frame returns content, which must not be empty, as a record in zstd.
@@ -69,7 +67,6 @@ func (p *packer) frame(content []byte) record {
 	return record{data, len(content), xxhash.Sum64(data)}
 }
 
-// A recorder writes records to a file and adds them to the index.
 type recorder struct {
 	w      *bufio.Writer
 	offset uint64
@@ -89,7 +86,6 @@ func (r *recorder) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// add writes a record and returns its number.
 func (r *recorder) add(rec record) (id[recordRow], error) {
 	if uint64(len(rec.data)) > math.MaxUint32 || uint64(rec.content) > math.MaxUint32 {
 		return 0, fmt.Errorf("an object of %d bytes is too large to be stored", max(len(rec.data), rec.content))
@@ -99,7 +95,6 @@ func (r *recorder) add(rec record) (id[recordRow], error) {
 	return add(&r.index.Records, row), err
 }
 
-// finish writes the index and the footer.
 func (r *recorder) finish() error {
 	f := footer{offset: r.offset}
 	sum := xxhash.New()

@@ -40,13 +40,10 @@ type (
 
 func some[T any](i id[T]) optional[T] { return optional[T](i) + 1 }
 
-// get returns the row, if there is one.
 func (o optional[T]) get() (i id[T], ok bool) { return id[T](o - 1), o > 0 }
 
-// of returns the rows of the run in their table.
 func (r run[T]) of(table []T) []T { return table[r.First:][:r.Count:r.Count] }
 
-// has reports whether the run has a row.
 func (r run[T]) has(i id[T]) bool { return uint32(i)-r.First < r.Count }
 
 // rowsFrom returns the run from a row to the end of a table.
@@ -54,14 +51,12 @@ func rowsFrom[T any](table []T, first int) run[T] {
 	return run[T]{uint32(first), uint32(len(table) - first)}
 }
 
-// addAll appends rows to a table, and returns their run.
 func addAll[T any](table *[]T, rows []T) run[T] {
 	first := len(*table)
 	*table = append(*table, rows...)
 	return rowsFrom(*table, first)
 }
 
-// add appends a row to a table, and returns its number.
 func add[T any](table *[]T, row T) id[T] {
 	*table = append(*table, row)
 	return id[T](len(*table) - 1)
@@ -135,7 +130,6 @@ type (
 	lineRef struct{ Line id[lineRow] }
 )
 
-// contentSize returns the size of the uncompressed record.
 func (r recordRow) contentSize() int {
 	if r.Content > 0 {
 		return int(r.Content)
@@ -143,7 +137,6 @@ func (r recordRow) contentSize() int {
 	return int(r.Size)
 }
 
-// bytes returns a string.
 func (x *index) bytes(s stringID) []byte {
 	from := uint32(0)
 	if s > 0 {
@@ -154,7 +147,6 @@ func (x *index) bytes(s stringID) []byte {
 
 func (x *index) string(s stringID) string { return string(x.bytes(s)) }
 
-// find returns the number of a string.
 func (x *index) find(s string) (stringID, bool) {
 	i, ok := sort.Find(len(x.Strings), func(i int) int { return cmp.Compare(s, string(x.bytes(stringID(i)))) })
 	return stringID(i), ok

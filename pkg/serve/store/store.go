@@ -86,7 +86,6 @@ func New(r io.ReaderAt, size int64, key Key) (*Store, error) {
 	return s, nil
 }
 
-// load reads the index.
 func (s *Store) load(key Key) error {
 	head, err := s.readPart(0, min(headerSize, s.size))
 	if err != nil {
@@ -171,7 +170,6 @@ func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
 	return s.content(dst, i, appendBlock)
 }
 
-// frame is record for a frame.
 func (s *Store) frame(dst []byte, i id[recordRow]) ([]byte, error) {
 	return s.content(dst, i, appendFrame)
 }
@@ -203,7 +201,6 @@ func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte,
 // because the index claims a large size.
 type unpackFunc func(dst, data []byte, size int) ([]byte, error)
 
-// appendBlock unpacks an s2 block.
 func appendBlock(dst, block []byte, size int) ([]byte, error) {
 	if n, err := s2.DecodedLen(block); err != nil || n != size || size/maxRatio > len(block) {
 		return nil, errContent
@@ -214,7 +211,6 @@ func appendBlock(dst, block []byte, size int) ([]byte, error) {
 	return dst, err
 }
 
-// appendFrame unpacks a zstd frame.
 func appendFrame(dst, frame []byte, size int) ([]byte, error) {
 	if !holds(frame, uint64(size)) {
 		return nil, errContent

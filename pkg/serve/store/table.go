@@ -31,12 +31,10 @@ func (x *index) tables(yield func(table) bool) {
 	}
 }
 
-// memory returns the memory of all rows.
 func (t table) memory() []byte {
 	return unsafe.Slice((*byte)(t.rows.UnsafePointer()), t.rows.Len()*t.width)
 }
 
-// bytes returns the rows in the format of the file.
 func (t table) bytes(little bool) []byte {
 	if little {
 		return t.memory()
@@ -48,7 +46,6 @@ func (t table) bytes(little bool) []byte {
 	return data
 }
 
-// decode sets the rows to the decoded rows of data.
 func (t table) decode(data []byte, little bool) {
 	n := len(data) / t.width
 	t.rows.Set(reflect.MakeSlice(t.rows.Type(), n, n))
@@ -61,7 +58,6 @@ func (t table) decode(data []byte, little bool) {
 	}
 }
 
-// A reference is an id, an optional or a run.
 type reference interface {
 	refersTo() (kind columnKind, row reflect.Type)
 }
@@ -85,7 +81,6 @@ func (id[T]) refersTo() (columnKind, reflect.Type)       { return toRow, reflect
 func (optional[T]) refersTo() (columnKind, reflect.Type) { return toOptional, reflect.TypeFor[T]() }
 func (run[T]) refersTo() (columnKind, reflect.Type)      { return toRun, reflect.TypeFor[T]() }
 
-// columns returns the columns that refer to rows.
 func (t table) columns() (all []column) {
 	for f := range t.row.Fields() {
 		if r, ok := reflect.TypeAssert[reference](reflect.Zero(f.Type)); ok {

@@ -37,14 +37,12 @@ func appendField(dst []byte, number protowire.Number, parts ...[]byte) []byte {
 	return dst
 }
 
-// appendNumber appends a varint field.
 func appendNumber(dst []byte, number protowire.Number, value int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, number, protowire.VarintType), uint64(value))
 }
 
 var errWire = errors.New("invalid protobuf encoding")
 
-// A wireField is a decoded field of a message.
 type wireField struct {
 	number protowire.Number
 	value  []byte // of bytes

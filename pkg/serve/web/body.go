@@ -89,7 +89,6 @@ func (b *body) tagIn(code coding) string {
 	return `W/"` + b.tag + "-" + string(code) + `"`
 }
 
-// send answers with the whole of a body.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code coding) {
 	header := w.Header()
 	write, stored := b.write, b.stored[code]

@@ -27,7 +27,6 @@ type bundleView struct {
 	Dependencies dependenciesView `json:"dependencies"`
 }
 
-// An entryView is the entry of a channel for the bundle.
 type entryView struct {
 	Channel   string   `json:"channel"`
 	Replaces  string   `json:"replaces,omitempty"`
@@ -103,7 +102,6 @@ func bundleOf(ctx context.Context, c *Catalog, params url.Values) (*bundleView, 
 	return v, c.addEntries(v)
 }
 
-// addEntries adds the entries of all channels of the package for the bundle.
 func (c *Catalog) addEntries(v *bundleView) error {
 	for o, err := range c.decoded(store.Query{Schema: declcfg.SchemaChannel, Package: v.Package}) {
 		if err != nil {

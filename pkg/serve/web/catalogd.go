@@ -17,12 +17,10 @@ const jsonLines = "application/jsonl"
 // connBytes is the approximate memory of a connection while a request is answered.
 const connBytes = 32 << 10
 
-// all answers with all objects of a catalog.
 func (h *handler) all(w http.ResponseWriter, r *http.Request) {
 	h.with(w, r.PathValue("catalog"), func(c *Catalog) { h.respond(w, r, c.all()) })
 }
 
-// metas answers with the objects that the query asks for.
 func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
 	params := r.URL.Query() // as in catalogd, parameters that cannot be parsed count as absent
 	if err := onlyNamed(params, "schema", "package", "name"); err != nil {
@@ -59,7 +57,6 @@ func (e *unknownParameterError) Error() string {
 	return fmt.Sprintf("unknown parameter %q: want %s", e.name, strings.Join(e.known, ", "))
 }
 
-// all returns the body of all objects.
 func (c *Catalog) all() body {
 	plain := c.Objects.Plain()
 	return body{
@@ -82,7 +79,6 @@ func copyOf(r *store.Reader) func(io.Writer) error {
 	}
 }
 
-// metas returns the body with the results of a query.
 func (c *Catalog) metas(q store.Query) body {
 	if q == (store.Query{}) {
 		b := c.all()

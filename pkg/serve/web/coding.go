@@ -54,7 +54,6 @@ type encoders struct {
 	gzip, zstd *pool.Pool[encoder]
 }
 
-// An encoder is a compressing writer.
 type encoder interface {
 	io.WriteCloser
 	Reset(io.Writer)
@@ -83,7 +82,6 @@ func (e *encoders) take() bool {
 	}
 }
 
-// encode compresses the output of write into w.
 func (e *encoders) encode(w io.Writer, c coding, write func(io.Writer) error) error {
 	kept := e.zstd
 	if c == gzipCoding {

@@ -30,7 +30,6 @@ func precondition(r *http.Request, tag string, modified time.Time) int {
 	return w.status
 }
 
-// A statusWriter keeps the status of an answer.
 type statusWriter struct {
 	header http.Header
 	status int

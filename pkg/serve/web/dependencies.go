@@ -24,7 +24,6 @@ func (c *Catalog) dependencies(ctx context.Context, b *declcfg.Bundle) (v depend
 	return v, err
 }
 
-// packages are the packages of a catalog.
 type packages struct {
 	*Catalog
 	err error // the first of the store

@@ -97,7 +97,6 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// handler answers with the metrics as text.
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
@@ -108,7 +107,6 @@ func (m *Metrics) Call(method, code string, took time.Duration) {
 	m.grpc.WithLabelValues(code, method).Observe(took.Seconds())
 }
 
-// request counts a request over HTTP.
 func (m *Metrics) request(method, route string, status int, took time.Duration) {
 	if method != http.MethodGet && method != http.MethodHead {
 		method = "other" // clients may make up any number

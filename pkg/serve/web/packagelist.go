@@ -100,7 +100,6 @@ func enter(items map[string]*packageItem, o object) {
 	}
 }
 
-// describe adds the metadata of the head of the default channel to a package.
 func (c *Catalog) describe(p *packageItem) error {
 	p.Summary = summary(p.description)
 	if p.head == "" {

@@ -46,7 +46,6 @@ type nodeView struct {
 	V1          *graph.Fate `json:"v1,omitempty"`
 }
 
-// view returns the view of a package for the page.
 func (op *operator) view(catalog string) *packageView {
 	v := &packageView{
 		Catalog: catalog, Name: op.Name, Description: op.Description, Icon: dataURL(op.Icon),

@@ -34,7 +34,6 @@ const (
 	maxSearchIndex = 64 << 20 // bytes
 )
 
-// search answers with the packages in which a text is found.
 func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	params, ok := query(w, r, "catalog", "text", "package")
 	if !ok {

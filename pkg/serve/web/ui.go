@@ -37,7 +37,6 @@ const drawingPolicy = "frame-ancestors 'self'"
 // picturePolicy keeps pictures that are opened by themselves from doing anything.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-// An asset is a file of the page.
 type asset struct {
 	pattern     string
 	contentType string

@@ -72,7 +72,6 @@ type Options struct {
 	Encoders int
 }
 
-// handler answers requests.
 type handler struct {
 	Options
 	encoders *encoders
@@ -112,7 +111,6 @@ func New(o Options) http.Handler {
 	return mux
 }
 
-// routes returns the handlers by path.
 func (h *handler) routes() map[string]http.HandlerFunc {
 	routes := map[string]http.HandlerFunc{
 		"/catalogs/{catalog}/api/v1/all":   h.all,

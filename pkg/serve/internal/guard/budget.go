@@ -20,7 +20,6 @@ func newMemory(size int64) memory {
 	return memory{newBudget(size / 8), newBudget(size / 8 * 3), newBudget(size / 2)}
 }
 
-// of returns the budget for an answer.
 func (m memory) of(bytes int64) *budget {
 	switch {
 	case bytes <= smallClass:
@@ -67,7 +66,6 @@ type holder struct {
 	queue  []*waiter
 }
 
-// A waiter is one waiting call.
 type waiter struct {
 	amount  int64
 	granted chan struct{}
@@ -138,7 +136,6 @@ func (b *budget) add(client string, amount int64) {
 	b.take(b.holder(client), amount)
 }
 
-// release returns an amount that a client holds.
 func (b *budget) release(client string, amount int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,7 +176,6 @@ func (b *budget) grant() {
 	}
 }
 
-// leave removes a waiter from the queue of its client.
 func (b *budget) leave(h *holder, w *waiter) {
 	i := slices.Index(h.queue, w)
 	if h.queue = slices.Delete(h.queue, i, i+1); len(h.queue) == 0 {

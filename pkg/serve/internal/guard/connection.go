@@ -165,7 +165,6 @@ func (c *connection) use() use {
 	return use{c.calls > 0, c.since}
 }
 
-// addCalls adds to the number of calls under way.
 func (c *connection) addCalls(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
