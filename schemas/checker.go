@@ -95,7 +95,10 @@ func (c *Checker) object(schema string, raw jsontext.Value) []Finding {
 	if !c.sound(skeleton, def) {
 		found = append(found, c.explain(def, raw)...)
 	}
-	found = append(found, c.users(schema, raw)...)
+	// The user's definitions may relate any parts of the object, so they get the whole, and results are not cached.
+	for _, i := range c.rules.users.bySchema[schema] {
+		found = append(found, c.rules.user(i, raw)...)
+	}
 	c.scratch = found
 	return sorted(found)
 }
@@ -156,16 +159,6 @@ func (c *Checker) elementFindings(e element, own []int) []Finding {
 		found = append(found, c.rules.user(i, e.raw)...)
 	}
 	c.memory.put(c.key, found)
-	return found
-}
-
-// users returns the findings of the user's definitions for an object. They may relate any parts of the object, so they
-// get the whole object, and results are not cached.
-func (c *Checker) users(schema string, raw jsontext.Value) []Finding {
-	var found []Finding
-	for _, i := range c.rules.users.bySchema[schema] {
-		found = append(found, c.rules.user(i, raw)...)
-	}
 	return found
 }
 

@@ -1,6 +1,8 @@
 package schemas
 
 import (
+	"slices"
+
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 	"github.com/go-json-experiment/json/jsontext"
@@ -86,23 +88,17 @@ func findings(def cue.Value, tree any) []Finding {
 				found = append(found, f)
 			}
 		}
-		if !takeOut(tree, now, gone) {
+		removed := false
+		for _, f := range now {
+			if f.Kind == Missing {
+				continue
+			}
+			if path, ok := remove(tree, slices.Collect(f.Pointer.Tokens())); ok {
+				gone[pointer(path)], removed = true, true
+			}
+		}
+		if !removed {
 			return found
 		}
 	}
-}
-
-// takeOut removes the wrong values, adds their pointers to gone, and reports whether it removed any.
-func takeOut(tree any, found []Finding, gone map[jsontext.Pointer]bool) bool {
-	var removed bool
-	for _, f := range found {
-		if f.Kind == Missing {
-			continue
-		}
-		if path, ok := remove(tree, tokens(f.Pointer)); ok {
-			gone[pointer(path)] = true
-			removed = true
-		}
-	}
-	return removed
 }

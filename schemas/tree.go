@@ -142,14 +142,6 @@ func remove(tree any, path []string) (gone []string, ok bool) {
 	return nil, false
 }
 
-func tokens(p jsontext.Pointer) []string {
-	var path []string
-	for step := range p.Tokens() {
-		path = append(path, step)
-	}
-	return path
-}
-
 func pointer(path []string) jsontext.Pointer {
 	var p jsontext.Pointer
 	for _, step := range path {

@@ -30,7 +30,7 @@ func (s *scannedObject) read(r reader) error {
 		if err := r.SkipValue(); err != nil {
 			return err
 		}
-		return noObject(kind)
+		return &headError{"", "want an object, found " + kindNames[kind]}
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *scannedObject) read(r reader) error {
 			return err
 		}
 		if value.Kind() != '"' {
-			fail(name, "%s must be a string, found %s", folded, kindName(value.Kind()))
+			fail(name, "%s must be a string, found %s", folded, kindNames[value.Kind()])
 			continue
 		}
 		*into = unquoted(value)
@@ -74,11 +74,6 @@ func (s *scannedObject) read(r reader) error {
 		return &headError{"", "object is missing root schema field"}
 	}
 	return nil
-}
-
-// noObject returns an error that names the value found instead of an object.
-func noObject(kind jsontext.Kind) error {
-	return &headError{"", "want an object, found " + kindName(kind)}
 }
 
 func (s *scannedObject) headField(folded string) *string {
@@ -142,20 +137,6 @@ func foldRune(r rune) rune {
 	return least
 }
 
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case '[':
-		return "a list"
-	case '{':
-		return "an object"
-	}
-	return "nothing"
+var kindNames = map[jsontext.Kind]string{
+	'n': "null", 't': "a boolean", 'f': "a boolean", '"': "a string", '0': "a number", '[': "a list", '{': "an object",
 }

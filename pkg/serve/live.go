@@ -39,13 +39,11 @@ type Live struct {
 	draining bool
 	changed  chan struct{} // closed when current or draining changes, and replaced
 
-	damaged chan damage // holds one at most
+	damaged chan error // from reading the store; holds one at most
 }
 
-type damage struct{ err error }
-
 // NewLive returns a Live without a snapshot.
-func NewLive() *Live { return &Live{changed: make(chan struct{}), damaged: make(chan damage, 1)} }
+func NewLive() *Live { return &Live{changed: make(chan struct{}), damaged: make(chan error, 1)} }
 
 // ErrNotServing is returned if there is no snapshot.
 var ErrNotServing = errors.New("the catalog is not being served")
@@ -142,7 +140,7 @@ func (l *Live) notify() {
 // Damaged reports that the store could not be read, so that it is rebuilt. Package serve calls it for its own calls.
 func (l *Live) Damaged(err error) {
 	select {
-	case l.damaged <- damage{err}:
+	case l.damaged <- err:
 	default: // one was reported already
 	}
 }

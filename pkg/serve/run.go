@@ -185,8 +185,8 @@ func (r *runner) run(ctx context.Context) error {
 			} else {
 				r.wait.Reset()
 			}
-		case found := <-r.live.damaged:
-			if err := r.repair(ctx, found.err); err != nil {
+		case err := <-r.live.damaged:
+			if err := r.repair(ctx, err); err != nil {
 				return err
 			}
 		}

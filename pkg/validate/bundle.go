@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -82,7 +83,8 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 		}
 		return
 	}
-	at := s.propertyAt(b, declcfg.PropertyPackage)
+	isPackage := func(p declcfg.Property) bool { return p.Type == declcfg.PropertyPackage }
+	at := index("/properties", slices.IndexFunc(b.Properties, isPackage)) + "/value"
 	if value.PackageName != b.Package && b.Package != "" {
 		s.add("package-property-name", at+"/packageName", "package %q does not match %q property %q",
 			b.Package, declcfg.PropertyPackage, value.PackageName)
@@ -113,16 +115,6 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 		s.add("bundle-release", "/name", "name %q does not match normalized name %q of a bundle with release %q",
 			b.Name, want, value.Release)
 	}
-}
-
-// propertyAt returns the pointer to the value of the first property of the type, or to the properties if there is none.
-func (s *scope) propertyAt(b *declcfg.Bundle, typ string) jsontext.Pointer {
-	for i := range b.Properties {
-		if b.Properties[i].Type == typ {
-			return index("/properties", i) + "/value"
-		}
-	}
-	return "/properties"
 }
 
 func (s *scope) image(b *declcfg.Bundle) {

@@ -39,20 +39,14 @@ func (c *Checker) several() bool {
 	if len(dirs) < 2 || slices.ContainsFunc(dirs, func(dir string) bool { return !shares[dir] }) {
 		return false
 	}
+	names := strings.Join(dirs, ", ")
+	if len(dirs) > 3 {
+		names = dirs[0] + " to " + dirs[len(dirs)-1]
+	}
 	message := fmt.Sprintf("duplicate package %q: it is already defined at %s; %s looks like %s (%s)",
-		again.Meta.Name, first.Meta.Pos, root, plural.Of(len(dirs), "catalog"), listed(dirs))
+		again.Meta.Name, first.Meta.Pos, root, plural.Of(len(dirs), "catalog"), names)
 	p := c.v.problem(Rules().Of(rule), again.Meta.Place("/name"), again.Meta, "/name", message)
 	p.Fix = "check them one by one with --each " + root + ", or remove one of the definitions"
 	c.keep(p)
 	return true
-}
-
-// maxListed is the number of directories that a message names.
-const maxListed = 3
-
-func listed(dirs []string) string {
-	if len(dirs) <= maxListed {
-		return strings.Join(dirs, ", ")
-	}
-	return fmt.Sprintf("%s to %s", dirs[0], dirs[len(dirs)-1])
 }

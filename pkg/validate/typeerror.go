@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"bytes"
 	"errors"
 	"iter"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -48,43 +48,35 @@ func typeErrors(
 
 // nulled returns raw with the value at ptr replaced by null. It returns false if raw has no such value.
 func nulled(raw jsontext.Value, ptr jsontext.Pointer) (jsontext.Value, bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
+	c := skim.New(raw)
 	for token := range ptr.Tokens() {
-		if !enter(d, token) {
+		if !enter(&c, token) {
 			return nil, false
 		}
 	}
-	value, err := d.ReadValue()
-	if err != nil {
-		return nil, false
-	}
-	end := int(d.InputOffset())
-	return slices.Concat(raw[:end-len(value)], []byte("null"), raw[end:]), true
+	start := c.Offset()
+	c.Skip()
+	return slices.Concat(raw[:start], []byte("null"), raw[c.Offset():]), true
 }
 
-// enter advances d to the value of the object member or array element that token names. It returns false if there is
+// enter advances c to the value of the object member or array element that token names. It returns false if there is
 // none.
-func enter(d *jsontext.Decoder, token string) bool {
-	begin, err := d.ReadToken()
-	if err != nil {
+func enter(c *skim.Cursor, token string) bool {
+	kind := c.Kind()
+	if kind != '{' && kind != '[' {
 		return false
 	}
-	skip := func() bool { return d.SkipValue() == nil }
-	switch begin.Kind() {
-	case jsontext.KindBeginObject:
-		for d.PeekKind() == jsontext.KindString {
-			if name, err := d.ReadToken(); err != nil || name.String() == token {
-				return err == nil
-			}
-			if !skip() {
-				return false
-			}
+	i := 0
+	for c.Enter(); c.More(); i++ {
+		name := strconv.Itoa(i)
+		if kind == '{' {
+			name = string(skim.Unquote(c.Value()))
+			c.Kind()
 		}
-	case jsontext.KindBeginArray:
-		n, err := strconv.Atoi(token)
-		for ; err == nil && n > 0 && skip(); n-- {
+		if name == token {
+			return true
 		}
-		return err == nil && n == 0 && d.PeekKind() != jsontext.KindEndArray
+		c.Skip()
 	}
 	return false
 }

@@ -66,13 +66,9 @@ func (w Withheld) Names() []string { return slices.Sorted(maps.Keys(w)) }
 
 // Without returns the sources without the withheld packages and without unreadable documents.
 func (w Withheld) Without(sources ...declcfg.Source) []declcfg.Source {
-	set := map[string]bool{}
-	for name := range w {
-		set[name] = true
-	}
 	sources = slices.Clone(sources)
 	for i := range sources {
-		sources[i].Withheld = set
+		sources[i].Withheld = set(w.Names())
 	}
 	return sources
 }

@@ -88,16 +88,14 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 	}
 	b.packer = newPacker() // release the buffers of large objects
 	checked := make(chan error, 1)
-	go func() { checked <- b.checked(ctx) }()
+	go func() {
+		defer close(checked)
+		if opts.Check != nil {
+			checked <- opts.Check.Done(ctx)
+		}
+	}()
 	err = b.finish(ctx, key, sources)
 	return cmp.Or(<-checked, err)
-}
-
-func (b *builder) checked(ctx context.Context) error {
-	if b.opts.Check == nil {
-		return nil
-	}
-	return b.opts.Check.Done(ctx)
 }
 
 func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {

@@ -36,25 +36,16 @@ func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
 
 // onlyNamed returns an error if there are parameters with other names.
 func onlyNamed(params url.Values, names ...string) error {
+	known := "there are none"
+	if len(names) > 0 {
+		known = "want " + strings.Join(names, ", ")
+	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if !slices.Contains(names, name) {
-			return &unknownParameterError{name, names}
+			return fmt.Errorf("unknown parameter %q: %s", name, known)
 		}
 	}
 	return nil
-}
-
-// An unknownParameterError is about a parameter that a route does not have.
-type unknownParameterError struct {
-	name  string
-	known []string
-}
-
-func (e *unknownParameterError) Error() string {
-	if len(e.known) == 0 {
-		return fmt.Sprintf("unknown parameter %q: there are none", e.name)
-	}
-	return fmt.Sprintf("unknown parameter %q: want %s", e.name, strings.Join(e.known, ", "))
 }
 
 func (c *Catalog) all() body {
