@@ -181,7 +181,11 @@ func (c *Checker) sound(skeleton []byte, def *definition) bool {
 var unsound = []Finding{{Message: "unsound"}}
 
 func (c *Checker) explain(def *definition, raw jsontext.Value) []Finding {
-	return c.rules.explain(def, decode(raw, def.view()))
+	v := view{depth: def.depth, empty: def.lists}
+	if !def.constraint { // an unknown key of a constraint is an error
+		v.keys = fieldNames() // CUE keeps the names of all keys that it sees in memory
+	}
+	return c.rules.explain(def, decode(raw, v))
 }
 
 // sorted returns a sorted copy of findings, without findings of the user's definitions that repeat others.

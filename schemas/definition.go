@@ -84,16 +84,6 @@ func objectDefinition(schema string) *definition {
 	return meta
 }
 
-// view returns the part of a value that the definition needs. It has no keys that are irrelevant to CUE, because CUE
-// keeps every key name in memory.
-func (d *definition) view() view {
-	v := view{depth: d.depth, empty: d.lists, keys: fieldNames()}
-	if d.constraint {
-		v.keys = nil // an unknown key is an error here
-	}
-	return v
-}
-
 // fieldNames returns the names of all fields of all definitions.
 var fieldNames = sync.OnceValue(func() map[string]bool {
 	file, err := parser.ParseFile("catalog.cue", All())

@@ -55,7 +55,10 @@ func (t treeReader) value(depth int) any {
 		return t.list(depth - 1)
 	case '0':
 		raw, _ := t.dec.ReadValue()
-		return number(raw)
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			return n
+		}
+		return raw.Clone() // an int64 would lose digits, and CUE reads a jsontext.Value as JSON
 	}
 	token, err := t.dec.ReadToken()
 	switch {
@@ -93,14 +96,6 @@ func (t treeReader) list(depth int) []any {
 	}
 	_, _ = t.dec.ReadToken()
 	return list
-}
-
-// number returns an int64, or a jsontext.Value if an int64 would lose digits. CUE reads a jsontext.Value as JSON.
-func number(raw jsontext.Value) any {
-	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
-		return n
-	}
-	return raw.Clone()
 }
 
 // lookup returns the value at a path; ok is false if there is none.

@@ -145,7 +145,11 @@ func (c *checker) checkRelease() {
 
 // checkExamples compares the examples of custom resources with the kinds that the operator owns.
 func (c *checker) checkExamples() {
-	key, examples, ok := c.examples()
+	key := annotationExamples
+	if _, ok := c.csv.Annotations[key]; !ok {
+		key = annotationOldExamples
+	}
+	examples, ok := c.csv.Annotations[key]
 	if !ok {
 		c.findCSV("csv-no-examples", "/metadata", "no annotation %s", annotationExamples)
 		return
@@ -177,15 +181,6 @@ const (
 	annotationExamples    = "alm-examples"
 	annotationOldExamples = "olm.examples"
 )
-
-func (c *checker) examples() (key, value string, ok bool) {
-	for _, key := range []string{annotationExamples, annotationOldExamples} {
-		if value, ok := c.csv.Annotations[key]; ok {
-			return key, value, true
-		}
-	}
-	return "", "", false
-}
 
 func exampleKinds(examples string) ([]declcfg.GVK, error) {
 	if examples == "" {

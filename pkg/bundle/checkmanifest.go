@@ -252,9 +252,9 @@ func (c *checker) decodeObject(m *manifest, v any) bool {
 }
 
 // defaultConstraints are the security context constraints that an OpenShift cluster itself needs.
-var defaultConstraints = setOf(
+var defaultConstraints = []string{
 	"privileged", "restricted", "anyuid", "hostaccess", "hostmount-anyuid", "hostnetwork", "node-exporter", "nonroot",
-)
+}
 
 func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv1.PolicyRule) {
 	grants := func(group, resource string, verbs ...string) bool {
@@ -265,24 +265,13 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 		c.find("object-permission", m.document, ptr, "can change disruption budgets, which can block node updates")
 	}
 	if grants("security.openshift.io", "securitycontextconstraints", "delete", "update", "patch") {
-		var names []string
-		for _, name := range rule.ResourceNames {
-			if defaultConstraints[name] {
-				names = append(names, name)
-			}
-		}
+		names := slices.DeleteFunc(slices.Clone(rule.ResourceNames), func(name string) bool {
+			return !slices.Contains(defaultConstraints, name)
+		})
 		if len(names) > 0 {
 			c.find("object", m.document, ptr, "can change constraints of the cluster itself: %s", strings.Join(names, ", "))
 		}
 	}
-}
-
-func setOf(names ...string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
 }
 
 // checkDefinition makes the checks of Kubernetes for a new definition. Like upstream, it ignores problems of

@@ -36,12 +36,7 @@ func (l Labels) list() [][2]string {
 
 // Annotations returns the file annotations.yaml.
 func (l Labels) Annotations() []byte {
-	values := make(map[string]string)
-	for _, label := range l.list() {
-		values[label[0]] = label[1]
-	}
-	file := map[string]any{"annotations": values}
-	printed, err := json.Marshal(file, jsontext.AllowInvalidUTF8(true))
+	printed, err := json.Marshal(map[string]any{"annotations": l.Map()}, jsontext.AllowInvalidUTF8(true))
 	if err != nil { // text can be encoded
 		panic(err)
 	}

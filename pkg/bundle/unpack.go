@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,13 +106,4 @@ func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) 
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// differs reports whether a file of that name exists with other content.
-func differs(root *os.Root, name string, content []byte) (bool, error) {
-	old, err := regular.ReadFile(root.FS(), name, maxFileSize)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return !bytes.Equal(old, content), err
 }

@@ -54,7 +54,12 @@ func (b *Bundle) Manifests() iter.Seq2[jsontext.Value, error] {
 			if b.Properties[i].Type != PropertyBundleObject {
 				continue
 			}
-			manifest, err := b.Properties[i].manifest()
+			var object BundleObject
+			var manifest jsontext.Value
+			err := b.Properties[i].Unmarshal(&object)
+			if err == nil {
+				manifest, err = object.JSON()
+			}
 			if err != nil {
 				err = fmt.Errorf("properties[%d]: %w", i, err)
 			}
@@ -77,14 +82,6 @@ func (b *Bundle) ManifestCSV() (csv jsontext.Value, failed error) {
 		}
 	}
 	return nil, failed
-}
-
-func (p *Property) manifest() (jsontext.Value, error) {
-	var object BundleObject
-	if err := p.Unmarshal(&object); err != nil {
-		return nil, err
-	}
-	return object.JSON()
 }
 
 // CSVMetadata returns the metadata of the ClusterServiceVersion of b, from the property olm.csv.metadata or else from

@@ -19,7 +19,9 @@ import (
 // last.
 func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Source) iter.Seq2[T, error] {
 	work := func(c *chunk) batch[T] {
-		defer c.recycle() // no part of its text is used after this
+		if c.Chunk != nil {
+			defer c.Recycle() // no part of its text is used after this
+		}
 		return memoized(c, func() batch[T] { return readBatch(c, fn) })
 	}
 	return func(yield func(T, error) bool) {

@@ -27,7 +27,12 @@ func MergeDuplicates(metas []*Meta) ([]*Meta, error) {
 		case same:
 			continue
 		case len(first[id]) > 0 && rank(m.Schema) != rankOther:
-			errs = append(errs, &Error{Pos: m.Pos, Err: differs(m, first[id][0])})
+			name := m.Name
+			if m.Schema == SchemaDeprecations {
+				name = m.Package
+			}
+			errs = append(errs, &Error{Pos: m.Pos, Err: fmt.Errorf(
+				"%s %q differs from the one at %s: only equal objects are merged", m.Schema, name, first[id][0].Pos)})
 			continue
 		}
 		first[id] = append(first[id], m)
@@ -59,12 +64,4 @@ func (m *Meta) sortedJSON() ([]byte, error) {
 		return nil, err
 	}
 	return format.AppendCompact(nil, o.JSON()), nil
-}
-
-func differs(m, first *Meta) error {
-	name := m.Name
-	if m.Schema == SchemaDeprecations {
-		name = m.Package
-	}
-	return fmt.Errorf("%s %q differs from the one at %s: only equal objects are merged", m.Schema, name, first.Pos)
 }

@@ -37,12 +37,6 @@ func (c *chunk) withheld() map[string]bool {
 	return c.file.withheld
 }
 
-func (c *chunk) recycle() {
-	if c.Chunk != nil {
-		c.Recycle()
-	}
-}
-
 // chunks yields the documents of f in order, several in each chunk.
 func (f *file) chunks() iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {

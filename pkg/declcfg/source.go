@@ -219,19 +219,15 @@ func (w *walker) entry(name string, e fs.DirEntry, trail []string) {
 	case mode.IsDir():
 		w.dir(name, trail)
 	case mode.IsRegular():
-		w.file(name, trail)
+		resolved, err := w.resolve(name, trail)
+		if err != nil && !errors.Is(err, errOutside) {
+			w.fail(name, err)
+			return
+		}
+		w.found = append(w.found, foundFile{name, resolved, w.within > 0})
 	default:
 		w.fail(name, regular.Check(mode))
 	}
-}
-
-func (w *walker) file(name string, trail []string) {
-	resolved, err := w.resolve(name, trail)
-	if err != nil && !errors.Is(err, errOutside) {
-		w.fail(name, err)
-		return
-	}
-	w.found = append(w.found, foundFile{name, resolved, w.within > 0})
 }
 
 func (w *walker) readIgnore(dir, name string) {

@@ -49,7 +49,11 @@ func writeFiles(ctx context.Context, root *os.Root, dir string, metas []*Meta, o
 			n++
 		}
 		name := path.Join(metas[0].Owner(), "catalog."+string(opts.Format))
-		f, err := createIn(root, name)
+		err := root.MkdirAll(path.Dir(name), 0o777)
+		var f *os.File
+		if err == nil {
+			f, err = root.Create(name)
+		}
 		if err != nil {
 			return fmt.Errorf("create %s: %w", filepath.Join(dir, name), regular.WithoutPath(err))
 		}
@@ -65,14 +69,6 @@ func writeFiles(ctx context.Context, root *os.Root, dir string, metas []*Meta, o
 		return check()
 	}
 	return nil
-}
-
-// createIn creates a file in root, and the missing directories above it.
-func createIn(root *os.Root, name string) (*os.File, error) {
-	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
-		return nil, err
-	}
-	return root.Create(name)
 }
 
 // checkPaths returns an error if the name of a package cannot be the name of a directory.

@@ -79,7 +79,10 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 	for _, path := range paths {
 		p, err := newPlan(ctx, path, e, o)
 		if err != nil {
-			errs = append(errs, named(path, len(paths), err))
+			if _, hasPlace := errors.AsType[*declcfg.Error](err); len(paths) > 1 && !hasPlace {
+				err = fmt.Errorf("%s: %w", path, err)
+			}
+			errs = append(errs, err)
 			continue
 		}
 		plans, results = append(plans, p), append(results, p.result)
@@ -97,14 +100,6 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 		return results, w.diffs(plans)
 	}
 	return results, w.write()
-}
-
-// named returns an error with the name of one of several catalogs, unless it has a place.
-func named(path string, several int, err error) error {
-	if _, hasPlace := errors.AsType[*declcfg.Error](err); several < 2 || hasPlace {
-		return err
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 // A plan is an edit of one catalog or template that is not written yet.

@@ -161,12 +161,8 @@ func (t *text) unsafe(err error) error {
 	if !ok {
 		return err
 	}
-	return &declcfg.Error{Pos: t.pos(e.at), Err: fmt.Errorf("cannot be edited safely: %w; edit it by hand", err)}
-}
-
-func (t *text) pos(at int) declcfg.Pos {
-	p := t.start.After(t.bytes[:at])
-	return declcfg.Pos{File: t.file, Line: p.Line, Column: p.Column}
+	pos := t.start.After(t.bytes[:e.at]).Pos(t.file)
+	return &declcfg.Error{Pos: pos, Err: fmt.Errorf("cannot be edited safely: %w; edit it by hand", err)}
 }
 
 func (t *text) tree() (*node, error) {

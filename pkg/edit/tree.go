@@ -210,20 +210,15 @@ func (r *yamlReader) value(n *yaml.Node, at, indent int) (*node, error) {
 	case yaml.MappingNode, yaml.SequenceNode:
 		err = r.collection(v, n, at)
 	default:
-		v.quote = quoteOf(n)
+		switch {
+		case n.Style&yaml.DoubleQuotedStyle != 0:
+			v.quote = '"'
+		case n.Style&yaml.SingleQuotedStyle != 0:
+			v.quote = '\''
+		}
 		v.to, err = r.scalarEnd(n, at, indent)
 	}
 	return v, err
-}
-
-func quoteOf(n *yaml.Node) byte {
-	switch {
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		return '"'
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		return '\''
-	}
-	return 0
 }
 
 func (r *yamlReader) collection(v *node, n *yaml.Node, at int) error {

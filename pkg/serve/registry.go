@@ -80,48 +80,47 @@ func getDefaultBundleThatProvides(
 	return s.DefaultProvider(req.GetGroup(), req.GetVersion(), req.GetKind())
 }
 
-func listPackages(_ context.Context, s *store.Store, _ *api.ListPackageRequest) (iter.Seq2[[]byte, error], error) {
+// messages are the encoded answers of a stream. An error is the last.
+type messages = iter.Seq2[[]byte, error]
+
+func listPackages(_ context.Context, s *store.Store, _ *api.ListPackageRequest) messages {
 	return func(yield func([]byte, error) bool) {
 		for _, name := range s.PackageNames() {
 			if !yield(proto.Marshal(&api.PackageName{Name: name})) {
 				return
 			}
 		}
-	}, nil
+	}
 }
 
-func listBundles(_ context.Context, s *store.Store, _ *api.ListBundlesRequest) (iter.Seq2[[]byte, error], error) {
-	return s.Bundles(), nil
+func listBundles(_ context.Context, s *store.Store, _ *api.ListBundlesRequest) messages {
+	return s.Bundles()
 }
 
-func getChannelEntriesThatReplace(
-	_ context.Context, s *store.Store, req *api.GetAllReplacementsRequest,
-) (iter.Seq2[[]byte, error], error) {
-	return s.EntriesThatReplace(req.GetCsvName()), nil
+func getChannelEntriesThatReplace(_ context.Context, s *store.Store, req *api.GetAllReplacementsRequest) messages {
+	return s.EntriesThatReplace(req.GetCsvName())
 }
 
-func getChannelEntriesThatProvide(
-	_ context.Context, s *store.Store, req *api.GetAllProvidersRequest,
-) (iter.Seq2[[]byte, error], error) {
-	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), false), nil
+func getChannelEntriesThatProvide(_ context.Context, s *store.Store, req *api.GetAllProvidersRequest) messages {
+	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), false)
 }
 
-func getLatestChannelEntriesThatProvide(
-	_ context.Context, s *store.Store, req *api.GetLatestProvidersRequest,
-) (iter.Seq2[[]byte, error], error) {
-	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), true), nil
+func getLatestChannelEntriesThatProvide(_ context.Context, s *store.Store, req *api.GetLatestProvidersRequest) messages {
+	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), true)
 }
 
 func listCustomSchemas(
 	ctx context.Context, s *store.Store, req *api.ExperimentalListPackageCustomSchemasRequest,
-) (iter.Seq2[[]byte, error], error) {
+) messages {
 	if !slices.Contains(metadata.ValueFromIncomingContext(ctx, "x-acknowledge-experimental"), "true") {
-		return func(func([]byte, error) bool) {}, nil // clients must acknowledge that the method may change
+		return func(func([]byte, error) bool) {} // clients must acknowledge that the method may change
 	}
 	if req.GetSchema() == "" {
-		return nil, status.Error(codes.InvalidArgument, "the schema is missing")
+		return func(yield func([]byte, error) bool) {
+			yield(nil, status.Error(codes.InvalidArgument, "the schema is missing"))
+		}
 	}
-	return s.CustomMetas(req.GetSchema(), req.GetPackageName()), nil
+	return s.CustomMetas(req.GetSchema(), req.GetPackageName())
 }
 
 func statusOf(err error) error {
@@ -193,9 +192,7 @@ func unaryBundle[Q any](
 }
 
 // stream describes a method with any number of responses.
-func stream[Q any](
-	full string, answer func(context.Context, *store.Store, *Q) (iter.Seq2[[]byte, error], error),
-) grpc.StreamDesc {
+func stream[Q any](full string, answer func(context.Context, *store.Store, *Q) messages) grpc.StreamDesc {
 	handle := func(srv any, server grpc.ServerStream) error {
 		to := server.(*guard.Stream)
 		req := new(Q)
@@ -207,11 +204,7 @@ func stream[Q any](
 			return err
 		}
 		defer release()
-		messages, err := answer(to.Context(), snapshot.Store.Limited(to.TakeNext), req)
-		if err != nil {
-			return err
-		}
-		for message, err := range messages {
+		for message, err := range answer(to.Context(), snapshot.Store.Limited(to.TakeNext), req) {
 			if err != nil {
 				return err
 			}

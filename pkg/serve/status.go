@@ -77,7 +77,11 @@ func (s *processStatus) notes() (lines []string) {
 			continue
 		}
 		if is.why != nil {
-			line += ": " + reason(is.why)
+			if e, ok := errors.AsType[*ProblemsError](is.why); ok {
+				line += ": " + problem.Reason(e.Problems)
+			} else {
+				line += ": " + legible.Text(strings.ReplaceAll(is.why.Error(), "\n", "; "))
+			}
 		}
 		if len(s.states) > 1 {
 			line = s.names[i] + ": " + line
@@ -85,13 +89,6 @@ func (s *processStatus) notes() (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-func reason(err error) string {
-	if e, ok := errors.AsType[*ProblemsError](err); ok {
-		return problem.Reason(e.Problems)
-	}
-	return legible.Text(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // loaded records the catalogs that a registry now serves. The caller must hold loading.

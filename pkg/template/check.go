@@ -78,7 +78,11 @@ func (c *checker) addError(rule string, err *declcfg.Error) {
 func (c *checker) checkImages() {
 	images, versions := map[string]reference{}, map[string]reference{}
 	for _, r := range c.spec.images() {
-		list := c.list(r)
+		list := "" // the stage in a semver template
+		if c.Type == Semver {
+			list, _, _ = strings.Cut(string(r.ptr[1:]), "/")
+			list += " "
+		}
 		if before, again := images[list+r.image]; again {
 			c.find("template-image-twice", r.ptr, "image %q is already listed at %s", r.image, c.file.Pos(before.ptr)[0])
 			continue
@@ -104,15 +108,6 @@ func (c *checker) checkImages() {
 			versions[key] = r
 		}
 	}
-}
-
-// list returns the key of the list that a reference is in: the stage in a semver template, otherwise "".
-func (c *checker) list(r reference) string {
-	if c.Type != Semver {
-		return ""
-	}
-	stage, _, _ := strings.Cut(string(r.ptr[1:]), "/")
-	return stage + " "
 }
 
 func (b *basic) lint(c *checker) error {

@@ -77,7 +77,13 @@ func (s *substitutes) firstBase(file *strictyaml.File) *declcfg.Error {
 	if len(s.Substitutions) == 0 {
 		return nil
 	}
-	base, names := s.Substitutions[0].Base, s.names()
+	base := s.Substitutions[0].Base
+	var names []string
+	for _, e := range s.entries {
+		if e.Schema == declcfg.SchemaBundle {
+			names = append(names, e.Name)
+		}
+	}
 	if slices.Contains(names, base) {
 		return nil
 	}
@@ -85,15 +91,6 @@ func (s *substitutes) firstBase(file *strictyaml.File) *declcfg.Error {
 }
 
 const noBase = "no bundle %q%s" // base, hint
-
-func (s *substitutes) names() (names []string) {
-	for _, e := range s.entries {
-		if e.Schema == declcfg.SchemaBundle {
-			names = append(names, e.Name)
-		}
-	}
-	return names
-}
 
 func (s *substitutes) render(r *rendering) {
 	if r.errs = append(r.errs, s.invalid(r.ctx, r.file)...); len(r.errs) > 0 {

@@ -20,14 +20,10 @@ const (
 func (g *generator) trust(meta *metav1.ObjectMeta, deployment string) {
 	switch g.Certificates {
 	case CertManager:
-		annotate(meta, "cert-manager.io/inject-ca-from", g.Namespace+"/"+operator.SecretNameV1(deployment))
+		metav1.SetMetaDataAnnotation(meta, "cert-manager.io/inject-ca-from", g.Namespace+"/"+operator.SecretNameV1(deployment))
 	case ServiceCA:
-		annotate(meta, "service.beta.openshift.io/inject-cabundle", "true")
+		metav1.SetMetaDataAnnotation(meta, "service.beta.openshift.io/inject-cabundle", "true")
 	}
-}
-
-func annotate(meta *metav1.ObjectMeta, key, value string) {
-	metav1.SetMetaDataAnnotation(meta, key, value)
 }
 
 // certificates adds the issuer and the certificate of each deployment that serves webhooks, for cert-manager.

@@ -75,7 +75,7 @@ func (g *generator) services() {
 		}
 		meta := g.meta(operator.ServiceNameV1(d.Name))
 		if g.Certificates == ServiceCA {
-			annotate(&meta, "service.beta.openshift.io/serving-cert-secret-name", operator.SecretNameV1(d.Name))
+			metav1.SetMetaDataAnnotation(&meta, "service.beta.openshift.io/serving-cert-secret-name", operator.SecretNameV1(d.Name))
 		}
 		spec := corev1.ServiceSpec{Ports: operator.ServicePortsV1(g.CSV, d.Name)}
 		if d.Spec.Selector != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -35,21 +36,8 @@ type Check interface {
 	Done(context.Context) error
 }
 
-// Build builds the store of the catalog at path, whose directory must exist. It writes a temporary file next to path,
-// syncs it and renames it, replacing an existing file: at any time, path is a complete store or the previous file. Any
-// number of processes may build at once.
-//
-// The catalog must be valid according to package validate: relations are only checked if they would make the file
-// invalid. The error joins the problems of reading and encoding, sorted by position, each a [*declcfg.Error]. It is
-// also an error if the catalog changes during the build and no longer has the key.
-func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
-	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-		return Write(ctx, w, key, opts, sources...)
-	})
-}
-
 // Temp builds the store of the catalog in an unnamed file in dir, and opens it. The file disappears when the Store is
-// closed or the process ends in any way. If dir is "", it is [os.TempDir]. The errors are the same as for [Build].
+// closed or the process ends in any way. If dir is "", it is [os.TempDir]. The errors are the same as for [Write].
 func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources ...declcfg.Source) (*Store, error) {
 	f, unlock, err := atomicfile.Temp(dir)
 	if err != nil {
@@ -70,15 +58,18 @@ func Temp(ctx context.Context, dir string, key Key, opts BuildOptions, sources .
 // ErrChanged is wrapped by the error about a catalog that no longer has the key.
 var ErrChanged = errors.New("the catalog changed while it was being read")
 
-// Write writes the file content of [Build] to w, for a destination without a name, such as memory. The content is only
-// valid if Write returns nil.
+// Write writes the store of the catalog to w. What it wrote is only valid if Write returns nil.
+//
+// The catalog must be valid according to package validate: relations are only checked if they would make the file
+// invalid. The error joins the problems of reading and encoding, sorted by position, each a [*declcfg.Error]. It is
+// also an error if the catalog changes during the build and no longer has the key.
 func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	b := &builder{
 		opts: opts, packer: newPacker(),
 		bundles: map[*declcfg.Meta]*builtBundle{}, texts: map[*declcfg.Meta]packageTexts{},
 	}
-	var err error
-	if b.records, err = newRecorder(w, &b.data, key); err != nil {
+	b.records = &recorder{w: bufio.NewWriterSize(w, 256<<10), index: &b.data}
+	if _, err := b.records.Write(appendHeader(nil, key)); err != nil {
 		return err
 	}
 	for i, s := range sources {
@@ -94,7 +85,7 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 			checked <- opts.Check.Done(ctx)
 		}
 	}()
-	err = b.finish(ctx, key, sources)
+	err := b.finish(ctx, key, sources)
 	return cmp.Or(<-checked, err)
 }
 

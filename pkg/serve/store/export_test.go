@@ -1,6 +1,26 @@
 package store
 
-import "slices"
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Build builds the store of the catalog at path, as a cache directory has it.
+func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources ...declcfg.Source) error {
+	return atomicfile.Write(path, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		return Write(ctx, w, key, opts, sources...)
+	})
+}
+
+// Len returns the number of lines.
+func (c *Catalog) Len() int { return int(c.lines.Count) }
+
+// Len returns the number of objects.
+func (r *Result) Len() int { return len(r.lines) }
 
 // BundleMessage returns the message of a bundle in one part.
 func (s *Store) BundleMessage(pkg, channel, name string) ([]byte, error) {

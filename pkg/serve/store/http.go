@@ -37,9 +37,6 @@ type Catalog struct {
 	plain, zstd, gzip Reader // at their start
 }
 
-// Len returns the number of lines.
-func (c *Catalog) Len() int { return int(c.lines.Count) }
-
 // Size returns the total size of all lines in bytes.
 func (c *Catalog) Size() int64 { return c.plain.Size() }
 
@@ -205,9 +202,6 @@ type Result struct {
 	store *Store
 	lines []lineRow
 }
-
-// Len returns the number of objects.
-func (r *Result) Len() int { return len(r.lines) }
 
 // Size returns the total size of their lines in bytes.
 func (r *Result) Size() int64 {

@@ -73,12 +73,6 @@ type recorder struct {
 	index  *index
 }
 
-func newRecorder(w io.Writer, x *index, key Key) (*recorder, error) {
-	r := &recorder{w: bufio.NewWriterSize(w, 256<<10), index: x}
-	_, err := r.Write(appendHeader(nil, key))
-	return r, err
-}
-
 // Write writes data unchanged.
 func (r *recorder) Write(data []byte) (int, error) {
 	n, err := r.w.Write(data)

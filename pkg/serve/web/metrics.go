@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -95,10 +94,6 @@ func NewMetrics() *Metrics {
 	}
 	m.Now(Loading)
 	return m
-}
-
-func (m *Metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
 // Call counts a call over gRPC, by the name of its method, such as ListBundles, and its code, such as OK. The number of

@@ -124,15 +124,3 @@ func (c *Catalog) bundle(pkg, name string) (*declcfg.Bundle, error) {
 	}
 	return nil, nil
 }
-
-// packageObject reads an olm.package, nil if there is none.
-func (c *Catalog) packageObject(name string) (*declcfg.Package, error) {
-	if name == "" { // which would ask for any
-		return nil, nil
-	}
-	for o, err := range c.decoded(store.Query{Schema: declcfg.SchemaPackage, Name: name}) {
-		p, _ := o.value.(*declcfg.Package)
-		return p, err
-	}
-	return nil, nil
-}

@@ -14,8 +14,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
+	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
 var (
@@ -36,18 +38,6 @@ const drawingPolicy = "frame-ancestors 'self'"
 
 // picturePolicy keeps pictures that are opened by themselves from doing anything.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-
-type asset struct {
-	pattern     string
-	contentType string
-	data        []byte
-}
-
-func (h *handler) asset(w http.ResponseWriter, r *http.Request, a asset) {
-	w.Header().Set("Content-Security-Policy", pagePolicy)
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	h.respond(w, r, contentOf(a.contentType, a.data))
-}
 
 // contentOf returns a body with a tag made of its bytes.
 func contentOf(contentType string, data []byte) body {
@@ -168,11 +158,18 @@ type iconView struct {
 }
 
 func iconOf(_ context.Context, c *Catalog, params url.Values) (*iconView, error) {
-	p, err := c.packageObject(params.Get("package"))
-	if err != nil || p == nil {
-		return nil, err
+	name := params.Get("package")
+	if name == "" { // which would ask for any
+		return nil, nil
 	}
-	return &iconView{dataURL(p.Icon)}, nil
+	for o, err := range c.decoded(store.Query{Schema: declcfg.SchemaPackage, Name: name}) {
+		p, _ := o.value.(*declcfg.Package)
+		if err != nil || p == nil {
+			return nil, err
+		}
+		return &iconView{dataURL(p.Icon)}, nil
+	}
+	return nil, nil
 }
 
 // graphView answers with the drawing of a package, or only of the named channels.

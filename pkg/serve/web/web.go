@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/list"
@@ -117,7 +119,7 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/catalogs/{catalog}/api/v1/metas": h.metas,
 		"/healthz":                         func(w http.ResponseWriter, _ *http.Request) { probe(w, http.StatusOK, "ok\n") },
 		"/readyz":                          h.readyz,
-		"/metrics":                         h.Metrics.handler().ServeHTTP,
+		"/metrics":                         promhttp.HandlerFor(h.Metrics.registry, promhttp.HandlerOpts{}).ServeHTTP,
 		"/ui/v1/catalogs":                  h.limited(h.catalogsView),
 		"/ui/v1/matrix":                    h.limited(h.matrixView),
 		"/ui/v1/packages":                  view(h, h.packagesView),
@@ -127,12 +129,19 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/ui/v1/bundle":                    view(h, bundleOf, "package", "name"),
 		"/ui/v1/graph":                     h.limited(h.graphView),
 	}
-	for _, a := range []asset{
+	for _, a := range []struct {
+		pattern, contentType string
+		data                 []byte
+	}{
 		{"/{$}", "text/html; charset=utf-8", pageHTML},
 		{"/ui/page.css", "text/css; charset=utf-8", pageCSS},
 		{"/ui/page.js", "text/javascript; charset=utf-8", pageJS},
 	} {
-		routes[a.pattern] = func(w http.ResponseWriter, r *http.Request) { h.asset(w, r, a) }
+		routes[a.pattern] = func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Security-Policy", pagePolicy)
+			w.Header().Set("Referrer-Policy", "no-referrer")
+			h.respond(w, r, contentOf(a.contentType, a.data))
+		}
 	}
 	return routes
 }
