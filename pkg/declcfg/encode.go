@@ -28,8 +28,19 @@ func (f Format) Append(dst []byte, object any) []byte {
 
 // appendObject appends the encoding of v, or of the object in d if v is nil, byte for byte as upstream writes it.
 func (f Format) appendObject(dst []byte, v any, d *format.Document) []byte {
-	if v != nil {
-		encoder{d}.object(v)
+	e := encoder{d}
+	switch v := v.(type) {
+	case nil:
+	case *Package:
+		e.pkg(v)
+	case *Channel:
+		e.channel(v)
+	case *Bundle:
+		e.bundle(v)
+	case *Deprecations:
+		e.deprecations(v)
+	default:
+		panic(fmt.Sprintf("declcfg: no object of the format: %T", v))
 	}
 	if f != YAML {
 		return append(d.AppendJSON(dst), '\n')
@@ -43,21 +54,6 @@ func (f Format) appendObject(dst []byte, v any, d *format.Document) []byte {
 
 // An encoder builds the objects that the format defines, with their keys in the order of upstream, then unknown keys.
 type encoder struct{ *format.Document }
-
-func (e encoder) object(v any) {
-	switch v := v.(type) {
-	case *Package:
-		e.pkg(v)
-	case *Channel:
-		e.channel(v)
-	case *Bundle:
-		e.bundle(v)
-	case *Deprecations:
-		e.deprecations(v)
-	default:
-		panic(fmt.Sprintf("declcfg: no object of the format: %T", v))
-	}
-}
 
 func (e encoder) pkg(p *Package) {
 	e.OpenObject()

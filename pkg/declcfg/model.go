@@ -1,6 +1,10 @@
+// Package declcfg reads and writes file-based catalogs: trees of JSON and YAML files that hold packages, their
+// channels, the bundles in them and the updates between bundles.
 package declcfg
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // The schemas that the format itself defines. Objects of other schemas are not changed.
 const (

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -237,4 +238,17 @@ func joinErrors(errs []error) error {
 
 func index(list jsontext.Pointer, i int) jsontext.Pointer {
 	return list.AppendToken(fmt.Sprint(i))
+}
+
+// Shapes returns the Go types of template files by schema: structs with json tags, whose fields are in the order in
+// which authors write the keys. A [jsontext.Value] in a list is a catalog object.
+func Shapes() map[string]reflect.Type {
+	shapes := map[string]reflect.Type{
+		CompositeSchema: reflect.TypeFor[compositeContribution](),
+		catalogsSchema:  reflect.TypeFor[compositeCatalogs](),
+	}
+	for _, k := range kinds {
+		shapes[k.schema] = reflect.TypeOf(k.spec()).Elem()
+	}
+	return shapes
 }

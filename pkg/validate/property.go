@@ -2,6 +2,7 @@ package validate
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -265,3 +267,29 @@ var propertyRules = problem.Group{Title: "Properties", Rules: []problem.Rule{
   value: {data: a2luZDogQ2x1c3RlclNlcnZpY2VWZXJzaW9u…} # one of many, 5 MiB in all`,
 		Good: demoBundle},
 }}
+
+// parseRange parses a version range as OLM does. The error is the reason without text itself.
+func parseRange(text string) (graph.Range, error) {
+	why := "it is empty"
+	if text != "" {
+		in, err := graph.ParseRange(text)
+		if err == nil {
+			return in, nil
+		}
+		why = err.Error()
+		if _, detail, ok := strings.Cut(why, `": `); ok && strings.HasPrefix(why, "Could not parse Range ") {
+			why = strings.Replace(detail, "Could not parse", "cannot parse the", 1)
+		}
+	}
+	return graph.Range{}, errors.New(why)
+}
+
+// requiredRange checks the version range of a dependency.
+func (s *scope) requiredRange(rule string, at jsontext.Pointer, text string) {
+	switch in, err := parseRange(text); {
+	case err != nil:
+		s.add(rule, at, "%q is not a valid version range: %v", text, err)
+	case in.Empty():
+		s.add("empty-range", at, "no version is in the range %q", text)
+	}
+}

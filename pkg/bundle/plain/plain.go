@@ -15,8 +15,12 @@ import (
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -99,4 +103,81 @@ func (g *generator) others() {
 		}
 		g.objects = append(g.objects, o)
 	}
+}
+
+// deployments adds the deployments. Their pods have the annotations of the ClusterServiceVersion, as in OLM Classic.
+func (g *generator) deployments() {
+	for _, d := range g.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		spec := *d.Spec.DeepCopy()
+		spec.Template.Annotations = labels.Merge(g.CSV.Annotations, spec.Template.Annotations)
+		spec.Template.Annotations["olm.operatorNamespace"] = g.Namespace
+		spec.Template.Annotations["olm.targetNamespaces"] = g.Watch
+		spec.RevisionHistoryLimit = new(int32(1))
+		if g.hasWebhooks(d.Name) {
+			operator.MountCertificateV1(&spec.Template.Spec, operator.SecretNameV1(d.Name))
+		}
+		meta := g.meta(d.Name)
+		meta.Labels = d.Label
+		g.add(&appsv1.Deployment{
+			TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"},
+			ObjectMeta: meta, Spec: spec,
+		})
+	}
+}
+
+func (g *generator) hasWebhooks(deployment string) bool {
+	return slices.ContainsFunc(g.CSV.Spec.WebhookDefinitions, func(w v1alpha1.WebhookDescription) bool {
+		return w.DeploymentName == deployment
+	})
+}
+
+func (g *generator) serviceAccounts() {
+	spec := &g.CSV.Spec.InstallStrategy.StrategySpec
+	var names []string
+	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
+		names = append(names, operator.AccountV1(p))
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if name != operator.DefaultAccount {
+			g.add(&corev1.ServiceAccount{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: g.meta(name),
+			})
+		}
+	}
+}
+
+// roles adds permissions in the watched namespace, unless all namespaces are watched.
+func (g *generator) roles() {
+	if g.Watch == "" {
+		return
+	}
+	for _, p := range g.CSV.Spec.InstallStrategy.StrategySpec.Permissions {
+		meta := metav1.ObjectMeta{Namespace: g.Watch, Name: operator.RoleNameV1(g.CSV, p)}
+		role, binding := operator.Role(meta, p.Rules, g.subjects(p))
+		g.add(role)
+		g.add(binding)
+	}
+}
+
+// clusterRoles adds permissions in the whole cluster. If all namespaces are watched, these are all permissions, and the
+// permissions meant for one namespace include listing namespaces.
+func (g *generator) clusterRoles() {
+	spec := &g.CSV.Spec.InstallStrategy.StrategySpec
+	all := slices.Clone(spec.ClusterPermissions)
+	if g.Watch == "" {
+		for _, p := range spec.Permissions {
+			p.Rules = operator.Lifted(p.Rules)
+			all = append(all, p)
+		}
+	}
+	for _, p := range all {
+		role, binding := operator.ClusterRole(metav1.ObjectMeta{Name: operator.RoleNameV1(g.CSV, p)}, p.Rules, g.subjects(p))
+		g.add(role)
+		g.add(binding)
+	}
+}
+
+func (g *generator) subjects(p operator.Permissions) []rbacv1.Subject {
+	return operator.Subjects(g.Namespace, operator.AccountV1(p))
 }

@@ -3,6 +3,8 @@ package web
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"runtime"
 	"strings"
@@ -297,4 +299,53 @@ func (h *handler) with(w http.ResponseWriter, name string, serve func(*Catalog))
 	default:
 		httpError(w, http.StatusNotFound)
 	}
+}
+
+// readyz answers whether catalogs are served and, with the parameter verbose, reports the state of each.
+func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
+	code, text := http.StatusOK, "ok\n"
+	if !h.Ready() {
+		code, text = http.StatusServiceUnavailable, "not ready\n"
+	}
+	if r.URL.Query().Has("verbose") && h.Notes != nil {
+		for _, note := range h.Notes() {
+			text += note + "\n"
+		}
+	}
+	probe(w, code, text)
+}
+
+func probe(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	io.WriteString(w, text) //nolint:errcheck // an error means that the client is gone
+}
+
+// Newest returns when the newest file of the sources was changed, for [Catalog].Modified; zero without files.
+func Newest(sources ...declcfg.Source) (time.Time, error) {
+	var newest time.Time
+	for _, s := range sources {
+		root := s.File
+		if root == "" {
+			root = "."
+		}
+		err := fs.WalkDir(s.FS, root, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			info, err := fs.Stat(s.FS, name) // a ConfigMap is made of links
+			if errors.Is(err, fs.ErrNotExist) && name != root {
+				return nil // a link that leads nowhere; whoever reads the catalog says whether that matters
+			}
+			if err == nil && info.Mode().IsRegular() && info.ModTime().After(newest) {
+				newest = info.ModTime()
+			}
+			return err
+		})
+		if err != nil {
+			return time.Time{}, err
+		}
+	}
+	return newest, nil
 }

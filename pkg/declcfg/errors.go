@@ -1,8 +1,12 @@
 package declcfg
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/place"
 )
 
@@ -20,3 +24,18 @@ func Path(ptr jsontext.Pointer) string { return place.Path(ptr) }
 
 // TypeError returns the pointer and the reason of an error of package json; see [place.TypeError].
 func TypeError(err error) (jsontext.Pointer, error) { return place.TypeError(err) }
+
+// ErrNotFound is matched by errors about a package, channel or bundle that is not in a catalog.
+var ErrNotFound = errors.New("not found")
+
+// NotFound returns an error about a missing object, such as: no package "ectd" (did you mean "etcd"?). It matches
+// [ErrNotFound].
+func NotFound(what, name string, known []string) error {
+	return notFoundError(fmt.Sprintf("%s %q%s", what, name, nearest.Hint(name, known)))
+}
+
+type notFoundError string
+
+func (e notFoundError) Error() string { return string(e) }
+
+func (notFoundError) Is(target error) bool { return target == ErrNotFound }

@@ -1,0 +1,116 @@
+package validate
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// several reports sources that look like the parent directory of several catalogs, such as catalogs/ with the catalogs
+// v4.12 and v4.13: each directory in it defines packages, only once, and shares one with another directory. All other
+// relations are left unchecked then, since each duplicate would be an error of its own.
+func (c *Checker) several() bool {
+	const rule = "duplicate-package"
+	if len(c.sources) != 1 || c.sources[0].File != "" || c.v.off[rule] {
+		return false
+	}
+	root := strings.TrimSuffix(c.sources[0].Name, "/") + "/"
+	shares := map[string]bool{}                        // by directory
+	var first, again *declcfg.Indexed[declcfg.Package] // the first package that is defined twice
+	for _, p := range c.relations.index.Packages() {
+		seen := map[string]bool{}
+		for i, o := range p.Packages {
+			dir, _, inDir := strings.Cut(strings.TrimPrefix(o.Meta.Pos.File, root), "/")
+			if !inDir || seen[dir] {
+				return false
+			}
+			seen[dir] = true
+			shares[dir] = shares[dir] || len(p.Packages) > 1
+			if i == 1 && first == nil {
+				first, again = &p.Packages[0], &p.Packages[1]
+			}
+		}
+	}
+	dirs := slices.Sorted(maps.Keys(shares))
+	if len(dirs) < 2 || slices.ContainsFunc(dirs, func(dir string) bool { return !shares[dir] }) {
+		return false
+	}
+	names := strings.Join(dirs, ", ")
+	if len(dirs) > 3 {
+		names = dirs[0] + " to " + dirs[len(dirs)-1]
+	}
+	message := fmt.Sprintf("duplicate package %q: it is already defined at %s; %s looks like %s (%s)",
+		again.Meta.Name, first.Meta.Pos, root, plural.Of(len(dirs), "catalog"), names)
+	p := c.v.problem(Rules().Of(rule), again.Meta.Place("/name"), again.Meta, "/name", message)
+	p.Fix = "check them one by one with --each " + root + ", or remove one of the definitions"
+	c.keep(p)
+	return true
+}
+
+// NoObjects is the name of the rule about catalogs without objects.
+const NoObjects = "no-objects"
+
+// noObjects reports sources that have no objects. If other problems may be the reason, it reports only a source that is
+// a bundle.
+func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.Problem {
+	if v.off[NoObjects] {
+		return nil
+	}
+	var problems []*problem.Problem
+	for _, s := range sources {
+		what := "the catalog has no objects"
+		switch {
+		case isBundle(s):
+			what = "this is a bundle, not a catalog; run: opm bundle validate " + s.Name
+		case others:
+			continue
+		}
+		problems = append(problems, v.problem(Rules().Of(NoObjects), declcfg.Pos{File: s.Name}, nil, "", what))
+	}
+	return problems
+}
+
+// isBundle reports whether a source has the manifests and metadata directories of a bundle.
+func isBundle(s declcfg.Source) bool {
+	for _, dir := range []string{"manifests", "metadata"} {
+		if info, err := fs.Stat(s.FS, dir); s.File != "" || err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// portable returns copies of the sources that call keep for each input that opm reads but upstream rejects.
+func (v *validator) portable(sources []declcfg.Source, keep func(...*problem.Problem)) []declcfg.Source {
+	const rule = "portable"
+	if v.off[rule] {
+		return sources
+	}
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].Note = func(e *declcfg.Error) {
+			keep(v.problem(Rules().Of(rule), e.Pos, nil, "", e.Err.Error()))
+		}
+	}
+	return sources
+}
+
+// isServed reports whether upstream's registry serves the objects of a custom schema with this schema or package: the
+// name begins with a letter or digit and has no other characters than letters, digits, '.', '-' and '_'.
+func isServed(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i > 0 && (c == '.' || c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return true
+}
