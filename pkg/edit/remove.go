@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -153,7 +154,7 @@ func (e Remove) entry(item *item, c *declcfg.Channel) error {
 // reconnect makes an entry replace the predecessor of a removed entry, and skip the removed bundle with its skips,
 // because one of them may be installed.
 func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
-	ptr := item.ptr(at("/entries", i))
+	ptr := item.ptr(entries.AppendToken(strconv.Itoa(i)))
 	var err error
 	if gone.Replaces != "" {
 		err = item.unit.set(ptr+"/replaces", encoded(gone.Replaces))
@@ -207,7 +208,7 @@ func (e Deprecate) apply(p *pkg) error {
 	for i, d := range all {
 		k := slices.IndexFunc(d.Entries, func(d declcfg.Deprecation) bool { return isSame(d.Reference, reference) })
 		if k >= 0 {
-			return items[i].unit.set(items[i].ptr(at("/entries", k))+"/message", encoded(e.Message))
+			return items[i].unit.set(items[i].ptr(entries.AppendToken(strconv.Itoa(k)))+"/message", encoded(e.Message))
 		}
 	}
 	entry := joined([]member{{"reference", referenceObject(reference)}, {"message", encoded(e.Message)}})
@@ -255,8 +256,6 @@ func referenceObject(r declcfg.Reference) jsontext.Value {
 	}
 	return joined(members)
 }
-
-func at(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(fmt.Sprint(i)) }
 
 // check returns an error unless the package has an object of this kind and name. A package must have that name itself.
 func (p *pkg) check(kind Kind, name string) error {

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +11,11 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/schemas"
 )
 
 // A checked is an object and the results of the checks that need no other object.
@@ -255,3 +258,145 @@ tier: silver`},
 ` + demoPackage + "description: Shows what a catalog looks like.",
 		Good: demoPackage + "description: Shows what a catalog looks like."},
 }}
+
+// ownKeys lists, by schema, the keys that have rules of their own in Go. Most of these rules are errors, which Options
+// with ErrorsOnly report without CUE.
+var ownKeys = map[string][]string{
+	declcfg.SchemaPackage: {"/name", "/defaultChannel", "/icon/base64data", "/icon/mediatype"},
+	declcfg.SchemaChannel: {"/package", "/name", "/entries", "/entries/*/name", "/entries/*/skips/*"},
+	declcfg.SchemaBundle: {
+		"/package", "/name", "/image", "/relatedImages/*/image",
+		"/properties", "/properties/*/type",
+	},
+	declcfg.SchemaDeprecations: {
+		"/package", "/entries/*/message",
+		"/entries/*/reference", "/entries/*/reference/schema", "/entries/*/reference/name",
+	},
+}
+
+// ownValues lists, by CUE definition, the keys of property values that have rules of their own in Go.
+var ownValues = map[string][]string{
+	"#PropertyPackage":         {"packageName", "version"},
+	"#PropertyPackageRequired": {"versionRange"},
+}
+
+// shapeRule returns the rule for a CUE finding, or "" if a check in Go reports it.
+func (s *scope) shapeRule(f schemas.Finding) string {
+	path := slices.Collect(f.Pointer.Tokens())
+	var pattern strings.Builder // the path with * in place of list indexes
+	for _, step := range path {
+		if digits(step) {
+			step = "*"
+		}
+		pattern.WriteString("/" + step)
+	}
+	switch {
+	case f.Extra:
+		return "user-schema"
+	case s.meta.Schema == declcfg.SchemaBundle && len(path) > 2 && path[0] == "properties":
+		return s.propertyRule(f, path[1], path[2:])
+	case f.Kind == schemas.Excess && f.Empty: // Go treats the empty value like a missing key
+		return "schema"
+	case slices.Contains(ownKeys[s.meta.Schema], pattern.String()):
+		return ""
+	}
+	return "schema"
+}
+
+// propertyRule is shapeRule for a path inside the bundle property of that index.
+func (s *scope) propertyRule(f schemas.Finding, index string, path []string) string {
+	switch {
+	case path[0] == "type":
+		return "" // reported by rule property-type
+	case len(path) == 1 && f.Kind == schemas.Missing, f.Kind == schemas.WrongType && s.refused[index]:
+		return "" // reported by rule property-value
+	case f.Definition == "#PropertyMaxOpenShiftVersion":
+		return "max-openshift-version"
+	case f.Definition == "#PropertyConstraint":
+		return constraintRule(f)
+	case len(path) == 2 && slices.Contains(ownValues[f.Definition], path[1]):
+		return ""
+	}
+	return "schema"
+}
+
+// constraintRule returns the rule constraint if OLM cannot read the value, and schema otherwise.
+func constraintRule(f schemas.Finding) string {
+	key := f.Pointer.LastToken()
+	switch {
+	case f.Kind == schemas.Unknown, f.Kind == schemas.WrongType, f.Kind == schemas.Null,
+		f.Kind == schemas.Excess && key == "none",
+		f.Kind == schemas.Invalid && !f.Empty, key == "versionRange", key == "rule":
+		return "constraint"
+	}
+	return "schema"
+}
+
+// maxTypeErrors is the maximum number of type errors reported per object: each one requires decoding the object again.
+const maxTypeErrors = 20
+
+// decode decodes an object, and returns the first error and the pointer to its value.
+func decode(raw jsontext.Value) (jsontext.Pointer, error) {
+	o, err := declcfg.NewObject(declcfg.Pos{}, raw)
+	if err == nil {
+		_, err = o.Decode()
+	}
+	if e, ok := errors.AsType[*declcfg.Error](err); ok {
+		return e.Pointer, e.Err
+	}
+	return "", err
+}
+
+// typeErrors yields every value in raw that cannot be decoded, up to maxTypeErrors. Decoding stops at the first such
+// value, so the value is replaced by null, which matches any type, and raw is decoded again until there is no error.
+func typeErrors(
+	raw jsontext.Value, decode func(jsontext.Value) (jsontext.Pointer, error),
+) iter.Seq2[jsontext.Pointer, error] {
+	return func(yield func(jsontext.Pointer, error) bool) {
+		for range maxTypeErrors {
+			ptr, err := decode(raw)
+			if err == nil || !yield(ptr, err) || ptr == "" {
+				return
+			}
+			var ok bool
+			if raw, ok = nulled(raw, ptr); !ok {
+				return
+			}
+		}
+	}
+}
+
+// nulled returns raw with the value at ptr replaced by null. It returns false if raw has no such value.
+func nulled(raw jsontext.Value, ptr jsontext.Pointer) (jsontext.Value, bool) {
+	c := skim.New(raw)
+	for token := range ptr.Tokens() {
+		if !enter(&c, token) {
+			return nil, false
+		}
+	}
+	start := c.Offset()
+	c.Skip()
+	return slices.Concat(raw[:start], []byte("null"), raw[c.Offset():]), true
+}
+
+// enter advances c to the value of the object member or array element that token names. It returns false if there is
+// none.
+func enter(c *skim.Cursor, token string) bool {
+	kind := c.Kind()
+	if kind != '{' && kind != '[' {
+		return false
+	}
+	i := 0
+	for c.Enter(); c.More(); i++ {
+		name := strconv.Itoa(i)
+		if kind == '{' {
+			name = string(skim.Unquote(c.Value()))
+			c.Kind()
+		}
+		if name == token {
+			return true
+		}
+		c.Skip()
+	}
+	return false
+}
