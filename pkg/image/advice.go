@@ -68,24 +68,18 @@ func (a access) advise(err error) error {
 	if err == nil {
 		return nil
 	}
-	return printedError{a.advised(err)}
-}
-
-func (a access) advised(err error) error {
 	if refused, ok := errors.AsType[*redirectError](err); ok {
-		return &adviceError{refused.Error(), refused.advice(), err}
+		return printedError{&adviceError{refused.Error(), refused.advice(), err}}
 	}
 	// If plain HTTP was tried after TLS had failed, the TLS error is more helpful.
-	if found := a.onFailure(certificateFailures, err); found != nil {
-		return found
+	found := a.onFailure(certificateFailures, err)
+	if answer, ok := errors.AsType[*gcr.Error](err); ok && found == nil {
+		found = a.onAnswer(answer, err)
 	}
-	if answer, ok := errors.AsType[*gcr.Error](err); ok {
-		return a.onAnswer(answer, err)
+	if found == nil {
+		found = a.onFailure(failures, err)
 	}
-	if found := a.onFailure(failures, err); found != nil {
-		return found
-	}
-	return err
+	return printedError{cmp.Or(found, err)}
 }
 
 // onFailure returns the advice of the first matching row, or nil.

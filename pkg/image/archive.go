@@ -55,10 +55,7 @@ func dockerImages(fsys fs.FS, limits Limits) ([]dockerImage, error) {
 // applies to reading the manifest only.
 func (o *Opener) OpenArchive(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
 	img, err := o.openArchive(ctx, ref, fsys, name)
-	if err != nil {
-		return nil, openError(ref, err)
-	}
-	return img, nil
+	return img, openError(ref, err)
 }
 
 func (o *Opener) openArchive(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
@@ -164,8 +161,5 @@ func (d *dockerArchive) blob(_ context.Context, desc v1.Descriptor) (io.ReadClos
 	if err != nil {
 		return nil, closing(err, f)
 	}
-	return newCheckedReader(struct {
-		io.Reader
-		io.Closer
-	}{plain, closers{plain, f}}, desc), nil
+	return VerifiedBlob(readCloser{plain, closers{plain, f}}, desc), nil
 }

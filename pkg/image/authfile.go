@@ -43,14 +43,6 @@ func podmanName(name string) string {
 	return name
 }
 
-// servers returns docker's names of the registry for credential helpers. Only Docker Hub has several.
-func (t authTarget) servers() []string {
-	if t.host == "docker.io" {
-		return []string{"https://index.docker.io/v1/", "index.docker.io"}
-	}
-	return []string{t.host}
-}
-
 // An authFile contains the parts of an auth.json or config.json that podman's library ignores or cannot query with a
 // timeout: credential helpers, and entries without the field auth.
 type authFile struct {
@@ -195,14 +187,24 @@ func authPlaces(o AuthOptions) []authPlace {
 	if o.AuthFile != "" {
 		return []authPlace{{path: o.AuthFile, origin: "--authfile", must: true}}
 	}
-	docker := dockerPlace(o)
+	docker := authPlace{path: under(home(o.Env), ".docker", "config.json")}
+	if dir := getenv(o.Env, "DOCKER_CONFIG"); dir != "" {
+		docker = authPlace{path: filepath.Join(dir, "config.json"), origin: "$DOCKER_CONFIG"}
+	}
 	first := docker
 	if path := getenv(o.Env, "REGISTRY_AUTH_FILE"); path != "" {
 		first = authPlace{path: path, origin: "$REGISTRY_AUTH_FILE"}
 	}
+	// The file that `podman login` writes, which does not outlive the session.
+	session := authPlace{path: fmt.Sprintf("/run/containers/%d/auth.json", os.Getuid())}
+	if dir := getenv(o.Env, "XDG_RUNTIME_DIR"); dir != "" {
+		session = authPlace{path: filepath.Join(dir, "containers", "auth.json"), origin: "$XDG_RUNTIME_DIR"}
+	} else if runtime.GOOS != "linux" {
+		session.path = under(home(o.Env), ".config", "containers", "auth.json")
+	}
 	places := []authPlace{
 		first,
-		runtimePlace(o),
+		session,
 		{path: under(configHome(o.Env), "containers", "auth.json")},
 		docker,
 		{path: under(home(o.Env), ".dockercfg"), legacy: true},
@@ -213,23 +215,4 @@ func authPlaces(o AuthOptions) []authPlace {
 		seen[p.path] = true
 		return again
 	})
-}
-
-// dockerPlace returns the location of docker's config.json.
-func dockerPlace(o AuthOptions) authPlace {
-	if dir := getenv(o.Env, "DOCKER_CONFIG"); dir != "" {
-		return authPlace{path: filepath.Join(dir, "config.json"), origin: "$DOCKER_CONFIG"}
-	}
-	return authPlace{path: under(home(o.Env), ".docker", "config.json")}
-}
-
-// runtimePlace returns the location of the file that `podman login` writes, which does not outlive the session.
-func runtimePlace(o AuthOptions) authPlace {
-	if dir := getenv(o.Env, "XDG_RUNTIME_DIR"); dir != "" {
-		return authPlace{path: filepath.Join(dir, "containers", "auth.json"), origin: "$XDG_RUNTIME_DIR"}
-	}
-	if runtime.GOOS != "linux" {
-		return authPlace{path: under(home(o.Env), ".config", "containers", "auth.json")}
-	}
-	return authPlace{path: fmt.Sprintf("/run/containers/%d/auth.json", os.Getuid())}
 }

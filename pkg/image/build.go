@@ -57,16 +57,9 @@ const maxLayers = 127
 //
 // The Contents are held in memory. Symbolic links and special files are errors that name the path; so are files with
 // the prefix .wh., which would hide other files in an image.
-func Build(o BuildOptions) (v1.Image, error) {
-	img, err := o.build()
-	if err != nil {
-		return nil, fmt.Errorf("build image: %w", err)
-	}
-	return img, nil
-}
-
-func (o *BuildOptions) build() (v1.Image, error) {
-	img, err := o.configured()
+func Build(o BuildOptions) (img v1.Image, err error) {
+	defer func() { err = doing("build image", err) }()
+	img, err = o.configured()
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +90,17 @@ func (o *BuildOptions) build() (v1.Image, error) {
 	if o.Annotations != nil {
 		img = mutate.Annotations(img, o.Annotations).(v1.Image)
 	}
-	return img, o.checkManifest(img)
+	// A registry would refuse a manifest or a configuration that is too large.
+	size, err := img.Size()
+	if err != nil {
+		return nil, err
+	}
+	config, err := img.RawConfigFile()
+	if limit := o.Limits.manifest(); err == nil && max(size, int64(len(config))) > limit {
+		err = limitError("its manifest or configuration would have more than %s: shorten labels and annotations",
+			plural.Bytes(limit))
+	}
+	return img, err
 }
 
 // checkLayers returns an error if there are too many layers, or if the added layers are too large.
@@ -116,23 +119,6 @@ func (o *BuildOptions) checkLayers(base v1.Image, added []mutate.Addendum) error
 	}
 	if limit := o.Limits.unpacked(); unpacked > limit {
 		return limitError("it would unpack to more than %s", plural.Bytes(limit))
-	}
-	return nil
-}
-
-// checkManifest returns an error if a registry would refuse the manifest or the configuration because of its size.
-func (o *BuildOptions) checkManifest(img v1.Image) error {
-	size, err := img.Size()
-	if err != nil {
-		return err
-	}
-	config, err := img.RawConfigFile()
-	if err != nil {
-		return err
-	}
-	if limit := o.Limits.manifest(); max(size, int64(len(config))) > limit {
-		return limitError("its manifest or configuration would have more than %s: shorten labels and annotations",
-			plural.Bytes(limit))
 	}
 	return nil
 }
@@ -245,21 +231,20 @@ func (b *baseImage) RawConfigFile() ([]byte, error)      { return b.config, nil 
 func (b *baseImage) LayerByDigest(digest v1.Hash) (partial.CompressedLayer, error) {
 	for _, l := range b.image.layers {
 		if l.Digest == digest {
-			return &baseLayer{b.image.source, l}, nil
+			l.MediaType = ociLayer(l.MediaType)
+			return storedBlob{l, func() (io.ReadCloser, error) { return b.image.source.blob(context.Background(), l) }}, nil
 		}
 	}
 	return nil, fmt.Errorf("no layer has the digest %s", digest)
 }
 
-// A baseLayer is a layer of a baseImage.
-type baseLayer struct {
-	source source
-	desc   v1.Descriptor
+// A storedBlob is a blob in a registry or a layout, as a layer of go-containerregistry.
+type storedBlob struct {
+	desc v1.Descriptor
+	open func() (io.ReadCloser, error)
 }
 
-func (l *baseLayer) Digest() (v1.Hash, error)            { return l.desc.Digest, nil }
-func (l *baseLayer) Size() (int64, error)                { return l.desc.Size, nil }
-func (l *baseLayer) MediaType() (types.MediaType, error) { return ociLayer(l.desc.MediaType), nil }
-func (l *baseLayer) Compressed() (io.ReadCloser, error) {
-	return l.source.blob(context.Background(), l.desc)
-}
+func (b storedBlob) Digest() (v1.Hash, error)            { return b.desc.Digest, nil }
+func (b storedBlob) Size() (int64, error)                { return b.desc.Size, nil }
+func (b storedBlob) MediaType() (types.MediaType, error) { return b.desc.MediaType, nil }
+func (b storedBlob) Compressed() (io.ReadCloser, error)  { return b.open() }

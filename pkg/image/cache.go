@@ -46,15 +46,12 @@ type CacheOptions struct {
 	Log *slog.Logger
 }
 
-// defaultCacheSize is the default of MaxSize.
-const defaultCacheSize = 2 << 30
-
 // OpenCache returns the cache in dir, which is created at the first write. A read-only directory is read, and new
 // content is then stored for the lifetime of the Cache, as is all content if dir is "".
 func OpenCache(dir string, opts CacheOptions) *Cache {
-	c := &Cache{log: logger(opts.Log), memory: memoryCache{opts: opts.Spool.internal()}}
+	c := &Cache{log: logger(opts.Log), memory: memoryCache{opts: opts.Spool}}
 	if dir != "" {
-		c.dir = &cacheDir{root: dir, maxSize: cmp.Or(opts.MaxSize, defaultCacheSize), log: c.log}
+		c.dir = &cacheDir{root: dir, maxSize: cmp.Or(opts.MaxSize, 2<<30), log: c.log}
 		c.memory.opts.Dir = cmp.Or(c.memory.opts.Dir, dir)
 	}
 	return c
@@ -64,8 +61,8 @@ func OpenCache(dir string, opts CacheOptions) *Cache {
 // readable.
 func (c *Cache) Close() error {
 	c.memory.close()
-	if c.dir != nil {
-		c.dir.close()
+	if c.dir != nil && c.dir.written.Load() > 0 {
+		c.dir.evict()
 	}
 	return nil
 }

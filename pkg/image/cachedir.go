@@ -53,11 +53,18 @@ func (d *cacheDir) open(h v1.Hash) stored {
 		return nil
 	}
 	f := opened.(*os.File) // as for every os.DirFS
-	if err := d.check(f, h); err != nil {
+	if _, known := d.checked.Load(h); !known {
+		v := newVerifier(h)
+		if _, err = io.Copy(v, f); err == nil {
+			err = v.verify()
+		}
+	}
+	if err != nil {
 		f.Close()
 		d.drop(name, err)
 		return nil
 	}
+	d.checked.Store(h, true)
 	if now := time.Now(); now.Sub(info.ModTime()) > touchAfter {
 		_ = os.Chtimes(name, now, now) // fails for a read-only cache
 	}
@@ -68,22 +75,6 @@ func (d *cacheDir) open(h v1.Hash) stored {
 func (d *cacheDir) drop(name string, why error) {
 	d.log.Warn("damaged file in the image cache; downloading it again", "file", name, "error", why)
 	_ = os.Remove(name) // if this fails, the rename of the new content replaces it
-}
-
-// check verifies the digest of f when this process first opens it.
-func (d *cacheDir) check(f *os.File, h v1.Hash) error {
-	if _, known := d.checked.Load(h); known {
-		return nil
-	}
-	v := newVerifier(h)
-	if _, err := io.Copy(v, f); err != nil {
-		return err
-	}
-	if err := v.verify(); err != nil {
-		return err
-	}
-	d.checked.Store(h, true)
-	return nil
 }
 
 // fill stores and returns the content written by download. A failure to store is a *cacheError.
@@ -121,13 +112,13 @@ func (d *cacheDir) create() (f *os.File, unlock func(), err error) {
 // file is not synced: after a power failure, damage is detected by the digest.
 func (d *cacheDir) commit(f *os.File, h v1.Hash) (*cacheFile, error) {
 	size, err := f.Seek(0, io.SeekCurrent)
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(d.path(h)), 0o700)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(d.path(h)), 0o700); err != nil {
 		return nil, err
 	}
 	r, err := os.Open(f.Name())
@@ -140,12 +131,6 @@ func (d *cacheDir) commit(f *os.File, h v1.Hash) (*cacheFile, error) {
 	}
 	d.checked.Store(h, true)
 	return &cacheFile{r, size}, nil
-}
-
-func (d *cacheDir) close() {
-	if d.written.Load() > 0 {
-		d.evict()
-	}
 }
 
 // A cacheFile is content in the directory. It remains readable after another process has removed the file.

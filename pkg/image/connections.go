@@ -65,8 +65,11 @@ func newCertTransport(o TransportOptions) (*certTransport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read certificates: %w", err)
 	}
-	if o.CertDir == "" {
-		t.places = certPlaces(o.Env)
+	if o.CertDir == "" { // for each registry, the first that exists is used
+		t.places = []string{"/etc/containers/certs.d", "/usr/share/containers/certs.d", "/etc/docker/certs.d"}
+		if own := under(configHome(o.Env), "containers", "certs.d"); own != "" {
+			t.places = slices.Insert(t.places, 0, own)
+		}
 	}
 	return t, nil
 }
@@ -141,17 +144,13 @@ func (t *certTransport) config(host string) (*tls.Config, error) {
 	if own, ok := t.tls[host]; ok {
 		return own, nil
 	}
-	own := t.base.TLSClientConfig
-	for _, place := range t.places {
-		dir := filepath.Join(place, podmanName(host))
-		if !exists(dir) {
-			continue
-		}
+	own, name := t.base.TLSClientConfig, podmanName(host)
+	i := slices.IndexFunc(t.places, func(place string) bool { return exists(filepath.Join(place, name)) })
+	if i >= 0 {
 		own = own.Clone()
-		if err := addCertificates(own, dir); err != nil {
+		if err := addCertificates(own, filepath.Join(t.places[i], name)); err != nil {
 			return nil, err
 		}
-		break
 	}
 	t.tls[host] = own
 	return own, nil
@@ -161,11 +160,10 @@ func (t *certTransport) config(host string) (*tls.Config, error) {
 func (t *certTransport) roots(host string) *x509.CertPool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own, err := t.config(host)
-	if err != nil {
-		return nil
+	if own, err := t.config(host); err == nil {
+		return own.RootCAs
 	}
-	return own.RootCAs
+	return nil
 }
 
 // CloseIdleConnections implements the interface used by [http.Client.CloseIdleConnections].
@@ -175,16 +173,6 @@ func (t *certTransport) CloseIdleConnections() {
 	for _, own := range t.routes {
 		own.CloseIdleConnections()
 	}
-}
-
-// certPlaces returns directories with a subdirectory of certificates per registry. For each registry, the first that
-// exists is used.
-func certPlaces(env func(string) string) []string {
-	places := []string{"/etc/containers/certs.d", "/usr/share/containers/certs.d", "/etc/docker/certs.d"}
-	if own := under(configHome(env), "containers", "certs.d"); own != "" {
-		places = append([]string{own}, places...)
-	}
-	return places
 }
 
 // addCertificates adds the certificates of a directory: CAs in *.crt, and client pairs of *.cert and *.key, both

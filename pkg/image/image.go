@@ -21,14 +21,12 @@ import (
 
 // Labels of images. The index labels are for catalogs, the bundle labels for bundles.
 const (
-	LabelConfigs        = "operators.operatorframework.io.index.configs.v1"  // the directory of a file-based catalog
-	LabelDatabase       = "operators.operatorframework.io.index.database.v1" // the file of an SQLite catalog
-	LabelPackage        = "operators.operatorframework.io.bundle.package.v1"
-	LabelMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
-	LabelManifests      = "operators.operatorframework.io.bundle.manifests.v1" // a directory
-	LabelMetadata       = "operators.operatorframework.io.bundle.metadata.v1"  // a directory
-	LabelChannels       = "operators.operatorframework.io.bundle.channels.v1"
-	LabelDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
+	LabelConfigs   = "operators.operatorframework.io.index.configs.v1"  // the directory of a file-based catalog
+	LabelDatabase  = "operators.operatorframework.io.index.database.v1" // the file of an SQLite catalog
+	LabelPackage   = "operators.operatorframework.io.bundle.package.v1"
+	LabelManifests = "operators.operatorframework.io.bundle.manifests.v1" // a directory
+	LabelMetadata  = "operators.operatorframework.io.bundle.metadata.v1"  // a directory
+	LabelChannels  = "operators.operatorframework.io.bundle.channels.v1"
 )
 
 // An Image is an opened container image, with its manifest and configuration. Methods other than Close may be called
@@ -117,25 +115,19 @@ func (i *Image) Kind() (Kind, string, error) {
 	if pkg, ok := i.Labels[LabelPackage]; ok {
 		return Bundle, pkg, nil
 	}
+	why := "it has no labels"
 	if file, ok := i.Labels[LabelDatabase]; ok {
-		return Unknown, "", i.notKnown("it is a catalog in SQLite (label %s=%s), and "+
-			"this opm is for file-based catalogs only; upstream's opm, up to v1.73.0, converts it: opm migrate",
-			LabelDatabase, printable(file))
+		why = "it is a catalog in SQLite (label " + LabelDatabase + "=" + printable(file) + "), and this opm is for " +
+			"file-based catalogs only; upstream's opm, up to v1.73.0, converts it: opm migrate"
+	} else if len(i.Labels) > 0 {
+		var labels []string
+		for _, key := range slices.Sorted(maps.Keys(i.Labels)) {
+			labels = append(labels, printable(key+"="+i.Labels[key]))
+		}
+		why = "its labels are " + strings.Join(labels, ", ")
 	}
-	if len(i.Labels) == 0 {
-		return Unknown, "", i.notKnown("it has no labels")
-	}
-	var labels []string
-	for _, key := range slices.Sorted(maps.Keys(i.Labels)) {
-		labels = append(labels, printable(key+"="+i.Labels[key]))
-	}
-	return Unknown, "", i.notKnown("its labels are %s", strings.Join(labels, ", "))
-}
-
-// notKnown returns the error for an image of another kind. It begins with upstream's text.
-func (i *Image) notKnown(format string, args ...any) error {
-	why := fmt.Sprintf(format, args...)
-	return fmt.Errorf("image %s: image type could not be determined: %w: %s", i.Ref, ErrKind, why)
+	// The error begins with upstream's text.
+	return Unknown, "", fmt.Errorf("image %s: image type could not be determined: %w: %s", i.Ref, ErrKind, why)
 }
 
 // printable makes untrusted text, such as labels and responses of registries, safe for a terminal: on one line and of
@@ -199,7 +191,6 @@ func listedNames(layer v1.Descriptor) (names []string) {
 // closers are several closers that are closed together.
 type closers []io.Closer
 
-// Close closes all of them and joins their errors.
 func (c closers) Close() error {
 	var errs []error
 	for _, closer := range c {
@@ -214,4 +205,18 @@ func closing(err error, c io.Closer) error {
 		return errors.Join(err, failed)
 	}
 	return err
+}
+
+// doing adds what was being done to err, unless that is nil.
+func doing(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// A readCloser reads from one value and closes another.
+type readCloser struct {
+	io.Reader
+	io.Closer
 }

@@ -89,37 +89,28 @@ func (k *keychain) lookup(ctx context.Context, t authTarget) (authn.AuthConfig, 
 	var sources []AuthSource
 	var errs []error
 	for _, name := range helpers {
-		var config authn.AuthConfig
-		if name == sysregistriesv2.AuthenticationFileHelper {
-			config, sources, err = k.searchFiles(ctx, t, sources)
-		} else {
+		if name != sysregistriesv2.AuthenticationFileHelper {
 			source := AuthSource{Origin: "registries.conf", Exists: true, Helper: name}
-			config, err = k.ask(ctx, name, t.host)
+			config, err := k.ask(ctx, name, t.host)
 			source.conclude(config, err)
-			sources = append(sources, source)
+			sources, errs = append(sources, source), append(errs, err)
+			if config != (authn.AuthConfig{}) {
+				return config, sources, nil
+			}
+			continue
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if config != (authn.AuthConfig{}) {
-			return config, sources, nil
+		for _, place := range authPlaces(k.options) { // until one has credentials or fails
+			config, source, err := k.searchFile(ctx, place, t)
+			sources, errs = append(sources, source), append(errs, err)
+			if config != (authn.AuthConfig{}) {
+				return config, sources, nil
+			}
+			if err != nil {
+				break
+			}
 		}
 	}
 	return authn.AuthConfig{}, sources, errors.Join(errs...)
-}
-
-// searchFiles reads the files in order, until one has credentials or fails, and appends them to sources.
-func (k *keychain) searchFiles(ctx context.Context, t authTarget, sources []AuthSource) (
-	authn.AuthConfig, []AuthSource, error,
-) {
-	for _, place := range authPlaces(k.options) {
-		config, source, err := k.searchFile(ctx, place, t)
-		sources = append(sources, source)
-		if err != nil || config != (authn.AuthConfig{}) {
-			return config, sources, err
-		}
-	}
-	return authn.AuthConfig{}, sources, nil
 }
 
 func (k *keychain) searchFile(ctx context.Context, p authPlace, t authTarget) (authn.AuthConfig, AuthSource, error) {
@@ -167,7 +158,10 @@ func (k *keychain) fromFile(ctx context.Context, p authPlace, t authTarget, sour
 	if config, err = file.dockerEntry(t); err != nil || config != (authn.AuthConfig{}) {
 		return config, err
 	}
-	servers := t.servers()
+	servers := []string{t.host}
+	if t.host == dockerHub { // docker has other names for it
+		servers = []string{"https://index.docker.io/v1/", "index.docker.io"}
+	}
 	for _, server := range servers {
 		if helper, ok := file.CredHelpers[server]; ok {
 			source.Helper = helper
@@ -326,8 +320,17 @@ func Explain(ref name.Reference, o AuthOptions) (*Explanation, error) {
 func (e *Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", e.Reference)
-	for i := range e.Sources {
-		fmt.Fprintf(&b, "  %s\n", e.Sources[i].line())
+	for _, s := range e.Sources {
+		where, state := cmp.Or(s.File, "docker-credential-"+s.Helper), s.Note
+		if s.Origin != "" {
+			where += " (" + s.Origin + ")"
+		}
+		if s.used {
+			state = "used"
+		} else if !s.Exists {
+			state = "does not exist"
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", where, state)
 	}
 	switch {
 	case e.Used != nil:
@@ -340,28 +343,13 @@ func (e *Explanation) String() string {
 	return b.String()
 }
 
-func (s *AuthSource) line() string {
-	where := cmp.Or(s.File, "docker-credential-"+s.Helper)
-	if s.Origin != "" {
-		where += " (" + s.Origin + ")"
-	}
-	switch {
-	case s.used:
-		return where + ": used"
-	case !s.Exists:
-		return where + ": does not exist"
-	}
-	return where + ": " + s.Note
-}
-
 // credentials describes the credentials: the user, and the file or helper that provides them.
 func (s *AuthSource) credentials() string {
 	what := "user " + strconv.Quote(s.Username)
-	if s.Token {
+	if s.Token && s.Username == "" {
 		what = "a token"
-		if s.Username != "" {
-			what = "a token of user " + strconv.Quote(s.Username)
-		}
+	} else if s.Token {
+		what = "a token of " + what
 	}
 	switch {
 	case s.Helper == "":

@@ -47,12 +47,11 @@ type File struct {
 
 // A Layer is a layer of an image to build. Its methods may be called concurrently.
 type Layer struct {
-	content        io.ReaderAt // compressed
+	content        io.ReaderAt // compressed; a temporary file from Pack is an io.Closer
 	size, unpacked int64       // of the compressed layer, and of the archive
 	digest, diffID v1.Hash     // of the compressed layer, and of the archive
 	createdBy      string
 	annotations    map[string]string
-	file           io.Closer // the file with the content; nil if it is in memory
 }
 
 // Digest returns the digest of the compressed layer.
@@ -79,10 +78,10 @@ func (l *Layer) Uncompressed() (io.ReadCloser, error) {
 
 // Close removes the temporary file of a layer from Pack.
 func (l *Layer) Close() error {
-	if l.file == nil {
-		return nil
+	if file, ok := l.content.(io.Closer); ok {
+		return file.Close()
 	}
-	return l.file.Close()
+	return nil
 }
 
 // Pack packs a layer into a temporary file, which exists until the layer is closed. For created see [BuildOptions].
@@ -95,7 +94,7 @@ func Pack(ctx context.Context, c Content, created time.Time) (*Layer, error) {
 	if err != nil {
 		return nil, closing(fmt.Errorf("pack layer: %w", err), f)
 	}
-	l.content, l.file = f, f
+	l.content = f
 	return l, nil
 }
 
@@ -209,8 +208,18 @@ func (w *layerWriter) copy(c *Content) error {
 	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // add explains links better
 		return fmt.Errorf("%s: not a directory", root)
 	}
+	for _, name := range slices.Sorted(slices.Values(c.Names)) {
+		to := path.Join(target, name)
+		err := w.above(to)
+		if err == nil {
+			err = w.add(c.Source, path.Join(root, name), to, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if c.Names != nil {
-		return w.copyNames(c, root, target)
+		return nil
 	}
 	if err := w.above(target); err != nil {
 		return err
@@ -225,20 +234,6 @@ func (w *layerWriter) copy(c *Content) error {
 		}
 		return w.add(c.Source, name, path.Join(target, below), e.Type())
 	})
-}
-
-// copyNames writes the listed names of a Content with their parent directories.
-func (w *layerWriter) copyNames(c *Content, root, target string) error {
-	for _, name := range slices.Sorted(slices.Values(c.Names)) {
-		to := path.Join(target, name)
-		if err := w.above(to); err != nil {
-			return err
-		}
-		if err := w.add(c.Source, path.Join(root, name), to, 0); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // above writes the parent directories of a name that are not written yet.
@@ -267,10 +262,11 @@ func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) e
 	if strings.Contains("/"+target, "/"+tarfs.WhiteoutPrefix) {
 		return fmt.Errorf("%s: in an image, a name that begins with %s hides other files", name, tarfs.WhiteoutPrefix)
 	}
+	isLink := (info.Mode()|listed)&fs.ModeSymlink != 0 // not every file system detects links in Lstat
 	switch {
-	case (info.Mode()|listed)&fs.ModeSymlink != 0 && w.links:
+	case isLink && w.links:
 		return w.link(fsys, name, target)
-	case (info.Mode()|listed)&fs.ModeSymlink != 0: // not every file system detects links in Lstat
+	case isLink:
 		return fmt.Errorf("%s: it is a symbolic link; replace it by its target", name)
 	case info.IsDir() && target == ".":
 		return nil // every image has a root
@@ -279,7 +275,13 @@ func (w *layerWriter) add(fsys fs.FS, name, target string, listed fs.FileMode) e
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: neither a file nor a directory", name)
 	}
-	return w.file(fsys, name, target, info.Size())
+	f, _, err := regular.Open(fsys, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	hdr := &tar.Header{Typeflag: tar.TypeReg, Name: target, Size: info.Size(), Mode: 0o644, ModTime: w.created}
+	return w.write(name, hdr, f)
 }
 
 // link writes a symbolic link, which must not point outside fsys.
@@ -300,16 +302,6 @@ func (w *layerWriter) directory(target string) error {
 	return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: target + "/", Mode: 0o755, ModTime: w.created})
 }
 
-func (w *layerWriter) file(fsys fs.FS, name, target string, size int64) error {
-	f, _, err := regular.Open(fsys, name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	hdr := &tar.Header{Typeflag: tar.TypeReg, Name: target, Size: size, Mode: 0o644, ModTime: w.created}
-	return w.write(name, hdr, f)
-}
-
 // addFile writes a file or directory of [Content.Files].
 func (w *layerWriter) addFile(f File) error {
 	mode := int64(f.Mode.Perm())
@@ -326,12 +318,13 @@ func (w *layerWriter) addFile(f File) error {
 
 // write writes a file; name is its name in errors.
 func (w *layerWriter) write(name string, hdr *tar.Header, content io.Reader) error {
-	if err := w.tar.WriteHeader(hdr); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	n, err := io.Copy(w.tar, content)
-	if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != hdr.Size {
-		err = errors.New("it changed while it was read")
+	err := w.tar.WriteHeader(hdr)
+	if err == nil {
+		var n int64
+		n, err = io.Copy(w.tar, content)
+		if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != hdr.Size {
+			err = errors.New("it changed while it was read")
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -137,7 +137,7 @@ func (l *layout) blob(_ context.Context, desc v1.Descriptor) (io.ReadCloser, err
 	if err := checkSize(desc, info.Size()); err != nil {
 		return nil, closing(err, f)
 	}
-	return newCheckedReader(f, desc), nil
+	return VerifiedBlob(f, desc), nil
 }
 
 // readSmall reads a manifest, an index or a config.

@@ -48,8 +48,8 @@ func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 	case isImage && m.Config == nil:
 		return nil, errors.New("the manifest has no config")
 	}
-	for _, t := range []types.MediaType{m.MediaType, said} {
-		if isIndex && t.IsImage() || isImage && t.IsIndex() || isMedia(t) && !t.IsImage() && !t.IsIndex() {
+	for _, t := range []types.MediaType{m.MediaType, said} { // schema 1 is refused above
+		if isIndex && t.IsImage() || isImage && t.IsIndex() || t.IsConfig() || isLayer(t) {
 			return nil, fmt.Errorf("the media type of the manifest is wrong: %q", t)
 		}
 	}
@@ -68,18 +68,10 @@ func (m *manifest) checkDigests() error {
 	return nil
 }
 
-// isMedia reports whether t is a media type of images, not a generic one such as application/json.
-func isMedia(t types.MediaType) bool {
-	return t.IsImage() || t.IsIndex() || t.IsConfig() || isLayer(t) || t.IsSchema1()
-}
-
 // dockerZstd is buildkit's media type for zstd layers in Docker manifests.
 const dockerZstd = types.DockerUncompressedLayer + ".zstd"
 
 func isLayer(t types.MediaType) bool { return t.IsLayer() || t == dockerZstd }
-
-// isIndex reports whether m lists manifests.
-func (m *manifest) isIndex() bool { return m.Manifests != nil }
 
 // checkLayers rejects unreadable layers before any is fetched.
 func (m *manifest) checkLayers(limits Limits) error {
@@ -123,10 +115,6 @@ func parseConfig(raw []byte) (*configFile, error) {
 	return &c, nil
 }
 
-func (c *configFile) platform() string {
-	return v1.Platform{OS: c.OS, Architecture: c.Architecture, Variant: c.Variant}.String()
-}
-
 // checkDescriptor rejects the descriptor of a manifest or config that exceeds the limit.
 func checkDescriptor(desc v1.Descriptor, limits Limits) error {
 	if desc.Size > limits.manifest() {
@@ -162,10 +150,6 @@ type checkedReader struct {
 
 // VerifiedBlob returns a reader of a blob whose last read fails if the size or the digest is wrong.
 func VerifiedBlob(r io.ReadCloser, desc v1.Descriptor) io.ReadCloser {
-	return newCheckedReader(r, desc)
-}
-
-func newCheckedReader(r io.ReadCloser, desc v1.Descriptor) *checkedReader {
 	return &checkedReader{ReadCloser: r, verifier: newVerifier(desc.Digest), size: desc.Size}
 }
 

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,18 +74,11 @@ func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 //
 // Sources that must not be contacted and blocked mirrors are skipped. If no candidate remains, the error wraps
 // [ErrBlocked].
-func (m *Mirrors) candidates(ref name.Reference) ([]candidate, error) {
+func (m *Mirrors) candidates(ref name.Reference) (candidates []candidate, err error) {
 	if m == nil || m.none {
 		return []candidate{{Ref: ref}}, nil
 	}
-	candidates, err := m.listCandidates(ref)
-	if err != nil {
-		return nil, fmt.Errorf("mirrors of %s: %w", ref, err)
-	}
-	return candidates, nil
-}
-
-func (m *Mirrors) listCandidates(ref name.Reference) ([]candidate, error) {
+	defer func() { err = doing("mirrors of "+ref.String(), err) }()
 	named, err := reference.ParseNamed(podmanName(ref.Name()))
 	if err != nil {
 		return nil, err
@@ -102,22 +96,22 @@ func (m *Mirrors) listCandidates(ref name.Reference) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	var candidates []candidate
 	for _, s := range append(sources, listed...) {
 		if candidates, err = m.add(candidates, s, ref, true); err != nil {
 			return nil, err
 		}
 	}
-	why := m.whyBlocked(named, registry)
+	why := m.blocks(registry)
+	if set := m.set(named.Name()); why == "" && set != nil && set.Blocked {
+		why = fmt.Sprintf("%s: NeverContactSource for %s", m.blockers[set.Prefix], set.Prefix)
+	}
 	if why == "" {
-		if candidates, err = m.add(candidates, self, ref, false); err != nil {
-			return nil, err
-		}
+		candidates, err = m.add(candidates, self, ref, false)
 	}
-	if len(candidates) == 0 {
-		return nil, m.blocked(named, why)
+	if err == nil && len(candidates) == 0 {
+		err = blocked(named, cmp.Or(why, "registries.conf blocks where it leads"))
 	}
-	return candidates, nil
+	return candidates, err
 }
 
 // destination returns the location to push ref to, which is always ref, because mirrors are for pulling. From
@@ -144,17 +138,13 @@ func (m *Mirrors) destination(ref name.Reference) (candidate, error) {
 
 // set returns the mirrors of a repository from the Kubernetes objects, or nil.
 func (m *Mirrors) set(repository string) *sysregistriesv2.Registry {
-	best := -1
+	var best *sysregistriesv2.Registry
 	for i, set := range m.sets {
-		if sourceMatches(set.Prefix, repository) &&
-			(best < 0 || specificity(set.Prefix) > specificity(m.sets[best].Prefix)) {
-			best = i
+		if sourceMatches(set.Prefix, repository) && (best == nil || specificity(set.Prefix) > specificity(best.Prefix)) {
+			best = &m.sets[i]
 		}
 	}
-	if best < 0 {
-		return nil
-	}
-	return &m.sets[best]
+	return best
 }
 
 // pullSources returns the configured mirrors of an image, and the location of the image itself.
@@ -199,15 +189,6 @@ func (m *Mirrors) add(to []candidate, s sysregistriesv2.PullSource, ref name.Ref
 	return append(to, c), nil
 }
 
-// whyBlocked returns why the registry of an image must not be contacted, or "".
-func (m *Mirrors) whyBlocked(named reference.Named, registry *sysregistriesv2.Registry) string {
-	why := m.blocks(registry)
-	if set := m.set(named.Name()); why == "" && set != nil && set.Blocked {
-		why = fmt.Sprintf("%s: NeverContactSource for %s", m.blockers[set.Prefix], set.Prefix)
-	}
-	return why
-}
-
 // blocks returns the reason if registries.conf forbids contact with a registry, or "".
 func (m *Mirrors) blocks(registry *sysregistriesv2.Registry) string {
 	if registry == nil || !registry.Blocked {
@@ -218,13 +199,10 @@ func (m *Mirrors) blocks(registry *sysregistriesv2.Registry) string {
 }
 
 // blocked returns the error for an image without candidates.
-func (m *Mirrors) blocked(named reference.Named, why string) error {
+func blocked(named reference.Named, why string) error {
 	kind := "tags"
 	if _, ok := named.(reference.Canonical); ok {
 		kind = "digests"
-	}
-	if why == "" {
-		why = "registries.conf blocks where it leads"
 	}
 	return fmt.Errorf("%w: %s, and no mirror of it for %s may be used", ErrBlocked, why, kind)
 }

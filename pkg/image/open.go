@@ -115,24 +115,8 @@ func Open(ctx context.Context, ref string, opts Options) (*Image, error) {
 //
 // Without a tag or a digest, a layout or an archive must contain exactly one image. From a multi-platform image, Open
 // selects the platform in the options. The error includes advice, and wraps ErrNotFound if there is no such image.
-func (o *Opener) Open(ctx context.Context, ref string) (*Image, error) {
-	img, err := o.open(ctx, ref)
-	if err != nil {
-		return nil, openError(ref, err)
-	}
-	return img, nil
-}
-
-// openError adds the image reference to err, with upstream's text for an image in a registry.
-func openError(ref string, err error) error {
-	doing := "open image"
-	if kind := reference.Of(ref).Kind; kind == reference.Registry || kind == reference.Missing {
-		doing = "failed to pull image"
-	}
-	return fmt.Errorf("%s %s: %w", doing, printable(ref), err)
-}
-
-func (o *Opener) open(ctx context.Context, ref string) (*Image, error) {
+func (o *Opener) Open(ctx context.Context, ref string) (img *Image, err error) {
+	defer func() { err = openError(ref, err) }()
 	if o.invalid != nil {
 		return nil, o.invalid
 	}
@@ -147,11 +131,20 @@ func (o *Opener) open(ctx context.Context, ref string) (*Image, error) {
 	case reference.Directory, reference.LayoutDirectory:
 		return nil, errors.New("it is a directory: write oci:DIR for an OCI layout")
 	}
-	img, err := o.openRemote(ctx, ref)
+	img, err = o.openRemote(ctx, ref)
 	if errors.Is(err, errNotFull) {
 		err = fmt.Errorf("no such file, and %w", err)
 	}
 	return img, err
+}
+
+// openError adds the image reference to err unless it is nil, with upstream's text for an image in a registry.
+func openError(ref string, err error) error {
+	what := "open image"
+	if kind := reference.Of(ref).Kind; kind == reference.Registry || kind == reference.Missing {
+		what = "failed to pull image"
+	}
+	return doing(what+" "+printable(ref), err)
 }
 
 func (o *Opener) openLayout(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
@@ -165,13 +158,10 @@ func (o *Opener) openLayout(ctx context.Context, ref string, fsys fs.FS, name st
 		return nil, err
 	}
 	img, err := o.resolve(ctx, ref, l, raw, desc)
-	if err == nil {
-		err = l.checkSizes(img.layers)
-	}
 	if err != nil {
 		return nil, err
 	}
-	return img, nil
+	return img, l.checkSizes(img.layers)
 }
 
 // resolve returns the image for the manifest or index that ref refers to.
@@ -208,7 +198,7 @@ func (o *Opener) resolve(ctx context.Context, ref string, s source, raw []byte, 
 func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 	return &Image{
 		Ref:      ref,
-		Platform: config.platform(),
+		Platform: v1.Platform{OS: config.OS, Architecture: config.Architecture, Variant: config.Variant}.String(),
 		Labels:   config.Config.Labels,
 		source:   s,
 		limits:   o.opts.Limits,
@@ -218,7 +208,7 @@ func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 
 // spool returns the buffer options for files, by default in the directory of the cache.
 func (o *Opener) spool() spool.Options {
-	opts := o.opts.Spool.internal()
+	opts := o.opts.Spool
 	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)
 	opts.MemoryLimit = cmp.Or(opts.MemoryLimit, memoryBlobMax)
 	return opts
@@ -252,17 +242,4 @@ func limitError(format string, args ...any) error {
 // SpoolOptions configure the buffer for input that cannot be read twice, such as standard input, and for the content
 // of compressed archives. The zero value keeps up to 64 MB in memory and the rest in the directory for temporary
 // files.
-type SpoolOptions struct {
-	// Dir is the preferred directory for the buffer file; os.TempDir is tried next.
-	Dir string
-	// MemoryLimit is the maximum number of compressed bytes in memory. Zero means 64 MB; a negative limit puts
-	// everything above 512 KB into the file.
-	MemoryLimit int64
-	// FileLimit is the maximum number of compressed bytes in the file. Zero means 2 GB; more is an error.
-	FileLimit int64
-	// Warn is called once if no file can be written, so that more than the limit is kept in memory. Nil discards the
-	// warning.
-	Warn func(message string)
-}
-
-func (o SpoolOptions) internal() spool.Options { return spool.Options(o) }
+type SpoolOptions = spool.Options

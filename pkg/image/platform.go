@@ -92,7 +92,7 @@ func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choi
 // search returns the first suitable manifest, or an empty choice. Descriptors with a platform come before
 // descriptors without one, which may be for any platform.
 func (c *chooser) search(ctx context.Context, m *manifest, digest v1.Hash, depth int) (choice, error) {
-	if !m.isIndex() {
+	if m.Manifests == nil {
 		return choice{m, digest}, nil
 	}
 	if c.read++; c.read > maxIndexes || depth > maxNesting {

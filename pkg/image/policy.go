@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -80,10 +81,7 @@ type policyFile struct {
 
 // policyFiles returns the possible policy files. Only the first that exists is used.
 func policyFiles(o PolicyOptions) []policyFile {
-	if o.File != "" {
-		return []policyFile{{o.File, true}}
-	}
-	if file := getenv(o.Env, "CONTAINERS_POLICY_JSON"); file != "" {
+	if file := cmp.Or(o.File, getenv(o.Env, "CONTAINERS_POLICY_JSON")); file != "" {
 		return []policyFile{{file, true}}
 	}
 	files := []policyFile{
@@ -105,11 +103,8 @@ type signaturePolicy struct {
 type requirement map[string]jsontext.Value
 
 // kind returns the type, or "" if it is missing or not a string.
-func (r requirement) kind() string {
-	var s string
-	if json.Unmarshal(r["type"], &s) != nil {
-		return ""
-	}
+func (r requirement) kind() (s string) {
+	_ = json.Unmarshal(r["type"], &s) // an unknown type is an error
 	return s
 }
 
@@ -128,7 +123,14 @@ func checkPolicy(ref name.Reference, file string, data []byte) error {
 		}
 		return fmt.Errorf("%s:%d: signature policy: %w", file, lineAt(data, offset), err)
 	}
-	scope, pointer, requirements := p.requirements(ref)
+	scope, pointer, requirements := "default", jsontext.Pointer("/default"), p.Default
+	docker := p.Transports["docker"]
+	for _, s := range policyScopes(ref) {
+		if found, ok := docker[s]; ok {
+			scope, pointer, requirements = s, jsontext.Pointer("/transports/docker").AppendToken(s), found
+			break
+		}
+	}
 	fault := func(what string, args ...any) error {
 		return fmt.Errorf("%s:%d: signature policy: scope %q: %w", file, policyLine(data, pointer), scope,
 			fmt.Errorf(what, args...))
@@ -148,16 +150,6 @@ func checkPolicy(ref name.Reference, file string, data []byte) error {
 	return &policyError{file, policyLine(data, pointer), scope, requirements[i].kind()}
 }
 
-// requirements returns the requirements for an image, their scope and its JSON pointer.
-func (p *signaturePolicy) requirements(ref name.Reference) (scope string, at jsontext.Pointer, all []requirement) {
-	for _, scope := range policyScopes(ref) {
-		if all, ok := p.Transports["docker"][scope]; ok {
-			return scope, jsontext.Pointer("/transports/docker").AppendToken(scope), all
-		}
-	}
-	return "default", "/default", p.Default
-}
-
 // policyScopes returns the scopes of an image, most specific first: the reference, its repository, the parent
 // namespaces, the registry, its parent domains, and "" for all images.
 func policyScopes(ref name.Reference) []string {
@@ -167,14 +159,12 @@ func policyScopes(ref name.Reference) []string {
 		scopes = append(scopes, key)
 	}
 	domain, _, _ := strings.Cut(target.host, ":")
-	for {
-		_, parent, ok := strings.Cut(domain, ".")
-		if !ok {
-			return append(scopes, "")
+	for ok := true; ok; {
+		if _, domain, ok = strings.Cut(domain, "."); ok {
+			scopes = append(scopes, "*."+domain)
 		}
-		scopes = append(scopes, "*."+parent)
-		domain = parent
 	}
+	return append(scopes, "")
 }
 
 // policyLine returns the line of the key at a JSON pointer.

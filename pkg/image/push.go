@@ -67,7 +67,8 @@ type pushTag struct {
 // A repository is a repository to push to.
 type repository struct {
 	name.Repository
-	first     string // the first of its tags, as given
+	opener    *Opener
+	first     string // the first of its tags, as given, in a Pusher
 	transport *confirmTransport
 	pusher    *remote.Pusher
 	has       bool // it already had the image
@@ -105,11 +106,11 @@ func (p *Pusher) add(text string) error {
 	to := place.Ref.Context()
 	i := slices.IndexFunc(p.repositories, func(r *repository) bool { return r.Repository == to })
 	if i < 0 {
-		r, err := p.opener.repository(place, text)
+		r, err := p.opener.repository(place)
 		if err != nil {
 			return err
 		}
-		i = len(p.repositories)
+		r.first, i = text, len(p.repositories)
 		p.repositories = append(p.repositories, r)
 	}
 	p.tags = append(p.tags, pushTag{text, place.Ref, p.repositories[i]})
@@ -117,7 +118,7 @@ func (p *Pusher) add(text string) error {
 }
 
 // repository returns the repository at place.
-func (o *Opener) repository(place candidate, first string) (*repository, error) {
+func (o *Opener) repository(place candidate) (*repository, error) {
 	client, err := o.client(place)
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (o *Opener) repository(place candidate, first string) (*repository, error) 
 	// The transport retries requests; the pusher retries a whole upload whose connection breaks.
 	pusher, err := remote.NewPusher(remote.WithTransport(t), remote.WithAuthFromKeychain(o.opts.Keychain),
 		remote.WithRetryStatusCodes())
-	return &repository{Repository: place.Ref.Context(), first: first, transport: t, pusher: pusher}, err
+	return &repository{Repository: place.Ref.Context(), opener: o, transport: t, pusher: pusher}, err
 }
 
 // Close closes the connections.
@@ -136,10 +137,9 @@ func (p *Pusher) Close() error { return p.opener.Close() }
 func (p *Pusher) Check(ctx context.Context) error {
 	var errs []error
 	for _, r := range p.repositories {
-		errs = append(errs, p.ask(ctx, r, r.first, func(ctx context.Context) error {
-			return remote.CheckPushPermission(r.Tag("latest"), p.opener.opts.Keychain,
-				&contextTransport{ctx, r.transport})
-		}))
+		if err := r.check(ctx); err != nil {
+			errs = append(errs, pushError(r.first, err))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -153,11 +153,11 @@ func (p *Pusher) Store(ctx context.Context, img Artifact) (changed bool, err err
 	p.img = img
 	for _, r := range p.repositories {
 		r.transport.digest = p.digest
-		err := p.ask(ctx, r, r.first, func(ctx context.Context) error {
+		err := r.ask(ctx, func(ctx context.Context) error {
 			return r.pusher.Push(ctx, r.Digest(p.digest.String()), img)
 		})
 		if err != nil {
-			return changed, err
+			return changed, pushError(r.first, err)
 		}
 		r.has = r.transport.puts.Load() == 0
 		changed = changed || !r.has
@@ -175,9 +175,9 @@ func (p *Pusher) Tag(ctx context.Context) (changed bool, err error) {
 		if tag.in.has {
 			set = tag.in.pusher.Push
 		}
-		err := p.ask(ctx, tag.in, tag.text, func(ctx context.Context) error { return set(ctx, tag.ref, p.img) })
+		err := tag.in.ask(ctx, func(ctx context.Context) error { return set(ctx, tag.ref, p.img) })
 		if err != nil {
-			return changed, err
+			return changed, pushError(tag.text, err)
 		}
 		changed = changed || tag.in.transport.puts.Load() > before
 		p.live = append(p.live, tag.text+"@"+p.digest.String())
@@ -188,21 +188,20 @@ func (p *Pusher) Tag(ctx context.Context) (changed bool, err error) {
 // Live returns the tags that refer to the image after Tag, with the digest: quay.io/org/image:v1@sha256:...
 func (p *Pusher) Live() []string { return slices.Clone(p.live) }
 
-// ask calls fn with a context for requests caused by the registry of r, and adds the tag and advice to its error.
-func (p *Pusher) ask(ctx context.Context, r *repository, tag string, fn func(context.Context) error) error {
-	if err := p.opener.ask(ctx, r.Repository, fn); err != nil {
-		return pushError(tag, err)
-	}
-	return nil
-}
-
-// ask calls fn, which pushes to repo, with a context for requests caused by its registry, and adds advice to its error.
-func (o *Opener) ask(ctx context.Context, repo name.Repository, fn func(context.Context) error) error {
-	err := fn(withRegistry(ctx, repo.RegistryStr()))
+// ask calls fn with a context for requests caused by the registry, and adds advice to its error.
+func (r *repository) ask(ctx context.Context, fn func(context.Context) error) error {
+	err := fn(withRegistry(ctx, r.RegistryStr()))
 	if ctx.Err() != nil && err != nil {
 		return ctx.Err()
 	}
-	return o.advise(ctx, repo, err, true)
+	return r.opener.advise(ctx, r.Repository, err, true)
+}
+
+// check asks the registry for permission to push.
+func (r *repository) check(ctx context.Context) error {
+	return r.ask(ctx, func(ctx context.Context) error {
+		return remote.CheckPushPermission(r.Tag("latest"), r.opener.opts.Keychain, &contextTransport{ctx, r.transport})
+	})
 }
 
 // A contextTransport sends requests with this context, because the library call does not take a context.

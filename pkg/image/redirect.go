@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -53,31 +54,25 @@ const (
 )
 
 // networks are the address ranges outside the internet, see the IANA registries for special-purpose addresses. The
-// first matching range applies.
+// first network with a matching range applies.
 var networks = []struct {
-	addresses netip.Prefix
-	network   network
+	network network
+	ranges  []netip.Prefix
 }{
-	{netip.MustParsePrefix("127.0.0.0/8"), loopback},
-	{netip.MustParsePrefix("0.0.0.0/8"), loopback}, // connecting to 0.0.0.0 reaches this host
-	{netip.MustParsePrefix("::1/128"), loopback},
-	{netip.MustParsePrefix("::/128"), loopback},
-	{netip.MustParsePrefix("169.254.0.0/16"), linkLocal},
-	{netip.MustParsePrefix("fe80::/10"), linkLocal},
-	{netip.MustParsePrefix("fd00:ec2::254/128"), linkLocal},  // metadata service of AWS, with the secrets of a machine
-	{netip.MustParsePrefix("100.100.100.200/32"), linkLocal}, // metadata service of Alibaba Cloud
-	{netip.MustParsePrefix("10.0.0.0/8"), private},
-	{netip.MustParsePrefix("172.16.0.0/12"), private},
-	{netip.MustParsePrefix("192.168.0.0/16"), private},
-	{netip.MustParsePrefix("100.64.0.0/10"), private}, // carrier-grade NAT
-	{netip.MustParsePrefix("192.0.0.0/24"), private},
-	{netip.MustParsePrefix("198.18.0.0/15"), private},
-	{netip.MustParsePrefix("fc00::/7"), private},
-	{netip.MustParsePrefix("fec0::/10"), private},
-	{netip.MustParsePrefix("64:ff9b:1::/48"), private}, // local-use NAT64
-	{netip.MustParsePrefix("224.0.0.0/4"), multicast},
-	{netip.MustParsePrefix("240.0.0.0/4"), multicast}, // includes broadcast
-	{netip.MustParsePrefix("ff00::/8"), multicast},
+	{loopback, prefixes("127.0.0.0/8", "::1/128", "::/128", "0.0.0.0/8")}, // connecting to 0.0.0.0 reaches this host
+	// The last two are the metadata services of AWS and Alibaba Cloud, with the secrets of a machine.
+	{linkLocal, prefixes("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "100.100.100.200/32")},
+	// 100.64.0.0/10 is carrier-grade NAT, 64:ff9b:1::/48 local-use NAT64.
+	{private, prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15",
+		"fc00::/7", "fec0::/10", "64:ff9b:1::/48")},
+	{multicast, prefixes("224.0.0.0/4", "240.0.0.0/4", "ff00::/8")}, // includes broadcast
+}
+
+func prefixes(texts ...string) (all []netip.Prefix) {
+	for _, text := range texts {
+		all = append(all, netip.MustParsePrefix(text))
+	}
+	return all
 }
 
 // embeddings are IPv6 ranges whose addresses contain an IPv4 address, and its byte offset.
@@ -94,7 +89,7 @@ var embeddings = []struct {
 func networkOf(addr netip.Addr) network {
 	addr = plainAddress(addr)
 	for _, n := range networks {
-		if n.addresses.Contains(addr) {
+		if slices.ContainsFunc(n.ranges, func(p netip.Prefix) bool { return p.Contains(addr) }) {
 			return n.network
 		}
 	}
@@ -212,13 +207,9 @@ func (p *redirectPolicy) checkHost(to route) error {
 // checkAddress returns an error if connecting to an address is not allowed for a route.
 func (p *redirectPolicy) checkAddress(to route, addr netip.Addr) error {
 	n, host := networkOf(addr), to.hostname()
-	if n == "" || to.isHome() && to.verified {
+	if n == "" || to.isHome() && to.verified ||
+		slices.ContainsFunc(p.allowed, func(d Destination) bool { return d.has(host, addr) }) {
 		return nil
-	}
-	for _, d := range p.allowed {
-		if d.has(host, addr) {
-			return nil
-		}
 	}
 	if home, known := p.home(to.registry); n == home || to.isHome() && !known {
 		return nil

@@ -230,9 +230,25 @@ func (t *registryTransport) ping(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.answer == nil && (p.err == nil || p.silent > 0 && p.silent < maxSilence) {
-		if err := p.ask(t.inner, r); err != nil {
+		resp, err := t.inner.RoundTrip(r)
+		p.err = nil
+		switch {
+		case err != nil && r.Context().Err() != nil:
+			return nil, err
+		case isSilent(err):
+			p.silent, p.err = p.silent+1, err
+			return nil, err
+		case as[tls.RecordHeaderError](err):
+			p.err = err
+		}
+		p.silent = 0
+		if err != nil {
 			return nil, err
 		}
+		defer resp.Body.Close()
+		// A truncated body does not matter: the headers describe the login.
+		p.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		p.answer, resp.ContentLength = resp, int64(len(p.body))
 	}
 	if p.answer == nil {
 		return nil, p.err
@@ -243,30 +259,6 @@ func (t *registryTransport) ping(r *http.Request) (*http.Response, error) {
 		p.answer = nil // the next response may differ
 	}
 	return &again, nil
-}
-
-func (p *ping) ask(t http.RoundTripper, r *http.Request) error {
-	p.err = nil
-	resp, err := t.RoundTrip(r)
-	switch {
-	case err == nil:
-		defer resp.Body.Close()
-		p.silent = 0
-		// A truncated body does not matter: the headers describe the login.
-		p.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-		p.answer = resp
-		p.answer.ContentLength = int64(len(p.body))
-	case r.Context().Err() != nil:
-	case isSilent(err):
-		p.silent++
-		p.err = err
-	case as[tls.RecordHeaderError](err):
-		p.silent = 0
-		p.err = err
-	default:
-		p.silent = 0
-	}
-	return err
 }
 
 var isSilent = either(isTimeout, either(as[*net.DNSError], isAny(syscall.ECONNREFUSED)))

@@ -111,29 +111,33 @@ func (o *Opener) Digest(ctx context.Context, ref string) (string, error) {
 	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
 		desc, err := p.Head(ctx, at)
 		if err != nil && !as[*url.Error](err) && !as[*gcr.Error](err) { // a response without a digest
-			_, desc, err = manifestAt(ctx, p, at)
+			var got *remote.Descriptor
+			if got, err = p.Get(ctx, at); err == nil {
+				desc = &got.Descriptor
+			}
 		}
 		if err == nil {
 			digest = desc.Digest.String()
 		}
 		return err
 	})
-	if err != nil {
-		return "", openError(ref, err)
-	}
-	return digest, nil
+	return digest, openError(ref, err)
 }
 
-// manifestAt returns a manifest or an index with its descriptor.
-func manifestAt(ctx context.Context, p *remote.Puller, ref name.Reference) ([]byte, *v1.Descriptor, error) {
-	got, err := p.Get(ctx, ref)
-	if err != nil {
-		return nil, nil, err
-	}
-	desc := got.Descriptor
+// manifest returns a manifest or an index by its tag or digest, with its descriptor, from the places that ask tries.
+func (r *remoteSource) manifest(ctx context.Context, ask func(context.Context, inquiry) error, id string) (
+	raw []byte, desc v1.Descriptor, err error,
+) {
+	err = ask(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+		got, err := p.Get(ctx, within(at.Context(), id))
+		if err == nil {
+			raw, desc = got.Manifest, got.Descriptor
+		}
+		return err
+	})
 	mediaType, _, _ := strings.Cut(string(desc.MediaType), ";")
 	desc.MediaType = types.MediaType(mediaType)
-	return got.Manifest, &desc, nil
+	return raw, desc, err
 }
 
 // root returns the manifest or index that ref refers to, with its descriptor. A tag is resolved at every call.
@@ -148,13 +152,7 @@ func (r *remoteSource) root(ctx context.Context, ref name.Reference) (raw []byte
 		}
 		raw, err = r.document(ctx, desc)
 	} else {
-		err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
-			got, found, err := manifestAt(ctx, p, at)
-			if err == nil {
-				raw, desc = got, *found
-			}
-			return err
-		})
+		raw, desc, err = r.manifest(ctx, r.each, ref.Identifier())
 		if err == nil { // cached for later requests by digest
 			err = cache.add(ctx, desc.Digest, raw)
 		}
@@ -179,9 +177,9 @@ func (r *remoteSource) document(ctx context.Context, desc v1.Descriptor) ([]byte
 		if desc.MediaType.IsConfig() {
 			return download(ctx, p, at, desc.Size, w)
 		}
-		raw, _, err := manifestAt(ctx, p, at)
+		got, err := p.Get(ctx, at)
 		if err == nil {
-			_, err = w.Write(raw)
+			_, err = w.Write(got.Manifest)
 		}
 		return err
 	})
@@ -211,10 +209,7 @@ func (r *remoteSource) blob(ctx context.Context, desc v1.Descriptor) (io.ReadClo
 	if err := checkSize(desc, content.Size()); err != nil {
 		return nil, closing(err, content)
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.NewSectionReader(content, 0, content.Size()), content}, nil
+	return readCloser{io.NewSectionReader(content, 0, content.Size()), content}, nil
 }
 
 // fetch returns content by digest, from the cache or else from the first place that has it.
@@ -239,8 +234,7 @@ func download(ctx context.Context, p *remote.Puller, ref name.Digest, size int64
 	for done := int64(0); ; {
 		n, err := downloadFrom(ctx, p, ref, done, size, w)
 		done += n
-		if answer, ok := errors.AsType[*gcr.Error](err); !ok || n == 0 ||
-			answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
+		if n == 0 || !answers(err, http.StatusUnauthorized, http.StatusForbidden) {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -44,7 +46,7 @@ func (o *Opener) Target(repo string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository %s: %w", printable(repo), err)
 	}
-	writer, err := o.repository(place, repo)
+	writer, err := o.repository(place)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +56,7 @@ func (o *Opener) Target(repo string) (*Repository, error) {
 // Manifest returns a manifest or an index by its tag or digest, with its descriptor. The content is verified if the
 // digest is given.
 func (r *Repository) Manifest(ctx context.Context, id string) (raw []byte, desc v1.Descriptor, err error) {
-	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
-		got, found, err := manifestAt(ctx, p, within(at.Context(), id))
-		if err == nil {
-			raw, desc = got, *found
-		}
-		return err
-	})
-	return raw, desc, err
+	return r.manifest(ctx, r.each, id)
 }
 
 // Head returns the digest of the manifest with this tag or digest.
@@ -79,14 +74,7 @@ func (r *Repository) Head(ctx context.Context, id string) (digest v1.Hash, err e
 // Tagged is Manifest for a tag that only the registry or mirror that answered last is asked for: it has what belongs to
 // the image.
 func (r *Repository) Tagged(ctx context.Context, tag string) (raw []byte, desc v1.Descriptor, err error) {
-	err = r.here(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
-		got, found, err := manifestAt(ctx, p, at.Context().Tag(tag))
-		if err == nil {
-			raw, desc = got, *found
-		}
-		return err
-	})
-	return raw, desc, err
+	return r.manifest(ctx, r.here, tag)
 }
 
 // Referrers returns the descriptors of the manifests whose subject has this digest, by the API for referrers or, if the
@@ -96,10 +84,15 @@ func (r *Repository) Tagged(ctx context.Context, tag string) (raw []byte, desc v
 func (r *Repository) Referrers(ctx context.Context, digest v1.Hash) (found []v1.Descriptor, err error) {
 	err = r.here(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
 		index, err := remote.Referrers(at.Context().Digest(digest.String()), remote.WithContext(ctx), remote.Reuse(p))
-		if isUnsupported(err) {
-			index, err = referrersByTag(ctx, p, at.Context().Tag(digest.Algorithm+"-"+digest.Hex))
+		if answers(err, http.StatusMethodNotAllowed, http.StatusNotImplemented) { // not expected by the library
+			var got *remote.Descriptor
+			if got, err = p.Get(ctx, at.Context().Tag(digest.Algorithm+"-"+digest.Hex)); err == nil {
+				index, err = got.ImageIndex()
+			} else if answers(err, http.StatusNotFound) {
+				return nil
+			}
 		}
-		if err != nil || index == nil {
+		if err != nil {
 			return err
 		}
 		list, err := index.IndexManifest()
@@ -111,22 +104,10 @@ func (r *Repository) Referrers(ctx context.Context, digest v1.Hash) (found []v1.
 	return found, err
 }
 
-// isUnsupported reports whether a registry has no API for referrers, with a status that the library does not expect.
-func isUnsupported(err error) bool {
+// answers reports whether an error is a registry's answer with one of the statuses.
+func answers(err error, statuses ...int) bool {
 	answer, ok := errors.AsType[*gcr.Error](err)
-	return ok && slices.Contains([]int{http.StatusMethodNotAllowed, http.StatusNotImplemented}, answer.StatusCode)
-}
-
-// referrersByTag returns the index with the tag of the tag schema, nil if there is none.
-func referrersByTag(ctx context.Context, p *remote.Puller, tag name.Tag) (v1.ImageIndex, error) {
-	got, err := p.Get(ctx, tag)
-	if answer, ok := errors.AsType[*gcr.Error](err); ok && answer.StatusCode == http.StatusNotFound {
-		return nil, nil //nolint:nilnil // documented
-	}
-	if err != nil {
-		return nil, err
-	}
-	return got.ImageIndex()
+	return ok && slices.Contains(statuses, answer.StatusCode)
 }
 
 // here calls fn for the place that answered last.
@@ -155,16 +136,11 @@ func (r *Repository) Blob(ctx context.Context, desc v1.Descriptor) (io.ReadClose
 	if err != nil {
 		return nil, err
 	}
-	return newCheckedReader(body, desc), nil
+	return VerifiedBlob(body, desc), nil
 }
 
 // Check asks the registry for permission to push.
-func (r *Repository) Check(ctx context.Context) error {
-	return r.write(ctx, func(ctx context.Context) error {
-		return remote.CheckPushPermission(r.writer.Tag("latest"), r.opener.opts.Keychain,
-			&contextTransport{ctx, r.writer.transport})
-	})
-}
+func (r *Repository) Check(ctx context.Context) error { return r.writer.check(ctx) }
 
 // A BlobOpener opens the content of a blob; it may be called again after a failure.
 type BlobOpener func(ctx context.Context) (io.ReadCloser, error)
@@ -173,51 +149,38 @@ type BlobOpener func(ctx context.Context) (io.ReadCloser, error)
 // has the blob, from which the registry may mount it. Otherwise open provides the content. An error of open or of
 // reading is returned as it is.
 func (r *Repository) Upload(ctx context.Context, desc v1.Descriptor, from *Repository, open BlobOpener) error {
-	content := &uploadedBlob{desc: desc, open: func() (io.ReadCloser, error) { return open(ctx) }}
-	var layer v1.Layer = content
+	var failed error                // of the source
+	desc.MediaType = types.OCILayer // any that is uploaded
+	layer, err := partial.CompressedToLayer(storedBlob{desc, func() (io.ReadCloser, error) {
+		var body io.ReadCloser
+		body, failed = open(ctx)
+		return sourceBody{body, &failed}, failed
+	}})
+	if err != nil {
+		return err
+	}
 	if from != nil {
 		layer = &remote.MountableLayer{Layer: layer, Reference: from.writer.Digest(desc.Digest.String())}
 	}
-	err := r.write(ctx, func(ctx context.Context) error { return r.writer.pusher.Upload(ctx, r.writer.Repository, layer) })
-	if err != nil && content.failed != nil {
-		return content.failed
+	err = r.writer.ask(ctx, func(ctx context.Context) error {
+		return r.writer.pusher.Upload(ctx, r.writer.Repository, layer)
+	})
+	if err != nil && failed != nil {
+		return failed
 	}
 	return err
 }
 
-// An uploadedBlob is a blob to upload, as a layer of go-containerregistry.
-type uploadedBlob struct {
-	v1.Layer // nil: DiffID and Uncompressed are not used
-	desc     v1.Descriptor
-	open     func() (io.ReadCloser, error)
-	failed   error // of the source
-}
-
-func (b *uploadedBlob) Digest() (v1.Hash, error)            { return b.desc.Digest, nil }
-func (b *uploadedBlob) Size() (int64, error)                { return b.desc.Size, nil }
-func (b *uploadedBlob) MediaType() (types.MediaType, error) { return types.OCILayer, nil } // any that is uploaded
-func (b *uploadedBlob) Descriptor() (*v1.Descriptor, error) { return &b.desc, nil }
-
-func (b *uploadedBlob) Compressed() (io.ReadCloser, error) {
-	b.failed = nil
-	r, err := b.open()
-	if err != nil {
-		b.failed = err
-		return nil, err
-	}
-	return &uploadedBody{r, b}, nil
-}
-
-// An uploadedBody records the error of reading a blob, which is not an error of the registry that it is uploaded to.
-type uploadedBody struct {
+// A sourceBody records the error of reading a blob, which is not an error of the registry that it is uploaded to.
+type sourceBody struct {
 	io.ReadCloser
-	blob *uploadedBlob
+	failed *error
 }
 
-func (b *uploadedBody) Read(p []byte) (int, error) {
+func (b sourceBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		b.blob.failed = err
+		*b.failed = err
 	}
 	return n, err
 }
@@ -226,7 +189,7 @@ func (b *uploadedBody) Read(p []byte) (int, error) {
 // a subject and the registry no API for referrers, the index of the tag schema is updated; the caller must not put
 // manifests of the same subject at the same time.
 func (r *Repository) Put(ctx context.Context, id string, raw []byte, mediaType types.MediaType) error {
-	return r.write(ctx, func(ctx context.Context) error {
+	return r.writer.ask(ctx, func(ctx context.Context) error {
 		return r.writer.pusher.Put(ctx, within(r.writer.Repository, id), storedManifest{raw, mediaType})
 	})
 }
@@ -242,14 +205,9 @@ func (m storedManifest) MediaType() (types.MediaType, error) { return m.mediaTyp
 
 // Delete deletes a manifest by digest.
 func (r *Repository) Delete(ctx context.Context, digest v1.Hash) error {
-	return r.write(ctx, func(ctx context.Context) error {
+	return r.writer.ask(ctx, func(ctx context.Context) error {
 		return r.writer.pusher.Delete(ctx, r.writer.Digest(digest.String()))
 	})
-}
-
-// write calls fn, which writes to the repository.
-func (r *Repository) write(ctx context.Context, fn func(context.Context) error) error {
-	return r.opener.ask(ctx, r.writer.Repository, fn)
 }
 
 // Contents are the descriptors in a manifest.
@@ -266,10 +224,7 @@ func ParseContents(raw []byte, said types.MediaType) (Contents, error) {
 	if err != nil {
 		return Contents{}, err
 	}
-	c := Contents{MediaType: m.MediaType, Manifests: m.Manifests}
-	if c.MediaType == "" {
-		c.MediaType = said
-	}
+	c := Contents{MediaType: cmp.Or(m.MediaType, said), Manifests: m.Manifests}
 	if m.Config != nil {
 		c.Blobs = append(c.Blobs, *m.Config)
 	}

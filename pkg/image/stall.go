@@ -151,20 +151,15 @@ func (w *stallWatch) look() {
 	}
 	left := w.limit - waited
 	if left <= 0 && !w.since.IsZero() {
-		w.cancel(w.stall(silent))
+		e := &stallError{w.host, w.limit, w.bytes, w.few, w.least()}
+		if silent > w.limit-w.limit/10 {
+			e.After, e.Few = silent.Round(100*time.Millisecond), 0
+		}
+		w.cancel(e)
 	}
 	if w.ctx.Err() == nil {
 		w.timer.Reset(max(left, 10*time.Millisecond)) // without a wait it may already be zero or less
 	}
-}
-
-// stall returns the error for giving up.
-func (w *stallWatch) stall(silent time.Duration) error {
-	e := &stallError{w.host, w.limit, w.bytes, w.few, w.least()}
-	if silent > w.limit-w.limit/10 {
-		e.After, e.Few = silent.Round(100*time.Millisecond), 0
-	}
-	return e
 }
 
 // end stops the watch.
@@ -175,10 +170,7 @@ func (w *stallWatch) end() {
 
 // explain returns the stall or other cause that ended the request, or else err.
 func (w *stallWatch) explain(err error) error {
-	if cause := context.Cause(w.ctx); cause != nil {
-		return cause
-	}
-	return err
+	return cmp.Or(context.Cause(w.ctx), err)
 }
 
 // A watchedUpload is a request body. The data of a Read counts as sent when the next Read begins.

@@ -104,31 +104,26 @@ func (t *insecureTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, again := t.reported.LoadOrStore(r.URL.Scheme+r.URL.Host, true); !again {
-		if reason := t.look(r, response); reason != nil {
-			t.report(r.URL.Host, reason)
+	if _, again := t.reported.LoadOrStore(r.URL.Scheme+r.URL.Host, true); again {
+		return response, nil
+	}
+	var reason error
+	if r.URL.Scheme == "http" {
+		reason = ErrPlainHTTP
+	} else if response.TLS != nil {
+		chain := response.TLS.PeerCertificates
+		others := x509.NewCertPool()
+		for _, certificate := range chain[1:] {
+			others.AddCert(certificate)
 		}
+		_, reason = chain[0].Verify(x509.VerifyOptions{
+			DNSName: r.URL.Hostname(), Roots: t.roots(r.URL.Host), Intermediates: others,
+		})
+	}
+	if reason != nil {
+		t.report(r.URL.Host, reason)
 	}
 	return response, nil
-}
-
-// look returns the reason why a connection is insecure, or nil.
-func (t *insecureTransport) look(r *http.Request, response *http.Response) error {
-	if r.URL.Scheme == "http" {
-		return ErrPlainHTTP
-	}
-	if response.TLS == nil {
-		return nil
-	}
-	chain := response.TLS.PeerCertificates
-	others := x509.NewCertPool()
-	for _, certificate := range chain[1:] {
-		others.AddCert(certificate)
-	}
-	_, err := chain[0].Verify(x509.VerifyOptions{
-		DNSName: r.URL.Hostname(), Roots: t.roots(r.URL.Host), Intermediates: others,
-	})
-	return err
 }
 
 // Retries of failing registries: about three seconds in total, unless the registry asks for more.
@@ -144,10 +139,7 @@ const (
 
 // busyStatuses are the statuses of temporary failures.
 var busyStatuses = []int{
-	http.StatusTooManyRequests,
-	http.StatusInternalServerError,
-	http.StatusBadGateway,
-	http.StatusServiceUnavailable,
+	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
 	http.StatusGatewayTimeout,
 }
 
@@ -180,7 +172,13 @@ func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if copyErr != nil {
 			return response, err
 		}
-		t.logRetry(r, response, err, wait)
+		// The query of the URL may contain secrets.
+		log := t.log.With("registry", r.URL.Host, "path", r.URL.Path, "wait", wait.Round(time.Millisecond))
+		if err != nil {
+			log.Info("registry closed the connection, retrying", "error", err)
+		} else {
+			log.Info("registry is busy, retrying", "status", response.StatusCode)
+		}
 		discard(response)
 		if err := t.sleep(r.Context(), wait); err != nil {
 			return nil, err
@@ -253,16 +251,6 @@ func repeat(r *http.Request) (*http.Request, error) {
 	again := r.Clone(r.Context())
 	again.Body = body
 	return again, nil
-}
-
-// logRetry logs the reason for a retry. It omits the query of the URL, which may contain secrets.
-func (t *retryTransport) logRetry(r *http.Request, response *http.Response, err error, wait time.Duration) {
-	attributes := []any{"registry", r.URL.Host, "path", r.URL.Path, "wait", wait.Round(time.Millisecond)}
-	if err != nil {
-		t.log.Info("registry closed the connection, retrying", append(attributes, "error", err)...)
-		return
-	}
-	t.log.Info("registry is busy, retrying", append(attributes, "status", response.StatusCode)...)
 }
 
 // discard reads the rest of a short response, so that its connection can be reused.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -34,14 +33,8 @@ type Artifact interface {
 
 // WriteArchive writes img as an OCI archive, a tar of an OCI layout with this tag, which may be "". The same image
 // gives the same bytes. On failure, a part may have been written.
-func WriteArchive(w io.Writer, img Artifact, tag string) error {
-	if err := writeArchive(w, img, tag); err != nil {
-		return fmt.Errorf("write archive: %w", err)
-	}
-	return nil
-}
-
-func writeArchive(w io.Writer, img Artifact, tag string) error {
+func WriteArchive(w io.Writer, img Artifact, tag string) (err error) {
+	defer func() { err = doing("write archive", err) }()
 	files, err := layoutFiles(img, tag, newLayoutIndex())
 	if err != nil {
 		return err
@@ -88,7 +81,7 @@ func bytesEntry(name string, data []byte) layoutEntry {
 
 // layoutFiles returns the files to write for a layout with img added to index: oci-layout, the index, and the blobs
 // of img by digest.
-func layoutFiles(img Artifact, tag string, index *layoutIndex) ([]layoutEntry, error) {
+func layoutFiles(img Artifact, tag string, index layoutIndex) ([]layoutEntry, error) {
 	if err := checkTag(tag); err != nil {
 		return nil, err
 	}
@@ -105,7 +98,7 @@ func layoutFiles(img Artifact, tag string, index *layoutIndex) ([]layoutEntry, e
 	if err := errors.Join(digestErr, sizeErr, typeErr); err != nil {
 		return nil, err
 	}
-	entry := v1.Descriptor{MediaType: mediaType, Digest: digest, Size: size}
+	entry := v1.Descriptor{MediaType: mediaType, Digest: digest, Size: size} // Descriptor of partial has more
 	if tag != "" {
 		entry.Annotations = map[string]string{annotationRef: tag}
 	}
@@ -117,12 +110,16 @@ func layoutFiles(img Artifact, tag string, index *layoutIndex) ([]layoutEntry, e
 }
 
 // blobsOf returns the manifest, configuration and layers of an image, or an index with the blobs of its images.
-func blobsOf(img Artifact) ([]layoutEntry, error) {
-	manifest, err := img.RawManifest()
-	if err != nil {
+func blobsOf(img partial.Describable) ([]layoutEntry, error) {
+	digest, digestErr := img.Digest()
+	size, sizeErr := img.Size()
+	if err := errors.Join(digestErr, sizeErr); err != nil {
 		return nil, err
 	}
-	digest, err := img.Digest()
+	if layer, ok := img.(v1.Layer); ok {
+		return []layoutEntry{{blobPath(digest), size, layer.Compressed}}, nil
+	}
+	manifest, err := img.(Artifact).RawManifest()
 	if err != nil {
 		return nil, err
 	}
@@ -133,25 +130,14 @@ func blobsOf(img Artifact) ([]layoutEntry, error) {
 	} else if image, ok := img.(v1.Image); ok {
 		parts, err = layersOf(image)
 	}
-	if err != nil {
-		return nil, err
-	}
 	for _, part := range parts {
-		var blobs []layoutEntry
-		switch part := part.(type) {
-		case Artifact:
-			blobs, err = blobsOf(part)
-		case v1.Layer:
-			digest, digestErr := part.Digest()
-			size, sizeErr := part.Size()
-			blobs, err = []layoutEntry{{blobPath(digest), size, part.Compressed}}, errors.Join(digestErr, sizeErr)
-		}
-		if err != nil {
-			return nil, err
+		blobs, failed := blobsOf(part)
+		if failed != nil {
+			return nil, failed
 		}
 		all = append(all, blobs...)
 	}
-	return all, nil
+	return all, err
 }
 
 // layersOf returns the configuration of an image, followed by its layers.
@@ -184,36 +170,24 @@ func checkTag(tag string) error {
 }
 
 // A layoutIndex is the index.json of a layout. Unknown members are preserved.
-type layoutIndex struct {
-	members   map[string]jsontext.Value // except manifests
-	manifests []jsontext.Value
-}
+type layoutIndex map[string]jsontext.Value
 
-func newLayoutIndex() *layoutIndex {
-	return &layoutIndex{members: map[string]jsontext.Value{
+func newLayoutIndex() layoutIndex {
+	return layoutIndex{
 		"schemaVersion": jsontext.Value("2"),
 		"mediaType":     jsontext.Value(fmt.Sprintf("%q", types.OCIImageIndex)),
-	}}
-}
-
-func parseLayoutIndex(raw []byte) (*layoutIndex, error) {
-	var i layoutIndex
-	if err := json.Unmarshal(raw, &i.members); err != nil {
-		return nil, err
+		"manifests":     jsontext.Value("[]"),
 	}
-	list, ok := i.members["manifests"]
-	if !ok {
-		return nil, errors.New("it has no manifests")
-	}
-	delete(i.members, "manifests")
-	return &i, json.Unmarshal(list, &i.manifests)
 }
 
 // with returns the index in JSON with an added entry. It replaces entries with the same name or, if entry has no
 // name, unnamed entries with the same digest.
-func (i *layoutIndex) with(entry v1.Descriptor) ([]byte, error) {
-	var manifests []jsontext.Value
-	for _, m := range i.manifests {
+func (i layoutIndex) with(entry v1.Descriptor) ([]byte, error) {
+	var existing, manifests []jsontext.Value
+	if err := json.Unmarshal(i["manifests"], &existing); err != nil {
+		return nil, fmt.Errorf("%s is broken: %w", indexFile, err)
+	}
+	for _, m := range existing {
 		var old v1.Descriptor
 		if err := json.Unmarshal(m, &old); err != nil {
 			return nil, fmt.Errorf("%s is broken: %w", indexFile, err)
@@ -231,9 +205,8 @@ func (i *layoutIndex) with(entry v1.Descriptor) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := maps.Clone(i.members)
-	members["manifests"] = list
-	return json.Marshal(members, json.Deterministic(true))
+	i["manifests"] = list
+	return json.Marshal(i, json.Deterministic(true))
 }
 
 // WriteLayout writes img into the OCI layout dir with this tag, which may be "". It creates dir if it does not exist,
@@ -243,14 +216,9 @@ func (i *layoutIndex) with(entry v1.Descriptor) ([]byte, error) {
 // The image appears completely or not at all: a new layout is written next to dir and renamed, and in an existing one
 // the index is replaced last. Processes that write to one layout concurrently wait for each other, if the system can
 // lock a directory. A directory with other content is an error.
-func WriteLayout(img Artifact, dir, tag string) error {
-	if err := writeLayout(img, filepath.Clean(dir), tag); err != nil {
-		return fmt.Errorf("write OCI layout %s: %w", dir, err)
-	}
-	return nil
-}
-
-func writeLayout(img Artifact, dir, tag string) error {
+func WriteLayout(img Artifact, dir, tag string) (err error) {
+	defer func(named string) { err = doing("write OCI layout "+named, err) }(dir)
+	dir = filepath.Clean(dir)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return addToLayoutDir(img, dir, tag)
 	}
@@ -300,10 +268,10 @@ func writeEntries(root *os.Root, files []layoutEntry) error {
 		if err != nil {
 			return err
 		}
-		if err := file.copyTo(f); err != nil {
-			return closing(err, f)
+		if err = file.copyTo(f); err == nil {
+			err = f.Sync()
 		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
@@ -311,7 +279,7 @@ func writeEntries(root *os.Root, files []layoutEntry) error {
 }
 
 // readLayoutIndex returns the index of a layout, or a new one for an empty directory.
-func readLayoutIndex(fsys fs.FS) (*layoutIndex, error) {
+func readLayoutIndex(fsys fs.FS) (layoutIndex, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, err
@@ -330,7 +298,10 @@ func readLayoutIndex(fsys fs.FS) (*layoutIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := parseLayoutIndex(raw)
+	var index layoutIndex
+	if err = json.Unmarshal(raw, &index); err == nil && index["manifests"] == nil {
+		err = errors.New("it has no manifests")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is broken: %w", indexFile, err)
 	}
