@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
@@ -176,7 +177,7 @@ func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index
 
 // finish returns the image. If err is not nil, it closes the layers instead and returns err.
 func (b *builder) finish(err error) (*Image, error) {
-	img := &Image{layers: b.all, Summary: Summary{Packages: b.packages}}
+	img := &Image{layers: b.all, sizes: map[v1.Hash]int64{}, Summary: Summary{Packages: b.packages}}
 	for i, p := range b.Platforms {
 		if err == nil {
 			opts, content := b.imageFor(p, b.programs[i])

@@ -17,7 +17,8 @@ type Image struct {
 	Artifact image.Artifact // an image, or an index of several
 	Summary  Summary
 
-	images []v1.Image
+	images []mutate.IndexAddendum // one per platform
+	sizes  map[v1.Hash]int64      // of everything that a registry stores for the image, by digest
 	layers []*image.Layer
 }
 
@@ -58,15 +59,16 @@ func (i *Image) add(platform string, opts image.BuildOptions, content []string) 
 	if err != nil {
 		return err
 	}
-	m, err := img.Manifest()
-	if err != nil {
+	m, manifestErr := img.Manifest()
+	config, configErr := img.ConfigFile()
+	desc, descErr := partial.Descriptor(img)
+	if err := errors.Join(manifestErr, configErr, descErr); err != nil {
 		return err
 	}
-	digest, err := img.Digest()
-	if err != nil {
-		return err
+	for _, d := range append(slices.Clip(m.Layers), m.Config, *desc) {
+		i.sizes[d.Digest] = d.Size
 	}
-	made := ImageSummary{Platform: platform, Digest: digest.String()}
+	made := ImageSummary{Platform: platform, Digest: desc.Digest.String()}
 	below := len(m.Layers) - len(content)
 	for n, l := range m.Layers {
 		what := "base"
@@ -75,77 +77,27 @@ func (i *Image) add(platform string, opts image.BuildOptions, content []string) 
 		}
 		made.Layers = append(made.Layers, LayerSummary{Content: what, Digest: l.Digest.String(), Size: l.Size})
 	}
-	i.images = append(i.images, img)
+	desc.Platform = config.Platform()
+	i.images = append(i.images, mutate.IndexAddendum{Add: img, Descriptor: *desc})
 	i.Summary.Images = append(i.Summary.Images, made)
 	return nil
 }
 
 // complete sets the artifact, and its digest and size in the summary.
 func (i *Image) complete(annotations map[string]string) error {
-	i.Artifact = i.images[0]
+	i.Artifact = i.images[0].Add.(v1.Image)
 	if len(i.images) > 1 {
-		index, err := newIndex(i.images, annotations)
-		if err != nil {
-			return err
+		index := mutate.AppendManifests(empty.Index, i.images...)
+		if annotations != nil {
+			index = mutate.Annotations(index, annotations).(v1.ImageIndex)
 		}
 		i.Artifact = index
 	}
-	digest, err := i.Artifact.Digest()
-	if err != nil {
-		return err
+	digest, digestErr := i.Artifact.Digest()
+	size, sizeErr := i.Artifact.Size()
+	i.sizes[digest], i.Summary.Digest = size, digest.String()
+	for _, size := range i.sizes {
+		i.Summary.Size += size
 	}
-	i.Summary.Digest = digest.String()
-	i.Summary.Size, err = i.size()
-	return err
-}
-
-func newIndex(images []v1.Image, annotations map[string]string) (v1.ImageIndex, error) {
-	var added []mutate.IndexAddendum
-	for _, img := range images {
-		config, err := img.ConfigFile()
-		if err != nil {
-			return nil, err
-		}
-		desc, err := partial.Descriptor(img)
-		if err != nil {
-			return nil, err
-		}
-		desc.Platform = config.Platform()
-		added = append(added, mutate.IndexAddendum{Add: img, Descriptor: *desc})
-	}
-	index := mutate.AppendManifests(empty.Index, added...)
-	if annotations == nil {
-		return index, nil
-	}
-	return mutate.Annotations(index, annotations).(v1.ImageIndex), nil
-}
-
-// size returns the number of bytes that a registry stores for the image.
-func (i *Image) size() (int64, error) {
-	sizes := map[v1.Hash]int64{}
-	size, err := i.Artifact.Size()
-	if err != nil {
-		return 0, err
-	}
-	if len(i.images) > 1 {
-		sizes[v1.Hash{}] = size
-	}
-	for _, img := range i.images {
-		m, err := img.Manifest()
-		if err != nil {
-			return 0, err
-		}
-		desc, err := partial.Descriptor(img)
-		if err != nil {
-			return 0, err
-		}
-		for _, d := range append(slices.Clip(m.Layers), m.Config, *desc) {
-			sizes[d.Digest] = d.Size
-		}
-	}
-	var total int64
-	for _, size := range sizes {
-		total += size
-	}
-	return total, nil
+	return errors.Join(digestErr, sizeErr)
 }

@@ -69,7 +69,12 @@ func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, err
 	if err := img.CheckPlatform(platform); err != nil {
 		return nil, fmt.Errorf("base image %s: %w", img.Ref, err)
 	}
-	f, err := openProgramOf(ctx, img)
+	dir, name := path.Split("/" + program)
+	fsys, err := img.Files(ctx, dir, name)
+	var f fs.File
+	if err == nil {
+		f, _, err = regular.Open(fsys, name)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("base image %s: it has no /%s: choose one with opm, or scratch", img.Ref, program)
@@ -79,16 +84,6 @@ func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, err
 	defer f.Close()
 	info, err := buildinfo.Read(f.(io.ReaderAt)) // Files returns files that implement io.ReaderAt
 	return &Base{IsOpm: err == nil && info.Path == opmPath, image: img}, nil
-}
-
-func openProgramOf(ctx context.Context, img *image.Image) (fs.File, error) {
-	dir, name := path.Split("/" + program)
-	fsys, err := img.Files(ctx, dir, name)
-	if err != nil {
-		return nil, err
-	}
-	f, _, err := regular.Open(fsys, name)
-	return f, err
 }
 
 // A Binary is the program opm for a platform.
@@ -134,31 +129,28 @@ func openStatic(ctx context.Context, name, platform, version string) (*Binary, e
 		return nil, err
 	}
 	if releaseErr == nil {
-		releaseErr = b.hasVersion(ctx, name, version)
+		if releaseErr = checkVersion(ctx, name, version); releaseErr == nil {
+			return b, nil
+		}
+		releaseErr = errors.Join(releaseErr, b.Close())
 	}
-	if releaseErr != nil {
-		return nil, fmt.Errorf("%w; %w", err, releaseErr)
-	}
-	return b, nil
+	return nil, fmt.Errorf("%w; %w", err, releaseErr)
 }
 
-// hasVersion runs a program to check its version, which the file itself does not record. On an error it closes the
-// file.
-func (b *Binary) hasVersion(ctx context.Context, name, want string) error {
+// checkVersion runs a program to check its version, which the file itself does not record.
+func checkVersion(ctx context.Context, name, want string) error {
 	var have struct{ Version string }
 	out, err := exec.CommandContext(ctx, name, "version", "-o", "json").Output()
 	if err == nil {
 		err = json.Unmarshal(out, &have)
 	}
-	switch {
-	case err != nil:
-		err = fmt.Errorf("run %s: %w", name, err)
-	case have.Version != want:
-		err = fmt.Errorf("%s is version %q, this opm is version %q", name, have.Version, want)
-	default:
-		return nil
+	if err != nil {
+		return fmt.Errorf("run %s: %w", name, err)
 	}
-	return errors.Join(err, b.Close())
+	if have.Version != want {
+		return fmt.Errorf("%s is version %q, this opm is version %q", name, have.Version, want)
+	}
+	return nil
 }
 
 // openProgram opens a program and checks it. If main is empty, the program may be built from any package.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -150,7 +152,7 @@ func TestBase(t *testing.T) {
 			if n := len(layers(built, "store")); n > 0 != tt.store || len(layers(built, "base")) != 1 {
 				t.Errorf("%d layers are a store; all are %v", n, built.Summary.Images[0].Layers)
 			}
-			config, err := built.images[0].ConfigFile()
+			config, err := built.images[0].Add.(v1.Image).ConfigFile()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +178,7 @@ func TestNewBaseErrors(t *testing.T) {
 // TestScratch checks that an image without opm has everything a CatalogSource extracts, and no entry point.
 func TestScratch(t *testing.T) {
 	built := build(t, source(catalog()), Options{Platforms: []Platform{{Name: "linux/amd64"}}})
-	config, err := built.images[0].ConfigFile()
+	config, err := built.images[0].Add.(v1.Image).ConfigFile()
 	if err != nil {
 		t.Fatal(err)
 	}

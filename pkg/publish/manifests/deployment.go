@@ -68,7 +68,7 @@ func (o *Options) labelled() metav1.ObjectMeta {
 // autoscaled reports whether an autoscaler sets the number of replicas.
 func (o *Options) autoscaled() bool { return o.MaxReplicas > o.Replicas }
 
-func (o *Options) deployment() []object {
+func (o *Options) deployment() []any {
 	d := &appsv1.Deployment{
 		TypeMeta: typeMeta("apps/v1", "Deployment"), ObjectMeta: o.labelled(),
 		Spec: appsv1.DeploymentSpec{
@@ -83,22 +83,20 @@ func (o *Options) deployment() []object {
 	if !o.autoscaled() {
 		d.Spec.Replicas = &o.Replicas
 	}
-	objects := []object{
-		{d.Kind, d},
-		{"Service", &corev1.Service{
+	objects := []any{
+		d,
+		&corev1.Service{
 			TypeMeta: typeMeta("v1", "Service"), ObjectMeta: o.labelled(),
-			Spec: corev1.ServiceSpec{
-				Selector: o.labels(), Ports: o.servicePorts(),
-			},
-		}},
-		{"NetworkPolicy", o.networkPolicy()},
-		{"PodDisruptionBudget", &policyv1.PodDisruptionBudget{
+			Spec: corev1.ServiceSpec{Selector: o.labels(), Ports: o.servicePorts()},
+		},
+		o.networkPolicy(),
+		&policyv1.PodDisruptionBudget{
 			TypeMeta: typeMeta("policy/v1", "PodDisruptionBudget"), ObjectMeta: o.labelled(),
 			Spec: policyv1.PodDisruptionBudgetSpec{Selector: o.selector(), MaxUnavailable: new(intstr.FromInt32(1))},
-		}},
+		},
 	}
 	if o.autoscaled() {
-		objects = append(objects, object{"HorizontalPodAutoscaler", o.autoscaler()})
+		objects = append(objects, o.autoscaler())
 	}
 	if o.ServiceMonitor {
 		objects = append(objects, o.serviceMonitor())

@@ -96,25 +96,12 @@ func (o *Options) ingress() networkingv1.NetworkPolicyIngressRule {
 	return rule
 }
 
-// A serviceMonitor is the part of the Prometheus operator's ServiceMonitor that is used here.
-type serviceMonitor struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Selector  metav1.LabelSelector `json:"selector"`
-		Endpoints []endpoint           `json:"endpoints"`
-	} `json:"spec"`
-}
-
-// An endpoint is a port of the Service. Prometheus scrapes it on each pod.
-type endpoint struct {
-	Port string `json:"port"`
-	Path string `json:"path"`
-}
-
-func (o *Options) serviceMonitor() object {
-	m := &serviceMonitor{TypeMeta: typeMeta("monitoring.coreos.com/v1", "ServiceMonitor"), ObjectMeta: o.labelled()}
-	m.Spec.Selector = *o.selector()
-	m.Spec.Endpoints = []endpoint{{httpPortName, "/metrics"}}
-	return object{m.Kind, m}
+// serviceMonitor returns a ServiceMonitor of the Prometheus operator, which scrapes the port of the Service on each pod.
+func (o *Options) serviceMonitor() tree {
+	return tree{
+		"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": o.labelled(),
+		"spec": tree{
+			"selector": o.selector(), "endpoints": []tree{{"port": httpPortName, "path": "/metrics"}},
+		},
+	}
 }

@@ -78,13 +78,8 @@ type Options struct {
 // A Set is a set of generated objects that belong together.
 type Set struct {
 	opts    Options
-	objects []object
+	objects []any
 	trees   []map[string]any // of the objects
-}
-
-type object struct {
-	kind  string
-	value any
 }
 
 // New generates the objects. It returns an error for options that a cluster would refuse.
@@ -95,16 +90,16 @@ func New(opts Options) (*Set, error) {
 	s := &Set{opts: opts}
 	switch opts.Kind {
 	case CatalogSource:
-		s.objects = []object{opts.catalogSource()}
+		s.objects = []any{opts.catalogSource()}
 	case ClusterCatalog:
-		s.objects = []object{opts.clusterCatalog()}
+		s.objects = []any{opts.clusterCatalog()}
 	case Deployment:
 		s.objects = opts.deployment()
 	case RenderJob:
 		s.objects = opts.renderJob()
 	}
 	for _, o := range s.objects {
-		t, err := o.tree()
+		t, err := treeOf(o)
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ func (o *Options) meta() metav1.ObjectMeta {
 }
 
 // catalogSource sets extractContent, so that the cluster's opm serves the catalog whatever else is in the image.
-func (o *Options) catalogSource() object {
+func (o *Options) catalogSource() *v1alpha1.CatalogSource {
 	pod := &v1alpha1.GrpcPodConfig{
 		SecurityContextConfig: v1alpha1.SecurityConfig(o.Security),
 		ExtractContent:        &v1alpha1.ExtractContentConfig{CatalogDir: catalogDir},
@@ -41,14 +41,14 @@ func (o *Options) catalogSource() object {
 			RegistryPoll: &v1alpha1.RegistryPoll{RawInterval: o.PollInterval.String()},
 		}
 	}
-	return object{v1alpha1.CatalogSourceKind, source}
+	return source
 }
 
 // addressedCatalogSource returns a CatalogSource with the address of the Deployment's Service.
-func (o *Options) addressedCatalogSource() object {
+func (o *Options) addressedCatalogSource() *v1alpha1.CatalogSource {
 	source := o.newCatalogSource()
 	source.Spec.Address = fmt.Sprintf("%s.%s.svc:%d", o.Name, o.Namespace, grpcPort)
-	return object{v1alpha1.CatalogSourceKind, source}
+	return source
 }
 
 func (o *Options) newCatalogSource() *v1alpha1.CatalogSource {
@@ -61,35 +61,18 @@ func (o *Options) newCatalogSource() *v1alpha1.CatalogSource {
 	}
 }
 
-// A clusterCatalog is a ClusterCatalog of OLM v1, with the generated fields only. The Go module of the API has too
-// many dependencies for one type.
-type clusterCatalog struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-
-	Spec clusterCatalogSpec `json:"spec"`
-}
-
-type clusterCatalogSpec struct {
-	Priority int32 `json:"priority,omitempty"`
-	Source   struct {
-		Type  string `json:"type"`
-		Image struct {
-			Ref                 string `json:"ref"`
-			PollIntervalMinutes int    `json:"pollIntervalMinutes,omitempty"`
-		} `json:"image"`
-	} `json:"source"`
-}
-
-func (o *Options) clusterCatalog() object {
-	const kind = "ClusterCatalog"
-	c := &clusterCatalog{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "olm.operatorframework.io/v1", Kind: kind},
-		ObjectMeta: o.meta(),
-		Spec:       clusterCatalogSpec{Priority: o.Priority},
+// clusterCatalog returns a ClusterCatalog of OLM v1, without its type: the Go module of the API has too many
+// dependencies.
+func (o *Options) clusterCatalog() tree {
+	image := tree{"ref": o.Image}
+	if minutes := int(o.PollInterval / time.Minute); minutes != 0 {
+		image["pollIntervalMinutes"] = minutes
 	}
-	c.Spec.Source.Type = "Image"
-	c.Spec.Source.Image.Ref = o.Image
-	c.Spec.Source.Image.PollIntervalMinutes = int(o.PollInterval / time.Minute)
-	return object{kind, c}
+	spec := tree{"source": tree{"type": "Image", "image": image}}
+	if o.Priority != 0 {
+		spec["priority"] = o.Priority
+	}
+	return tree{
+		"apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog", "metadata": o.meta(), "spec": spec,
+	}
 }

@@ -53,14 +53,14 @@ func (o *Options) checkRenderJob() error {
 }
 
 // renderJob returns a Job with a pod for each shard, its input and the volume that all pods write their shards to.
-func (o *Options) renderJob() []object {
+func (o *Options) renderJob() []any {
 	text := strings.Join(o.References, "\n") + "\n"
-	return []object{
-		{"ConfigMap", &corev1.ConfigMap{
+	return []any{
+		&corev1.ConfigMap{
 			TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: o.labelled(),
 			Data: map[string]string{referencesFile: text},
-		}},
-		{"PersistentVolumeClaim", &corev1.PersistentVolumeClaim{
+		},
+		&corev1.PersistentVolumeClaim{
 			TypeMeta: typeMeta("v1", "PersistentVolumeClaim"), ObjectMeta: o.labelled(),
 			Spec: corev1.PersistentVolumeClaimSpec{
 				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
@@ -68,8 +68,8 @@ func (o *Options) renderJob() []object {
 					Requests: corev1.ResourceList{corev1.ResourceStorage: shardsSize(len(o.References))},
 				},
 			},
-		}},
-		{"Job", &batchv1.Job{
+		},
+		&batchv1.Job{
 			TypeMeta: typeMeta("batch/v1", "Job"), ObjectMeta: o.labelled(),
 			Spec: batchv1.JobSpec{
 				CompletionMode: new(batchv1.IndexedCompletion), Completions: &o.Shards, Parallelism: &o.Shards,
@@ -78,7 +78,7 @@ func (o *Options) renderJob() []object {
 					ObjectMeta: metav1.ObjectMeta{Labels: o.labels()}, Spec: o.renderPod(),
 				},
 			},
-		}},
+		},
 	}
 }
 
@@ -107,9 +107,20 @@ func (o *Options) renderPod() corev1.PodSpec {
 		AutomountServiceAccountToken: new(false), SecurityContext: security, RestartPolicy: corev1.RestartPolicyNever,
 		NodeSelector: map[string]string{corev1.LabelOSStable: "linux"},
 	}
-	for _, m := range o.renderMounts() {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: m.name, MountPath: m.dir, ReadOnly: m.readOnly})
-		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: m.name, VolumeSource: m.source})
+	mount := func(name, dir string, readOnly bool, source corev1.VolumeSource) {
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: dir, ReadOnly: readOnly})
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	}
+	mount("references", referencesDir, true, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: o.Name},
+	}})
+	mount("shards", shardsDir, false, corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: o.Name},
+	})
+	mount("temp", tempDir, false, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	if o.AuthSecret != "" {
+		secret := &corev1.SecretVolumeSource{SecretName: o.AuthSecret}
+		mount("auth", authDir, true, corev1.VolumeSource{Secret: secret})
 	}
 	pod.Containers = []corev1.Container{c}
 	return pod
@@ -124,28 +135,4 @@ func (o *Options) renderArgs() []string {
 		args = append(args, "--authfile", path.Join(authDir, corev1.DockerConfigJsonKey))
 	}
 	return args
-}
-
-// A mount is a volume of a pod and its path in the container.
-type mount struct {
-	name, dir string
-	source    corev1.VolumeSource
-	readOnly  bool
-}
-
-func (o *Options) renderMounts() []mount {
-	mounts := []mount{
-		{"references", referencesDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: o.Name},
-		}}, true},
-		{"shards", shardsDir, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
-			ClaimName: o.Name,
-		}}, false},
-		{"temp", tempDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}, false},
-	}
-	if o.AuthSecret != "" {
-		secret := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: o.AuthSecret}}
-		mounts = append(mounts, mount{"auth", authDir, secret, true})
-	}
-	return mounts
 }

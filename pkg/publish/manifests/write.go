@@ -63,10 +63,10 @@ func (s *Set) Files(f Format) ([]File, error) {
 	case Helm:
 		dir = templates
 	}
-	for i, o := range s.objects {
-		name := dir + strings.ToLower(o.kind) + extension
+	for _, t := range s.trees {
+		name := dir + strings.ToLower(t["kind"].(string)) + extension
 		names = append(names, name)
-		if err := add(name, s.trees[i]); err != nil {
+		if err := add(name, t); err != nil {
 			return nil, err
 		}
 	}
@@ -90,9 +90,9 @@ func (s *Set) Files(f Format) ([]File, error) {
 // A tree is an object, or another JSON value, by key.
 type tree map[string]any
 
-// tree returns an object without its status and without the empty icon of a CatalogSource.
-func (o object) tree() (tree, error) {
-	text, err := json.Marshal(o.value)
+// treeOf returns an object without its status and without the empty icon of a CatalogSource.
+func treeOf(object any) (tree, error) {
+	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +26,7 @@ type publication struct {
 	catalog *render.Catalog
 	images  *image.Opener
 	pusher  *image.Pusher
-	signer  *Signer
+	cosign  string           // path of the program
 	valid   *validate.Report // without errors, nil if the catalog was not validated with all rules
 	built   *publish.Image
 
@@ -78,8 +80,9 @@ func (p *publication) prepare(ctx context.Context) {
 	p.run = newRun(strings.Join(p.Sources, " "), p.Tags, steps, skipped)
 	var err error
 	if p.runs(Sign) {
-		p.signer, err = NewSigner(p.SignArgs)
-		p.fail(Sign, err)
+		if p.cosign, err = exec.LookPath(cosign); err != nil {
+			p.fail(Sign, errors.New("cosign is not in PATH: install it, or do not sign"))
+		}
 	}
 	if p.runs(Build) {
 		var closeAll func()
@@ -88,23 +91,27 @@ func (p *publication) prepare(ctx context.Context) {
 		p.fail(Build, err)
 	}
 	if !slices.Contains(p.Skip, Push) {
-		p.fail(Push, p.checkPush(ctx))
+		if p.pusher, err = image.NewPusher(p.Tags, p.Registry); err == nil {
+			p.onClose(p.pusher.Close)
+			err = p.pusher.Check(ctx)
+		}
+		p.fail(Push, err)
 	}
-}
-
-// checkPush asks the registries whether they accept a push.
-func (p *publication) checkPush(ctx context.Context) (err error) {
-	if p.pusher, err = image.NewPusher(p.Tags, p.Registry); err != nil {
-		return err
-	}
-	p.onClose(p.pusher.Close)
-	return p.pusher.Check(ctx)
 }
 
 // doAll does all steps.
 func (p *publication) doAll(ctx context.Context) {
 	do := func(step Step, fn func(context.Context, *Result) error, needs ...Step) {
 		p.do(step, func(r *Result) error { return fn(ctx, r) }, needs...)
+	}
+	read := func(step Step, doing string, fn func(context.Context, *Result) error, needs ...Step) {
+		do(step, func(ctx context.Context, r *Result) error {
+			defer p.Progress.Start(doing, p.dir)()
+			if err := p.open(); err != nil {
+				return err
+			}
+			return fn(ctx, r)
+		}, needs...)
 	}
 	do(Compose, p.compose)
 	do(Template, p.renderTemplates)
@@ -113,10 +120,10 @@ func (p *publication) doAll(ctx context.Context) {
 	if p.unreadable {
 		reading = append(reading, Validate)
 	}
-	do(Resolve, p.resolve, reading...)
-	do(CheckImages, p.checkImages, reading...)
-	do(Diff, p.compare, reading...)
-	do(Build, p.build, p.Making, Validate)
+	read(Resolve, "resolving", p.resolve, reading...)
+	read(CheckImages, "checking", p.checkImages, reading...)
+	read(Diff, "comparing", p.compare, reading...)
+	read(Build, "building", p.build, p.Making, Validate)
 	do(Push, p.push, p.Making, Validate, Resolve, CheckImages, Diff, Build, Sign)
 	do(Sign, p.sign, Push)
 	do(Tag, p.setTags, Push, Sign)

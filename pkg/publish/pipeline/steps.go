@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/compose"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
@@ -138,10 +140,6 @@ func (p *publication) validate(ctx context.Context, r *Result) error {
 }
 
 func (p *publication) resolve(ctx context.Context, r *Result) error {
-	defer p.Progress.Start("resolving", p.dir)()
-	if err := p.open(); err != nil {
-		return err
-	}
 	catalog, err := resolve.ReadCatalog(ctx, p.catalog.Sources...)
 	if err := cmp.Or(p.catalog.Unchanged(), err); err != nil {
 		return err
@@ -179,10 +177,6 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 }
 
 func (p *publication) checkImages(ctx context.Context, r *Result) error {
-	defer p.Progress.Start("checking", p.dir)()
-	if err := p.open(); err != nil {
-		return err
-	}
 	references, err := imagecheck.Read(ctx, p.catalog.Sources...)
 	if err := cmp.Or(p.catalog.Unchanged(), err); err != nil {
 		return err
@@ -203,10 +197,6 @@ func (p *publication) checkImages(ctx context.Context, r *Result) error {
 
 // compare compares the catalog with the published one. If there is none, everything is new.
 func (p *publication) compare(ctx context.Context, r *Result) error {
-	defer p.Progress.Start("comparing", p.dir)()
-	if err := p.open(); err != nil {
-		return err
-	}
 	var old []declcfg.Source
 	unchanged := func() error { return nil }
 	before, closeAll, err := p.Open(p.Platforms[0], p.before())
@@ -238,10 +228,6 @@ func (p *publication) compare(ctx context.Context, r *Result) error {
 }
 
 func (p *publication) build(ctx context.Context, r *Result) error {
-	defer p.Progress.Start("building", p.dir)()
-	if err := p.open(); err != nil {
-		return err
-	}
 	if err := p.CheckBase(p.dir, p.Build.Platforms); err != nil {
 		return err
 	}
@@ -275,7 +261,10 @@ func (p *publication) push(ctx context.Context, r *Result) error {
 // sameImage is the note of a step that has nothing to do.
 const sameImage = "the same image is there"
 
-// sign signs the image once in each repository.
+// cosign is the program that signs images.
+const cosign = "cosign"
+
+// sign signs the image once in each repository, by digest.
 func (p *publication) sign(ctx context.Context, r *Result) error {
 	var images []string
 	for _, tag := range p.Tags {
@@ -288,11 +277,14 @@ func (p *publication) sign(ctx context.Context, r *Result) error {
 		}
 	}
 	for _, name := range images {
-		line := p.signer.CommandLine(name)
+		args := slices.Concat([]string{"sign", "--yes"}, p.SignArgs, []string{name})
+		line := shell.Join(append([]string{cosign}, args...)...)
 		r.Commands = append(r.Commands, line)
 		p.Note(line)
-		if err := p.signer.Sign(ctx, name, p.Output); err != nil {
-			return err
+		cmd := exec.CommandContext(ctx, p.cosign, args...)
+		cmd.Stdout, cmd.Stderr = p.Output, p.Output
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("cosign: %w", err)
 		}
 	}
 	return nil

@@ -30,29 +30,25 @@ type Summary struct {
 
 // summary returns the summary of the run.
 func (r *run) summary() *Summary {
-	s := &Summary{Outcome: r.outcome(), Catalog: r.catalog, Tags: r.tags, Steps: r.results}
+	s := &Summary{Outcome: Published, Catalog: r.catalog, Tags: r.tags, Steps: r.results}
 	if built := r.result(Build); built != nil && built.Image != nil {
 		s.Digest = built.Image.Digest
 	}
-	if tag := r.result(Tag); tag != nil {
+	tag := r.result(Tag)
+	if tag != nil {
 		s.Live = tag.Live
 	}
-	return s
-}
-
-func (r *run) outcome() Outcome {
-	failed := func(result *Result) bool { return result.Status == Failed }
-	switch tag := r.result(Tag); {
+	switch {
 	case slices.ContainsFunc(r.results, func(result *Result) bool { return result.rejected }):
-		return Rejected
-	case slices.ContainsFunc(r.results, failed):
-		return Broken
+		s.Outcome = Rejected
+	case slices.ContainsFunc(r.results, func(result *Result) bool { return result.Status == Failed }):
+		s.Outcome = Broken
 	case tag == nil || tag.Status != Passed:
-		return Checked
+		s.Outcome = Checked
 	case r.unchanged:
-		return Unchanged
+		s.Outcome = Unchanged
 	}
-	return Published
+	return s
 }
 
 // Err returns an error that joins the errors of the failed steps, or nil.
