@@ -108,10 +108,14 @@ func Run(ctx context.Context, config *Config, opts Options) (_ *Result, err erro
 }
 
 func (c *composer) run(ctx context.Context) (*Result, error) {
-	docker, err := c.dockerfile()
-	if err != nil {
-		return nil, err
+	catalog := dockerfile.Catalog{
+		Dir: c.config.Name, BaseImage: c.opts.BaseImage, BuilderImage: c.opts.BuilderImage, Labels: c.opts.Labels,
 	}
+	var docker strings.Builder
+	if _, err := catalog.WriteTo(&docker); err != nil {
+		return nil, fmt.Errorf("generate dockerfile: %w", err)
+	}
+	var err error
 	if c.old, err = readRecord(c.pathOf(recordOf(c.config.Name)), c.config.Name); err != nil {
 		return nil, err
 	}
@@ -129,7 +133,7 @@ func (c *composer) run(ctx context.Context) (*Result, error) {
 	if err := c.resolveConflicts(ctx); err != nil {
 		return nil, err
 	}
-	p, err := c.plan(docker)
+	p, err := c.plan(docker.String())
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +190,11 @@ func (c *composer) openStaged() (done func(), err error) {
 		unlock()
 	}
 	if c.staged, err = c.root.OpenRoot(name); err == nil {
-		err = clearDir(c.staged)
+		var left []fs.DirEntry // by a run that was killed
+		left, err = fs.ReadDir(c.staged.FS(), ".")
+		for _, e := range left {
+			err = errors.Join(err, c.staged.RemoveAll(e.Name()))
+		}
 	}
 	if err != nil {
 		done()
@@ -196,26 +204,6 @@ func (c *composer) openStaged() (done func(), err error) {
 }
 
 func (c *composer) stagingName() string { return "." + c.config.Name + ".compose" }
-
-// clearDir removes the files left by a run that was killed.
-func clearDir(root *os.Root) error {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	for _, e := range entries {
-		err = errors.Join(err, root.RemoveAll(e.Name()))
-	}
-	return err
-}
-
-func (c *composer) dockerfile() (string, error) {
-	catalog := dockerfile.Catalog{
-		Dir: c.config.Name, BaseImage: c.opts.BaseImage, BuilderImage: c.opts.BuilderImage, Labels: c.opts.Labels,
-	}
-	var text strings.Builder
-	if _, err := catalog.WriteTo(&text); err != nil {
-		return "", fmt.Errorf("generate dockerfile: %w", err)
-	}
-	return text.String(), nil
-}
 
 // settings returns the rendering settings of fragments, as text for the record.
 func (c *composer) settings() string {
@@ -242,7 +230,7 @@ func (c *composer) each(
 		c.problems = append(c.problems, r.problems...)
 		complete = complete && len(r.problems) == 0
 		if r.err != nil {
-			c.problems = append(c.problems, problem.FromError("", r.err)...)
+			c.report(r.err)
 			c.causes = append(c.causes, r.err)
 		}
 	}
@@ -254,6 +242,9 @@ func (c *composer) each(
 	}
 	return c.failed()
 }
+
+// report adds an error to the problems.
+func (c *composer) report(err error) { c.problems = append(c.problems, problem.FromError("", err)...) }
 
 // failed returns the problems so far as an error, or nil if there are none.
 func (c *composer) failed() error {
@@ -329,7 +320,7 @@ func (c *composer) conflicts() [][]string {
 			default:
 				err := fmt.Errorf("package %q is already in reference %q at %s; remove one of them, or choose with "+
 					"\"conflicts: first\" or \"conflicts: last\"", pkg, c.fragments[other].Name, c.config.images[other])
-				c.problems = append(c.problems, problem.FromError("", c.config.atImage(i, err))...)
+				c.report(c.config.atImage(i, err))
 			}
 		}
 	}

@@ -15,23 +15,23 @@ type overlay struct {
 	hidden       []string // files of lower that the overlay does not have
 }
 
-// Open opens a file.
-func (o overlay) Open(name string) (fs.File, error) {
-	f, err := o.upper.Open(name)
+// in returns the result of fn for a file of upper or else of lower.
+func in[T any](o overlay, name string, fn func(fs.FS, string) (T, error)) (T, error) {
+	result, err := fn(o.upper, name)
 	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(o.hidden, name) {
-		return o.lower.Open(name)
+		return fn(o.lower, name)
 	}
-	return f, err
+	return result, err
 }
 
+// Open opens a file.
+func (o overlay) Open(name string) (fs.File, error) { return in(o, name, fs.FS.Open) }
+
 // Stat implements [fs.StatFS].
-func (o overlay) Stat(name string) (fs.FileInfo, error) {
-	info, err := fs.Stat(o.upper, name)
-	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(o.hidden, name) {
-		return fs.Stat(o.lower, name)
-	}
-	return info, err
-}
+func (o overlay) Stat(name string) (fs.FileInfo, error) { return in(o, name, fs.Stat) }
+
+// Lstat implements [fs.ReadLinkFS].
+func (o overlay) Lstat(name string) (fs.FileInfo, error) { return in(o, name, fs.Lstat) }
 
 // ReadDir implements [fs.ReadDirFS].
 func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -56,13 +56,4 @@ func (o overlay) ReadLink(name string) (string, error) {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
 	}
 	return fs.ReadLink(o.lower, name)
-}
-
-// Lstat implements [fs.ReadLinkFS].
-func (o overlay) Lstat(name string) (fs.FileInfo, error) {
-	info, err := fs.Lstat(o.upper, name)
-	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(o.hidden, name) {
-		return fs.Lstat(o.lower, name)
-	}
-	return info, err
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // A plan lists the changes of a run.
@@ -36,14 +35,12 @@ func (c *composer) plan(dockerfile string) (*plan, error) {
 	for _, f := range c.fragments {
 		p.fragment(f)
 	}
-	if err := c.planDockerfile(p); err != nil {
-		return nil, err
-	}
-	if err := c.planRemovals(p); err != nil {
-		return nil, err
+	err := c.planDockerfile(p)
+	if err == nil {
+		err = c.planRemovals(p)
 	}
 	p.after.sort()
-	return p, c.failed()
+	return p, cmp.Or(err, c.failed())
 }
 
 // fragment plans to write a fragment if it differs from its file.
@@ -58,20 +55,15 @@ func (p *plan) fragment(f *fragment) {
 	}
 	isOwn := f.onDisk == "" || f.old != nil && f.old.is(f.onDisk)
 	if !isOwn && !f.opts.Overwrite {
-		f.problems = append(f.problems, problem.FromError("", f.config.atImage(f.index, f.overwriteError()))...)
+		why := "exists and was not written by compose; move it away, or replace it with --overwrite"
+		if f.old != nil {
+			why = "was changed since compose wrote it; make the change in the source, and replace the file with --overwrite"
+		}
+		f.report(f.config.atImage(f.index, fmt.Errorf("%s %s", f.pathOf(f.path), why)))
 		return
 	}
 	p.write = append(p.write, f)
 	p.before = append(p.before, written{Path: f.path, Digest: f.onDisk, Next: digest})
-}
-
-func (f *fragment) overwriteError() error {
-	name := f.pathOf(f.path)
-	if f.old == nil {
-		return fmt.Errorf("%s exists and was not written by compose; move it away, or replace it with --overwrite", name)
-	}
-	return fmt.Errorf("%s was changed since compose wrote it; make the change in the source, and replace the file with "+
-		"--overwrite", name)
 }
 
 // planDockerfile plans to write the Dockerfile, unless one exists that compose did not write.
@@ -111,8 +103,7 @@ func (c *composer) planRemovals(p *plan) error {
 		if onDisk != "" && !w.is(onDisk) && !c.opts.Overwrite {
 			err := fmt.Errorf("%s was changed since compose wrote it, and its reference is no longer in the config; "+
 				"move the file away, or delete it with --overwrite", c.pathOf(w.Path))
-			pos := declcfg.Pos{File: c.config.path}
-			c.problems = append(c.problems, problem.FromError("", &declcfg.Error{Pos: pos, Err: err})...)
+			c.report(&declcfg.Error{Pos: declcfg.Pos{File: c.config.path}, Err: err})
 			continue
 		}
 		p.remove = append(p.remove, w.Path)
@@ -148,9 +139,10 @@ func (c *composer) commit(p *plan) error {
 		}
 	}
 	for _, name := range p.remove {
-		if err := c.remove(name); err != nil {
+		if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		_ = c.root.Remove(path.Dir(name)) // fails if the directory is not empty
 	}
 	if len(p.before) == 0 && len(p.remove) == 0 && reflect.DeepEqual(p.after.Files, c.old.Files) {
 		return nil
@@ -164,13 +156,4 @@ func writeFile(root *os.Root, name string, text []byte) error {
 		_, err := w.Write(text)
 		return err
 	})
-}
-
-// remove removes a file, and its directory if it is then empty.
-func (c *composer) remove(name string) error {
-	if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	_ = c.root.Remove(path.Dir(name)) // fails if the directory is not empty
-	return nil
 }

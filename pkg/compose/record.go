@@ -91,39 +91,31 @@ func (r *record) sort() {
 
 // find returns the file at a path, or nil if compose did not write it.
 func (r *record) find(name string) *written {
-	for i := range r.Files {
-		if r.Files[i].Path == name {
-			return &r.Files[i]
-		}
+	if i := slices.IndexFunc(r.Files, func(w written) bool { return w.Path == name }); i >= 0 {
+		return &r.Files[i]
 	}
 	return nil
 }
 
 // with returns a copy of the record with files added. They replace files with the same path.
 func (r *record) with(files []written) *record {
-	both := slices.Clone(files)
+	all := &record{slices.Clone(files)}
 	for _, w := range r.Files {
-		if !slices.ContainsFunc(files, func(f written) bool { return f.Path == w.Path }) {
-			both = append(both, w)
+		if all.find(w.Path) == nil {
+			all.Files = append(all.Files, w)
 		}
 	}
-	all := &record{both}
 	all.sort()
 	return all
 }
 
-func (r *record) text() ([]byte, error) {
-	text, err := json.Marshal(r, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
-	return append(text, '\n'), err
-}
-
 // write writes the record to the named file in root, atomically.
 func (r *record) write(root *os.Root, name string) error {
-	text, err := r.text()
+	text, err := json.Marshal(r, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
 	if err != nil {
 		return err
 	}
-	return writeFile(root, name, text)
+	return writeFile(root, name, append(text, '\n'))
 }
 
 // fileDigest returns the digest of a file, or "" if the file does not exist.
