@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"unique"
 
 	"golang.org/x/sync/errgroup"
@@ -118,7 +117,7 @@ func Check(ctx context.Context, references *References, registries Registries, o
 	found := make([]verdict, len(refs))
 	answers := cmp.Or(opts.Answers, new(Answers))
 	c := checker{registries: registries, places: &answers.places}
-	each(ctx, len(refs), opts.Jobs, func(i int) {
+	each(ctx, len(refs), cmp.Or(max(opts.Jobs, 0), DefaultJobs), func(i int) {
 		var known bool
 		if found[i], known = answers.verdicts[refs[i]]; !known {
 			found[i] = c.check(ctx, refs[i])
@@ -172,20 +171,13 @@ func (u use) problem(v verdict) *problem.Problem {
 
 // each calls fn for 0 to n-1 on up to jobs goroutines, until ctx is done. It returns after all calls have returned.
 func each(ctx context.Context, n, jobs int, fn func(int)) {
-	if jobs <= 0 {
-		jobs = DefaultJobs
-	}
-	var next atomic.Int64
 	var group errgroup.Group
-	for range min(n, jobs) {
-		group.Go(func() error {
-			return parallel.Catch(func() error {
-				for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-					fn(i)
-				}
-				return nil
-			})
-		})
+	group.SetLimit(jobs)
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error { return parallel.Catch(func() error { fn(i); return nil }) })
 	}
 	if panicked := group.Wait(); panicked != nil {
 		panic(panicked)

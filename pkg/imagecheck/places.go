@@ -33,18 +33,15 @@ type downtime struct {
 func (p *places) note(repo name.Repository, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	place := repo.RegistryStr()
 	switch blame(err) {
-	case registry:
-		p.fail(repo.RegistryStr(), err)
-	case repository:
-		p.fail(repo.Name(), err)
 	case nobody:
-		delete(p.down, repo.RegistryStr())
+		delete(p.down, place)
 		delete(p.down, repo.Name())
+		return
+	case repository:
+		place = repo.Name()
 	}
-}
-
-func (p *places) fail(place string, err error) {
 	if p.down == nil {
 		p.down = map[string]downtime{}
 	}
@@ -85,10 +82,8 @@ func blame(err error) blamed {
 		}
 		return nobody
 	}
-	if _, ok := errors.AsType[*net.OpError](err); ok {
-		return registry
-	}
-	if e, ok := errors.AsType[timeout](err); ok && e.Timeout() {
+	_, broken := errors.AsType[*net.OpError](err)
+	if e, ok := errors.AsType[timeout](err); broken || ok && e.Timeout() {
 		return registry
 	}
 	return nobody

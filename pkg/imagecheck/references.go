@@ -108,23 +108,19 @@ func objectOf(m *declcfg.Object) (object, error) {
 	if err != nil {
 		return o, err
 	}
-	if b, ok := v.(*declcfg.Bundle); ok {
-		o.uses = usesOf(m.Pos, b)
+	b, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return o, nil
 	}
-	return o, nil
-}
-
-func usesOf(pos declcfg.Pos, b *declcfg.Bundle) []use {
-	var all []use
 	if b.Image != "" {
-		all = append(all, use{pos, b.Package, b.Name, false, "", b.Image})
+		o.uses = append(o.uses, use{m.Pos, b.Package, b.Name, false, "", b.Image})
 	}
 	for _, image := range b.RelatedImages {
 		if image.Name != "" || image.Image != b.Image {
-			all = append(all, use{pos, b.Package, b.Name, true, image.Name, image.Image})
+			o.uses = append(o.uses, use{m.Pos, b.Package, b.Name, true, image.Name, image.Image})
 		}
 	}
-	return all
+	return o, nil
 }
 
 // kind returns the kind of the image for messages.
