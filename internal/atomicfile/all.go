@@ -16,7 +16,17 @@ func WriteAll(paths []string, fill func(path string, w io.Writer) error) (err er
 	var b batch
 	defer func() { b.end(err) }()
 	for _, path := range paths {
-		if err := b.add(path, fill); err != nil {
+		made, err := makeDirs(filepath.Dir(path))
+		b.made = append(b.made, made...)
+		if err != nil {
+			return err
+		}
+		f, err := begin(path, Options{Replace: true})
+		if err != nil {
+			return err
+		}
+		b.files = append(b.files, &batchFile{file: f})
+		if err := fill(path, f); err != nil {
 			return err
 		}
 	}
@@ -45,21 +55,6 @@ type batchFile struct {
 	old     string // temporary directory with the replaced file; "" if there is none
 	unlock  func() // unlocks old
 	renamed bool
-}
-
-// add writes a file under a temporary name.
-func (b *batch) add(path string, fill func(path string, w io.Writer) error) error {
-	made, err := makeDirs(filepath.Dir(path))
-	b.made = append(b.made, made...)
-	if err != nil {
-		return err
-	}
-	f, err := begin(path, Options{Replace: true})
-	if err != nil {
-		return err
-	}
-	b.files = append(b.files, &batchFile{file: f})
-	return fill(path, f)
 }
 
 // end removes temporary files and, after an error, the created directories.
@@ -123,11 +118,10 @@ func (f *batchFile) keep() error {
 	if f.root.Link(f.name, f.kept()) == nil {
 		return nil
 	}
-	if err = f.root.Rename(f.name, f.kept()); err == nil {
-		return nil
+	if err = f.root.Rename(f.name, f.kept()); err != nil {
+		f.old = ""
+		err = errors.Join(err, f.root.RemoveAll(old))
+		unlock()
 	}
-	f.old = ""
-	err = errors.Join(err, f.root.RemoveAll(old))
-	unlock()
 	return err
 }

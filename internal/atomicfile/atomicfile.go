@@ -92,16 +92,10 @@ func begin(path string, opts Options) (*file, error) {
 		return nil, pathError("create", path, err)
 	}
 	f := &file{path: path, opts: opts, root: root, name: name}
-	if !opts.Replace {
-		// Only fails early, before the content is produced: commit decides.
-		if _, err = f.root.Lstat(f.name); err == nil {
-			err = fs.ErrExist
-		} else {
-			err = nil
-		}
-	}
-	if err == nil {
-		f.tmp, f.file, f.unlock, err = tempFile(f.root, 0o666)
+	if _, missing := root.Lstat(name); missing == nil && !opts.Replace {
+		err = fs.ErrExist // early, before the content is produced: commit decides
+	} else {
+		f.tmp, f.file, f.unlock, err = tempFile(root, 0o666)
 	}
 	if err != nil {
 		_ = f.root.Close() // nothing was written to it
@@ -145,10 +139,11 @@ func (f *file) finish() error {
 			return pathError("create", f.path, err)
 		}
 	}
-	if err := f.file.Sync(); err != nil {
-		return pathError("write", f.path, err)
+	err := f.file.Sync()
+	if err == nil {
+		err = f.file.Close()
 	}
-	if err := f.file.Close(); err != nil {
+	if err != nil {
 		return pathError("write", f.path, err)
 	}
 	return nil

@@ -71,14 +71,14 @@ func checkEmpty(root *os.Root) error {
 		return err
 	}
 	defer dir.Close()
-	switch _, err := dir.ReadDir(1); err {
-	case nil:
+	_, err = dir.ReadDir(1)
+	if err == nil {
 		return fmt.Errorf("%q: %w", root.Name(), ErrNotEmpty)
-	case io.EOF:
-		return nil
-	default:
-		return err
 	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // canReplace reports whether an empty directory can be replaced by one created next to it. The working directory of the
@@ -159,17 +159,26 @@ func Merge(root *os.Root, fill func(stage *os.Root) error, last ...string) error
 	if err := fill(stage); err != nil {
 		return err
 	}
-	m := merger{root: root, tmp: tmp}
+	m := merger{root: root}
 	if err := m.plan(stage, last); err != nil {
 		return err
 	}
-	return m.run()
+	for i, move := range m.moves {
+		if err := root.Rename(filepath.Join(tmp, move.name), move.name); err != nil {
+			for _, done := range m.moves[:i] {
+				if done.new {
+					err = errors.Join(err, root.RemoveAll(done.name))
+				}
+			}
+			return err
+		}
+	}
+	return nil
 }
 
-// A merger moves the content of the directory tmp of root into root.
+// A merger has the moves of the content of a directory into root.
 type merger struct {
 	root  *os.Root
-	tmp   string
 	moves []move
 }
 
@@ -204,21 +213,6 @@ func (m *merger) plan(stage *os.Root, last []string) error {
 		return slices.Index(last, a.name) - slices.Index(last, b.name)
 	})
 	return err
-}
-
-// run makes the moves. After a failure it removes the entries that are new.
-func (m *merger) run() error {
-	for i, move := range m.moves {
-		if err := m.root.Rename(filepath.Join(m.tmp, move.name), move.name); err != nil {
-			for _, done := range m.moves[:i] {
-				if done.new {
-					err = errors.Join(err, m.root.RemoveAll(done.name))
-				}
-			}
-			return err
-		}
-	}
-	return nil
 }
 
 // InDir calls fn with a directory. A directory that does not exist is created as a whole once fn has succeeded.

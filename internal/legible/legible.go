@@ -19,7 +19,7 @@ import (
 // not UTF-8. It keeps the zero-width joiner and non-joiner, which words need in many scripts, and visible format
 // characters. It also keeps backslashes, so that printable text is returned unchanged.
 func Name(text string) string {
-	if isPlain(text) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return text
 	}
 	var shown strings.Builder
@@ -42,16 +42,6 @@ func Name(text string) string {
 // Text is [Name] for sentences, whose authors may have broken them into lines: it trims white space at both ends, and
 // replaces any other white space by one space.
 func Text(text string) string { return Name(strings.Join(strings.Fields(text), " ")) }
-
-// isPlain reports whether a text is printable ASCII, as most texts are.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
 
 func isEscaped(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) &&

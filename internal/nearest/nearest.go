@@ -48,7 +48,7 @@ func Within(edits int, name string, names []string) string {
 	}
 	best, least := "", 1+edits
 	for _, n := range names {
-		if abs(len(n)-len(name)) > least {
+		if longer := len(n) - len(name); max(longer, -longer) > least {
 			continue
 		}
 		if d := distance(name, n); d < least || d == least && best != "" && n < best {
@@ -99,5 +99,3 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
-
-func abs(n int) int { return max(n, -n) }

@@ -62,7 +62,8 @@ func Of(text string) Reference {
 	switch {
 	case err == nil:
 		return Reference{Kind: kindOf(text, info.Mode()), Path: text}
-	case isNoPath(err) && strings.ContainsAny(text, ":@"):
+	case strings.ContainsAny(text, ":@") &&
+		(errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)):
 		if file, name, ok := split(text, fs.FileMode.IsRegular); ok {
 			return Reference{Kind: Archive, Path: file, Name: name}
 		}
@@ -84,11 +85,6 @@ func kindOf(path string, mode fs.FileMode) Kind {
 		return File
 	}
 	return Pipe
-}
-
-// isNoPath reports whether the error means that there is no such path, so that the text may refer to an image.
-func isNoPath(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
 // layout parses the text after "oci:". A missing directory is a layout to be written, with the tag after the last
@@ -140,18 +136,13 @@ func (e missingError) Error() string {
 	if host, _, ok := strings.Cut(e.text, "/"); ok && strings.IndexByte(host, '.') > 0 {
 		return what + fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", strings.ToLower(e.text))
 	}
-	return what + nearest.Hint(e.text, siblings(e.text))
-}
-
-// siblings returns the paths of the files in the parent directory of path.
-func siblings(path string) []string {
-	dir, _ := filepath.Split(path)
+	dir, _ := filepath.Split(e.text)
 	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // no hint without the directory
-	var paths []string
+	var siblings []string
 	for _, e := range entries {
-		paths = append(paths, dir+e.Name())
+		siblings = append(siblings, dir+e.Name())
 	}
-	return paths
+	return what + nearest.Hint(e.text, siblings)
 }
 
 func (missingError) Unwrap() error { return fs.ErrNotExist }

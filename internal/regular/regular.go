@@ -110,23 +110,21 @@ func Check(mode fs.FileMode) error {
 // A kindError is the type of a file that is not regular.
 type kindError fs.FileMode
 
-func (e kindError) Error() string { return "want a file, found " + e.kind() }
-
 func (e kindError) Is(target error) bool { return target == ErrNotRegular }
 
-func (e kindError) kind() string {
-	mode := fs.FileMode(e)
-	switch {
+func (e kindError) Error() string {
+	kind := "a special file"
+	switch mode := fs.FileMode(e); {
 	case mode.IsDir():
-		return "a directory"
+		kind = "a directory"
 	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
+		kind = "a named pipe"
 	case mode&fs.ModeSocket != 0:
-		return "a socket"
+		kind = "a socket"
 	case mode&fs.ModeDevice != 0:
-		return "a device"
+		kind = "a device"
 	}
-	return "a special file"
+	return "want a file, found " + kind
 }
 
 var errOut = fmt.Errorf("%w: the link leads out of the directory", ErrNotRegular)
