@@ -68,6 +68,25 @@ func Read(name string, text []byte) (*File, error) {
 	return &File{name, doc, further}, nil
 }
 
+// Each calls fn for every document of a YAML or JSON file, with a File that is valid until fn returns. The error joins
+// a [*place.Error] for each document that cannot be read.
+func Each(name string, text []byte, fn func(*File)) error {
+	var errs []error
+	visit := func(doc *document.Document, err error) {
+		if doc != nil {
+			fn(&File{name, doc, nil})
+		} else if failure, ok := errors.AsType[*document.Error](err); ok {
+			errs = append(errs, failure.In(name))
+		}
+	}
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	for chunk := range document.Split(bytes.NewReader(text), int64(len(text)), 0) {
+		visit(nil, chunk.Read(skip, visit))
+		chunk.Recycle()
+	}
+	return errors.Join(errs...)
+}
+
 // withoutPrologue returns a text of the same size without the prologue of the first document of a YAML file: blanks and
 // comments before ---, directives, and the tag !!map of the document. Upstream reads templates as a whole, with a
 // library that supports these, and catalogs document by document.
@@ -158,4 +177,10 @@ func (f *File) Pos(ptrs ...jsontext.Pointer) []place.Pos {
 // Errorf returns an error about the value at ptr, at its position by [File.Pos].
 func (f *File) Errorf(ptr jsontext.Pointer, format string, args ...any) *place.Error {
 	return &place.Error{Pos: f.Pos(ptr)[0], Pointer: ptr, Err: fmt.Errorf(format, args...)}
+}
+
+// KeyErrorf returns an error about the key at ptr, which the text names, at the position of the key.
+func (f *File) KeyErrorf(ptr jsontext.Pointer, format string, args ...any) *place.Error {
+	pos := f.doc.Find(ptr)[0].Key.Pos(f.name)
+	return &place.Error{Pos: pos, Pointer: ptr.Parent(), Err: fmt.Errorf(format, args...)}
 }

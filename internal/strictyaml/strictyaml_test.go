@@ -3,6 +3,7 @@ package strictyaml_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,5 +147,24 @@ func TestPrologue(t *testing.T) {
 	}
 	if _, err := strictyaml.Read("f", []byte("%YAML 1.1\nname: a\n")); err == nil {
 		t.Error("a directive without --- is read")
+	}
+}
+
+func TestEach(t *testing.T) {
+	const text = "name: a\n---\n# nothing\n---\nname: b\nother: 1\n---\nname: [\n"
+	var got []string
+	err := strictyaml.Each("f", []byte(text), func(f *strictyaml.File) {
+		var v struct {
+			Name string `json:"name"`
+		}
+		err := f.Decode(&v, strictyaml.Options{})
+		got = append(got, fmt.Sprintf("%s %v %v", v.Name, err, f.KeyErrorf("/name", "first")))
+	})
+	want := []string{"a <nil> f:1:1: first", `b f:6:1: unknown key "other", want name f:5:1: first`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), "f:9:1: ") {
+		t.Errorf("got %v about the last document", err)
 	}
 }

@@ -1,18 +1,20 @@
 package image
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.podman.io/image/v5/docker/reference"
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // mirrorSets collect the mirrors of each source, in the order of the files.
@@ -110,171 +112,125 @@ func checkLocation(s string, source bool) error {
 	return nil
 }
 
-// A mirrorKind is a kind of Kubernetes object that configures mirrors.
-type mirrorKind struct {
-	apiVersion string
-	field      string // of spec, with the mirrors
-	from       string // pull-from-mirror of registries.conf
-	policy     bool   // an entry may have a mirrorSourcePolicy
+// A mirrorObject is an object that configures mirrors, or a list of such objects as printed by `oc get -o yaml`.
+type mirrorObject struct {
+	APIVersion string                   `json:"apiVersion"`
+	Kind       string                   `json:"kind"`
+	Metadata   jsontext.Value           `json:"metadata"`
+	Status     jsontext.Value           `json:"status"`
+	Spec       map[string][]mirrorEntry `json:"spec"`
+	Items      []mirrorObject           `json:"items"`
 }
 
-// mirrorKinds are the kinds of objects that OpenShift configures mirrors with, see
+// A mirrorEntry has a source and its mirrors.
+type mirrorEntry struct {
+	Source  string   `json:"source"`
+	Mirrors []string `json:"mirrors"`
+	Policy  string   `json:"mirrorSourcePolicy"` // not in an ImageContentSourcePolicy
+}
+
+// mirrorKinds are the fields of the spec with mirrors by the kind of object that OpenShift configures mirrors with, see
 // https://docs.redhat.com/en/documentation/openshift_container_platform/4.19/html/config_apis/.
-var mirrorKinds = map[string]mirrorKind{
-	"ImageDigestMirrorSet": {
-		"config.openshift.io/v1", "imageDigestMirrors", sysregistriesv2.MirrorByDigestOnly, true,
-	},
-	"ImageTagMirrorSet": {
-		"config.openshift.io/v1", "imageTagMirrors", sysregistriesv2.MirrorByTagOnly, true,
-	},
-	"ImageContentSourcePolicy": {
-		"operator.openshift.io/v1alpha1", "repositoryDigestMirrors", sysregistriesv2.MirrorByDigestOnly, false,
-	},
+var mirrorKinds = map[string]string{
+	"config.openshift.io/v1/ImageDigestMirrorSet":             "imageDigestMirrors",
+	"config.openshift.io/v1/ImageTagMirrorSet":                "imageTagMirrors",
+	"operator.openshift.io/v1alpha1/ImageContentSourcePolicy": "repositoryDigestMirrors",
 }
 
-// A mirrorReader reads the objects of a file into sets, and collects errors.
+// A mirrorReader reads the objects of a document into sets, and collects errors.
 type mirrorReader struct {
-	file string
+	*strictyaml.File
 	sets *mirrorSets
 	errs []error
 }
 
-// read adds the objects of a file. The error joins an error for each problem, in the order of the file.
+// read adds the objects of a file. The error joins an error for each problem.
 func (s *mirrorSets) read(file string) error {
 	data, err := regular.ReadNamed(file)
 	if err != nil {
 		return fmt.Errorf("read mirrors: %w", err)
 	}
-	r := &mirrorReader{file: file, sets: s}
-	r.documents(data)
-	return errors.Join(r.errs...)
+	return s.parse(file, data)
 }
 
-func (r *mirrorReader) documents(data []byte) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	for {
-		var document yaml.Node
-		err := decoder.Decode(&document)
-		if err == io.EOF {
-			return
+func (s *mirrorSets) parse(file string, data []byte) error {
+	var errs []error
+	err := strictyaml.Each(file, data, func(f *strictyaml.File) {
+		r := mirrorReader{File: f, sets: s}
+		var head, o mirrorObject
+		_ = f.Decode(&head, strictyaml.Options{Tolerant: true}) // other objects have other keys
+		if _, ok := mirrorKinds[head.APIVersion+"/"+head.Kind]; ok || isMirrorList(head) {
+			errs = append(errs, f.Decode(&o, strictyaml.Options{}))
+			head = o
 		}
-		if at, ok := errors.AsType[*yaml.LoadError](err); ok && at.Mark.Line > 0 {
-			err = fmt.Errorf("%s:%d:%d: %s", r.file, at.Mark.Line, max(at.Mark.Column, 1), at.Message)
-		} else if err != nil {
-			err = fmt.Errorf("%s: %w", r.file, err)
+		if f.JSON().Kind() != jsontext.KindNull {
+			r.object(head, "", true)
 		}
-		if err != nil {
-			r.errs = append(r.errs, err)
-			return
-		}
-		for _, root := range document.Content {
-			if root.Tag != "!!null" {
-				r.object(root, true)
-			}
-		}
-	}
+		errs = append(errs, r.errs...)
+	})
+	return errors.Join(append(errs, err)...)
 }
 
-// object adds an object or, at the root, the objects of a list as printed by `oc get -o yaml`.
-func (r *mirrorReader) object(n *yaml.Node, root bool) {
-	parts := map[string]*yaml.Node{}
-	for pair := range slices.Chunk(r.value(n, yaml.MappingNode).Content, 2) {
-		parts[pair[0].Value] = pair[1]
-	}
-	kindName := r.value(parts["kind"], yaml.ScalarNode).Value
-	apiVersion := r.value(parts["apiVersion"], yaml.ScalarNode).Value
-	if items, ok := parts["items"]; ok && root && strings.HasSuffix(kindName, "List") {
-		for _, item := range r.value(items, yaml.SequenceNode).Content {
-			r.object(item, false)
+func isMirrorList(o mirrorObject) bool { return strings.HasSuffix(o.Kind, "List") && o.Items != nil }
+
+// object adds the object at ptr or, at the root, the objects of a list.
+func (r *mirrorReader) object(o mirrorObject, at jsontext.Pointer, root bool) {
+	if root && isMirrorList(o) {
+		for i, item := range o.Items {
+			r.object(item, at+jsontext.Pointer(fmt.Sprintf("/items/%d", i)), false)
 		}
 		return
 	}
-	kind, ok := mirrorKinds[kindName]
-	if !ok || kind.apiVersion != apiVersion {
-		r.fail(n, "%q of %q has no mirrors, want ImageDigestMirrorSet or ImageTagMirrorSet of config.openshift.io/v1 "+
-			"or ImageContentSourcePolicy of operator.openshift.io/v1alpha1", kindName, apiVersion)
+	field, ok := mirrorKinds[o.APIVersion+"/"+o.Kind]
+	if !ok {
+		r.fail(r.Errorf(at, "%q of %q has no mirrors, want ImageDigestMirrorSet or ImageTagMirrorSet of "+
+			"config.openshift.io/v1 or ImageContentSourcePolicy of operator.openshift.io/v1alpha1", o.Kind, o.APIVersion))
 		return
 	}
-	for pair := range slices.Chunk(r.value(parts["spec"], yaml.MappingNode).Content, 2) {
-		key, list := pair[0], pair[1]
-		if key.Value != kind.field {
-			r.fail(key, "unknown field spec.%s of %s, want %s", key.Value, kindName, kind.field)
+	for _, key := range slices.Sorted(maps.Keys(o.Spec)) {
+		at := at + jsontext.Pointer("/spec").AppendToken(key)
+		if key != field {
+			r.fail(r.KeyErrorf(at, "unknown field spec.%s of %s, want %s", key, o.Kind, field))
 			continue
 		}
-		for _, entry := range r.value(list, yaml.SequenceNode).Content {
-			r.entry(entry, kind)
+		for i, e := range o.Spec[key] {
+			r.entry(e, at.AppendToken(strconv.Itoa(i)), field)
 		}
 	}
 }
 
 // entry adds one source of an object and its mirrors.
-func (r *mirrorReader) entry(n *yaml.Node, kind mirrorKind) {
-	before := len(r.errs)
-	var source, policy string
-	var mirrors []string
-	for pair := range slices.Chunk(r.value(n, yaml.MappingNode).Content, 2) {
-		key, value := pair[0], pair[1]
-		switch {
-		case key.Value == "source":
-			source = r.location(value, true)
-		case key.Value == "mirrors":
-			for _, mirror := range r.value(value, yaml.SequenceNode).Content {
-				mirrors = append(mirrors, r.location(mirror, false))
-			}
-		case key.Value == "mirrorSourcePolicy" && kind.policy:
-			policy = r.value(value, yaml.ScalarNode).Value
-			if policy != "" && policy != "AllowContactingSource" && policy != "NeverContactSource" {
-				r.fail(value, "mirrorSourcePolicy %q, want AllowContactingSource or NeverContactSource", policy)
-			}
-		default:
-			r.fail(key, "unknown field %q in %s", key.Value, kind.field)
+func (r *mirrorReader) entry(e mirrorEntry, at jsontext.Pointer, field string) {
+	before, from := len(r.errs), sysregistriesv2.MirrorByDigestOnly
+	if field == "imageTagMirrors" {
+		from = sysregistriesv2.MirrorByTagOnly
+	}
+	if e.Source == "" {
+		r.fail(r.Errorf(at, "an entry of %s without source", field))
+	} else if err := checkLocation(e.Source, true); err != nil {
+		r.fail(r.Errorf(at+"/source", "%w", err))
+	}
+	for i, mirror := range e.Mirrors {
+		if err := checkLocation(mirror, false); err != nil {
+			r.fail(r.Errorf(at+jsontext.Pointer(fmt.Sprintf("/mirrors/%d", i)), "%w", err))
 		}
 	}
-	if len(r.errs) > before {
-		return
+	blocker, policyAt := "", at+"/mirrorSourcePolicy"
+	switch {
+	case e.Policy != "" && field == "repositoryDigestMirrors":
+		r.fail(r.KeyErrorf(policyAt, "unknown field %q in %s", "mirrorSourcePolicy", field))
+	case e.Policy == "NeverContactSource":
+		blocker = fmt.Sprintf("%s:%d", r.Name(), r.Pos(at)[0].Line)
+	case e.Policy != "" && e.Policy != "AllowContactingSource":
+		r.fail(r.Errorf(policyAt, "mirrorSourcePolicy %q, want AllowContactingSource or NeverContactSource", e.Policy))
 	}
-	if source == "" {
-		r.fail(n, "an entry of %s without source", kind.field)
-		return
+	if len(r.errs) == before {
+		r.sets.add(mirrorUse{e.Source, from}, e.Mirrors, blocker)
 	}
-	blocker := ""
-	if policy == "NeverContactSource" {
-		blocker = fmt.Sprintf("%s:%d", r.file, n.Line)
-	}
-	r.sets.add(mirrorUse{source, kind.from}, mirrors, blocker)
 }
 
-// location returns a source or a mirror.
-func (r *mirrorReader) location(n *yaml.Node, source bool) string {
-	s := r.value(n, yaml.ScalarNode).Value
-	if err := checkLocation(s, source); err != nil {
-		r.fail(n, "%w", err)
-	}
-	return s
-}
-
-// yamlKinds are the names of the kinds of nodes in errors.
-var yamlKinds = map[yaml.Kind]string{
-	yaml.MappingNode: "an object", yaml.SequenceNode: "a list", yaml.ScalarNode: "a string",
-}
-
-// value returns a node, or the target of an alias. The result is empty if the node is missing or null, and if it is of
-// another kind, which is an error.
-func (r *mirrorReader) value(n *yaml.Node, kind yaml.Kind) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if n == nil || n.Tag == "!!null" {
-		return &yaml.Node{}
-	}
-	if n.Kind != kind {
-		r.fail(n, "not %s", yamlKinds[kind])
-		return &yaml.Node{}
-	}
-	return n
-}
-
-// fail adds an error at a node.
-func (r *mirrorReader) fail(n *yaml.Node, format string, args ...any) {
-	r.errs = append(r.errs, fmt.Errorf("%s:%d:%d: %w", r.file, n.Line, n.Column, fmt.Errorf(format, args...)))
+// fail adds an error, whose text says what it is about.
+func (r *mirrorReader) fail(err *place.Error) {
+	err.Pointer = ""
+	r.errs = append(r.errs, err)
 }

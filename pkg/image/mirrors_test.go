@@ -226,8 +226,8 @@ func TestMirrorErrors(t *testing.T) {
 		{"field of spec", "", strings.Replace(digestSet(""), "imageDigest", "imageTag", 1),
 			"mirrors.yaml:4:3: unknown field spec.imageTagMirrors"},
 		{"field of entry", "", digestSet("  - source: q.io\n    mirror: m.io\n"),
-			`mirrors.yaml:6:5: unknown field "mirror"`},
-		{"no list", "", digestSet("    a: b\n"), "mirrors.yaml:5:5: not a list"},
+			`mirrors.yaml:6:5: spec.imageDigestMirrors[0]: unknown key "mirror" (did you mean "mirrors"?)`},
+		{"no list", "", digestSet("    a: b\n"), "mirrors.yaml:5:5: spec.imageDigestMirrors: want a list, found an object"},
 		{"no source", "", digestSet("  - mirrors: [m.io]\n"),
 			"mirrors.yaml:5:5: an entry of imageDigestMirrors without source"},
 		{"scheme", "", digestSet("  - source: https://q.io\n"), "mirrors.yaml:5:13: "},
@@ -281,8 +281,7 @@ func FuzzMirrorObjects(f *testing.F) {
 	f.Add([]byte("kind: List\nitems: &x [*x, {kind: List, items: *x}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sets := &mirrorSets{}
-		r := &mirrorReader{file: "f", sets: sets}
-		r.documents(data)
+		_ = sets.parse("f", data)
 		m := &Mirrors{sets: sets.registries(), blockers: sets.blockers}
 		for _, ref := range []string{"q.io/o/a:1", "x.q.io/o/a@" + someDigest} {
 			_, err := m.candidates(mustReference(t, ref))
