@@ -24,27 +24,21 @@ func TryLock(root *os.Root, name string) (unlock func(), err error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked
 	}
+	var info, named fs.FileInfo
 	if err == nil {
-		err = checkName(root, name, f)
+		info, err = f.Stat()
+	}
+	if err == nil {
+		named, err = root.Lstat(name)
+	}
+	if err == nil && !os.SameFile(info, named) {
+		err = fs.ErrNotExist
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return func() { _ = f.Close() }, nil // nothing was written to it
-}
-
-// checkName returns fs.ErrNotExist if name no longer refers to f.
-func checkName(root *os.Root, name string, f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	named, err := root.Lstat(name)
-	if err == nil && !os.SameFile(info, named) {
-		err = fs.ErrNotExist
-	}
-	return err
 }
 
 // LockDir waits for the lock of a directory and takes it. The lock ends when unlock is called or the process ends. On

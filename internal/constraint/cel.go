@@ -101,7 +101,10 @@ func (c *Compiler) Compile(rule string) (*cel.Ast, error) {
 	if issues.Err() != nil {
 		return nil, &SyntaxError{issues}
 	}
-	if !c.pay(typeCost(rule, ast)) {
+	// Type-checking costs more than the length of a rule: the types of nested lists and maps nest too, and the time to
+	// compare them grows with a power of their depth: .map(x, [x]) a hundred times took seconds.
+	depth := nesting(celast.NavigateAST(ast.NativeRep())) / 4
+	if !c.pay(len(rule) * depth * depth * depth) {
 		return nil, ErrBudget
 	}
 	ast, issues = env.Check(ast)
@@ -109,13 +112,6 @@ func (c *Compiler) Compile(rule string) (*cel.Ast, error) {
 		return nil, &SyntaxError{issues}
 	}
 	return ast, nil
-}
-
-// typeCost returns the extra cost of type-checking a rule, beyond its length. The types of nested lists and maps nest
-// too, and the time to compare them grows with a power of their depth: .map(x, [x]) a hundred times took seconds.
-func typeCost(rule string, ast *cel.Ast) int {
-	depth := nesting(celast.NavigateAST(ast.NativeRep())) / 4
-	return len(rule) * depth * depth * depth
 }
 
 // nesting returns the maximum depth of nested lists, maps and macros.

@@ -115,7 +115,11 @@ func (c Catalog) check() error {
 		errs = append(errs, fmt.Errorf("invalid builder image: %q: it has no opm to build the cache", scratch))
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
-		errs = append(errs, checkLabel(key, c.Labels[key]))
+		if strings.Contains(key, "=") {
+			errs = append(errs, fmt.Errorf("label %q has an equals sign in its key", key))
+		} else if strings.ContainsAny(key+c.Labels[key], "\r\n") {
+			errs = append(errs, fmt.Errorf("label %q contains a line break, which a Dockerfile cannot express", key))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -136,13 +140,12 @@ func (c Catalog) Unfinished() error {
 }
 
 func checkDir(name string) error {
-	if name == "" {
+	switch {
+	case name == "":
 		return errors.New("catalog directory has no name")
-	}
-	if strings.Contains(name, "/") || name == ".." {
+	case strings.Contains(name, "/") || name == "..":
 		return fmt.Errorf("catalog directory %q: want a name without a slash", name)
-	}
-	if !utf8.ValidString(name) {
+	case !utf8.ValidString(name):
 		return fmt.Errorf("catalog directory %q: it is not UTF-8, which a Dockerfile has to be", name)
 	}
 	return nil
@@ -151,16 +154,6 @@ func checkDir(name string) error {
 func checkImage(which, ref string) error {
 	if strings.ContainsFunc(ref, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return fmt.Errorf("%s image %q contains white space", which, ref)
-	}
-	return nil
-}
-
-func checkLabel(key, value string) error {
-	if strings.Contains(key, "=") {
-		return fmt.Errorf("label %q has an equals sign in its key", key)
-	}
-	if strings.ContainsAny(key+value, "\r\n") {
-		return fmt.Errorf("label %q contains a line break, which a Dockerfile cannot express", key)
 	}
 	return nil
 }

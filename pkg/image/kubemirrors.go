@@ -72,24 +72,18 @@ func mergeOrders(lists [][]string) []string {
 			}
 		}
 	}
+	isOpen := func(e string) bool { return slices.Contains(open, e) }
+	isFree := func(element string) bool { // no open element precedes it in any list
+		return !slices.ContainsFunc(lists, func(list []string) bool {
+			return slices.ContainsFunc(list[:max(slices.Index(list, element), 0)], isOpen)
+		})
+	}
 	for len(open) > 0 {
-		free := func(element string) bool { return isFree(element, open, lists) }
-		next := max(slices.IndexFunc(open, free), 0)
+		next := max(slices.IndexFunc(open, isFree), 0)
 		merged = append(merged, open[next])
 		open = slices.Delete(open, next, next+1)
 	}
 	return merged
-}
-
-// isFree reports whether no open element precedes element in any list.
-func isFree(element string, open []string, lists [][]string) bool {
-	for _, list := range lists {
-		before := list[:max(slices.Index(list, element), 0)]
-		if slices.ContainsFunc(before, func(e string) bool { return slices.Contains(open, e) }) {
-			return false
-		}
-	}
-	return true
 }
 
 // checkLocation returns an error unless s is a registry or a repository, without scheme, tag or digest. A source may

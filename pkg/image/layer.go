@@ -132,7 +132,7 @@ func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) 
 		err = errors.Join(lw.tar.Close(), zip.Close())
 	}
 	l := &Layer{size: packed.n, unpacked: plain.n, digest: packed.digest(), diffID: plain.digest()}
-	l.createdBy, l.annotations = c.createdBy(), c.annotations()
+	l.createdBy, l.annotations = c.describe()
 	return l, err
 }
 
@@ -156,34 +156,23 @@ func (w *hashingWriter) digest() v1.Hash {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(w.hash.Sum(nil))}
 }
 
-// createdBy returns the history entry of the layer.
-func (c *Content) createdBy() string {
+// describe returns the history entry of the layer, and annotations that list the names in it if it has nothing but
+// Files, so that readers of other files can skip it.
+func (c *Content) describe() (createdBy string, annotations map[string]string) {
 	if c.Source != nil {
-		return fmt.Sprintf("COPY %s /%s", path.Clean(c.Dir), strings.Trim(c.Target, "/"))
+		return fmt.Sprintf("COPY %s /%s", path.Clean(c.Dir), strings.Trim(c.Target, "/")), nil
 	}
-	var names []string
-	for _, f := range c.Files {
-		if !f.Mode.IsDir() {
-			names = append(names, "/"+f.Name)
-		}
-	}
-	return "ADD " + strings.Join(names, " ")
-}
-
-// annotations lists the names in the layer if it has nothing but Files, so that readers of other files can skip it.
-func (c *Content) annotations() map[string]string {
-	if c.Source != nil {
-		return nil
-	}
-	var names []string
+	var names, files []string
 	for _, f := range c.Files {
 		names = append(names, f.Name)
+		if !f.Mode.IsDir() {
+			files = append(files, "/"+f.Name)
+		}
 	}
-	text, err := json.Marshal(names)
-	if err != nil { // a name that is not UTF-8
-		return nil
+	if text, err := json.Marshal(names); err == nil { // all names are UTF-8
+		annotations = map[string]string{annotationNames: string(text)}
 	}
-	return map[string]string{annotationNames: string(text)}
+	return "ADD " + strings.Join(files, " "), annotations
 }
 
 // A layerWriter writes the archive of a layer.

@@ -31,7 +31,7 @@ type publication struct {
 	built   *publish.Image
 
 	unreadable bool // a part of the catalog, as validate has found
-	closers    []func() error
+	closers    []func()
 }
 
 // Run publishes a catalog, which it opens once for all steps. The summary has the errors of steps; Run returns an error
@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	p.onClose(p.images.Close)
 	defer func() {
 		for _, c := range slices.Backward(p.closers) {
-			_ = c()
+			c()
 		}
 	}()
 	if p.Making == "" {
@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	return p.summary(), ctx.Err()
 }
 
-func (p *publication) onClose(c func() error) { p.closers = append(p.closers, c) }
+func (p *publication) onClose(c func() error) { p.closers = append(p.closers, func() { _ = c() }) }
 
 // prepare fails early, before a catalog is read or an image built: it checks programs and platforms, and that the
 // registry accepts a push.
@@ -87,7 +87,7 @@ func (p *publication) prepare(ctx context.Context) {
 	if p.runs(Build) {
 		var closeAll func()
 		p.Build.Platforms, closeAll, err = p.OpenPlatforms()
-		p.onClose(func() error { closeAll(); return nil })
+		p.closers = append(p.closers, closeAll)
 		p.fail(Build, err)
 	}
 	if !slices.Contains(p.Skip, Push) {
@@ -138,8 +138,7 @@ func (p *publication) open() error {
 	if err != nil {
 		return err
 	}
-	p.catalog = catalog
-	p.onClose(func() error { closeAll(); return nil })
+	p.catalog, p.closers = catalog, append(p.closers, closeAll)
 	return nil
 }
 
