@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -53,26 +52,15 @@ func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string 
 // list returns the names of all files that are not directories, and of the empty directories, which may include the
 // root.
 func list(fsys fs.FS) (names []string, err error) {
-	inhabited := map[string]bool{}
-	var directories []string
 	err = fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir():
-			directories = append(directories, name)
-		default:
-			names = append(names, name)
+		if err == nil && e.IsDir() {
+			var entries []fs.DirEntry
+			if entries, err = fs.ReadDir(fsys, name); len(entries) > 0 {
+				return err
+			}
 		}
-		if name != "." {
-			inhabited[path.Dir(name)] = true
-		}
-		return nil
+		names = append(names, name)
+		return err
 	})
-	for _, name := range directories {
-		if !inhabited[name] {
-			names = append(names, name)
-		}
-	}
 	return names, err
 }
