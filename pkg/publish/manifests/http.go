@@ -96,7 +96,7 @@ func (o *Options) ingress() networkingv1.NetworkPolicyIngressRule {
 	return rule
 }
 
-// serviceMonitor returns a ServiceMonitor of the Prometheus operator, which scrapes the port of the Service on each pod.
+// serviceMonitor returns a ServiceMonitor of the Prometheus operator: Prometheus scrapes the port on each pod.
 func (o *Options) serviceMonitor() tree {
 	return tree{
 		"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": o.labelled(),
