@@ -20,7 +20,8 @@ import (
 func addCmd() *cobra.Command {
 	var f editFlags
 	var from bundleRendering
-	var channel, format string
+	var add edit.Add
+	var format string
 	var showImpact bool
 	cmd := &cobra.Command{
 		Use:   "add BUNDLE CATALOG --channel CHANNEL",
@@ -44,16 +45,18 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		ValidArgsFunction: completeArgs(files, files),
 	}
 	const created = "the channel, the package and the catalog if they do not exist"
-	updates := f.addEntry(cmd, "channel", &channel, channelsOfSecond, created)
+	f.addEntry(cmd, "channel", &add.Channel, &add.Updates, created)
+	completeWith(cmd, channelsOfSecond, "channel")
 	from.bundles.addImageRef(cmd)
 	from.add(cmd)
-	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("output") && !showImpact {
 			return usageError{errors.New("--output is the format of the report of --impact, which is missing")}
 		}
 		changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
-		add := edit.Add{Channel: channel, Updates: updates(), LikeOthers: !changesForm}
+		if add.LikeOthers = !changesForm; cmd.Flags().Changed("replaces") {
+			add.Updates.Replaces = &f.replaces
+		}
 		var releases string
 		if err := from.readBundle(cmd, args[0], &add, &releases); err != nil {
 			return err
@@ -72,7 +75,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 	}
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
 	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json")
-	f.each.addForAll(cmd, 1)
+	f.add(cmd, 1)
 	return cmd
 }
 

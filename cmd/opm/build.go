@@ -222,7 +222,6 @@ func (f *buildFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
 	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON", "text", "json")
 	addReadFlags(cmd, &f.images)
-	must(cmd.MarkFlagDirname("oci-layout"))
 }
 
 // addImage adds the flags for the content and the tags of the image.
@@ -238,7 +237,6 @@ func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.StringArrayVar(&f.annotations, "annotation", nil, "add the annotation `KEY=VALUE` to the manifest; repeatable")
 	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT")
-	completeNothing(cmd, "tag", "platform", "base-image", "opm-binary", "extra-labels", "annotation", "http-addr")
 }
 
 // pushed returns the tags to push.

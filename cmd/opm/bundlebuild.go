@@ -59,7 +59,6 @@ func (f *bundleBuildFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVarP(&f.Overwrite, "overwrite", "o", false, "overwrite files that have other content")
 	flags.BoolVar(&f.strict, "strict", false, "fail on what bundle validate rejects, instead of a warning")
 	must(cmd.MarkFlagRequired("tag"))
-	completeNothing(cmd, "tag")
 	f.images.add(cmd)
 }
 

@@ -56,8 +56,6 @@ func (f *bundleExtractFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead of writing it")
 	flags.Bool("debug", false, "has no effect")
 	hide(flags, "debug")
-	must(cmd.MarkFlagDirname("manifestsdir"))
-	completeNothing(cmd, "configmapname", "namespace", "datalimit")
 }
 
 func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {

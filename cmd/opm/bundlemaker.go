@@ -37,9 +37,6 @@ func (f *bundleMaker) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&f.Output, "output-dir", "u", "", "copy the manifests to `DIRECTORY` and write the metadata there")
 	flags.StringVar(&f.base, "base-image", "scratch", "base `IMAGE` of the bundle image")
 	must(cmd.MarkFlagRequired("directory"))
-	must(cmd.MarkFlagDirname("directory"))
-	must(cmd.MarkFlagDirname("output-dir"))
-	completeNothing(cmd, "package", "channels", "default", "base-image")
 }
 
 // complete completes the labels, and prints the inferred ones.

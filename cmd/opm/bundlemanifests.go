@@ -42,7 +42,6 @@ A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, i
 	flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from updates")
 	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML), "output format",
 		string(manifests.YAML), string(manifests.JSON))
-	completeNothing(cmd, "namespace", "watch-namespace", "openshift-version")
 	f.images.add(cmd)
 	return cmd
 }

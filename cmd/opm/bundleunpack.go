@@ -55,7 +55,6 @@ func (f *bundleUnpackFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&f.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
 	flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is created if it does not exist")
 	f.images.add(cmd)
-	must(cmd.MarkFlagDirname("out"))
 }
 
 func (f *bundleUnpackFlags) run(cmd *cobra.Command, ref string) error {

@@ -67,7 +67,6 @@ func (f *bundleValidateFlags) addFlags(cmd *cobra.Command) {
 	f.images.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("optional-validators",
 		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
-	completeNothing(cmd, "tag", "image-builder")
 }
 
 func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {

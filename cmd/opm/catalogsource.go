@@ -44,7 +44,6 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 	}
 	cmd.Flags().StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
 	choiceVar(cmd, &format, "output", "o", "text", "output format", "text", "json", "yaml")
-	completeNothing(cmd, "kube-version")
 	return cmd
 }
 

@@ -53,8 +53,6 @@ catalog image.`,
 	flags.IntVar(&check.jobs, "jobs", 0, "open `N` images in parallel (default 16, or the number of CPUs if higher)")
 	flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")
 	exclude(cmd, "rules", "jobs", "lock", "olm", "package", "state")
-	completeNothing(cmd, "jobs")
-	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &check.images)
 	check.addEach(cmd, textOutput, &check.format)
 	return cmd

@@ -41,8 +41,6 @@ ignored if there is a digest.`,
 	addShardFlag(cmd, &check.shard, "images")
 	exclude(cmd, "rules", "jobs", "package", "shard")
 	exclude(cmd, "shard", "write-baseline")
-	completeNothing(cmd, "jobs")
-	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &check.images)
 	check.addEach(cmd, textOutput, &check.format)
 	return cmd

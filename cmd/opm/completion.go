@@ -139,3 +139,28 @@ func completeWith(cmd *cobra.Command, complete cobra.CompletionFunc, flags ...st
 func completeNothing(cmd *cobra.Command, flags ...string) {
 	completeWith(cmd, cobra.NoFileCompletions, flags...)
 }
+
+// byValueName are the completions of flags by the name of their value in the help.
+var byValueName = map[string]cobra.CompletionFunc{
+	"DIRECTORY": directories, "FILE": files, "CATALOG": files, "PATH": files, "[NAMESPACE/]NAME=CATALOG": files,
+	"PACKAGE": packages, "PACKAGE[:CHANNEL,...][@RANGE]": packages, "PACKAGE:CHANNEL": packages, "CHANNEL": channels,
+	"BUNDLE": bundles,
+}
+
+// completeFlags completes the values of the flags of a command and its subcommands, unless a command does it itself.
+// Values of other names than those in byValueName are not completed.
+func completeFlags(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		name, _ := pflag.UnquoteUsage(f)
+		complete := byValueName[name]
+		if complete == nil {
+			complete = cobra.NoFileCompletions
+		}
+		if _, has := cmd.GetFlagCompletionFunc(f.Name); !has && f.NoOptDefVal == "" {
+			completeWith(cmd, complete, f.Name)
+		}
+	})
+	for _, c := range cmd.Commands() {
+		completeFlags(c)
+	}
+}

@@ -63,7 +63,6 @@ func (f *composeFlags) add(cmd *cobra.Command) {
 	flags, policies := cmd.Flags(), texts(compose.Policies())
 	choiceVar(cmd, &f.output, "output", "o", "text", "how to print what was done", "text", "json")
 	flags.StringVar(&f.dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
-	must(cmd.MarkFlagDirname("output-dir"))
 	choiceVar(cmd, &f.format, "format", "", string(declcfg.YAML), "format of the catalog",
 		string(declcfg.JSON), string(declcfg.YAML))
 	choiceVar(cmd, &f.conflicts, "conflicts", "", "",

@@ -58,7 +58,6 @@ They need not be valid.`,
 	}
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "markdown", "json")
 	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
-	completeWith(cmd, packages, "package")
 	cmd.Flags().BoolVar(&f.impact, "impact", false, "report what the new bundles mean for users and clusters")
 	f.addFailOn(cmd)
 	exclude(cmd, "impact", "fail-on")

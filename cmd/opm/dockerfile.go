@@ -84,7 +84,6 @@ func (f *dockerfileFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.BoolVar(&f.thisOpm, "this-opm", false, "both images have this opm: it refuses at its start another cache")
 	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT (with --this-opm)")
-	completeNothing(cmd, "base-image", "builder-image", "extra-labels", "http-addr")
 }
 
 // catalog returns the options of the flags, without the directory.

@@ -21,8 +21,10 @@ type editFlags struct {
 	pkg    string
 	dryRun bool
 	create bool
-	each   eachFlag
-	noDiff bool // standard output has a report that programs read
+
+	replaces string // see addEntry
+	each     eachFlag
+	noDiff   bool // standard output has a report that programs read
 }
 
 // editNote says what all edits have in common.
@@ -32,39 +34,29 @@ CATALOG is a directory or a file with a catalog, or a template. Comments, order 
 as they are. Nothing is written unless the package is valid afterwards; a template is checked
 without its images.`
 
-func (f *editFlags) add(cmd *cobra.Command) {
+// add adds the flags to a command whose argument at is CATALOG. Call it last.
+func (f *editFlags) add(cmd *cobra.Command, at int) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "edit `PACKAGE`, if several have what is named")
-	completeWith(cmd, packages, "package")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would change as a diff, and write nothing")
 	if flags.Lookup(maxObjectSize) == nil {
 		addObjectLimit(cmd)
 	}
+	f.each.addForAll(cmd, at)
 }
 
-// addEntry adds the flags for a new channel entry, of which the named one is the channel, and returns a function that
-// reads its edges. created are the objects that --create creates.
-func (f *editFlags) addEntry(
-	cmd *cobra.Command, name string, channel *string, complete cobra.CompletionFunc, created string,
-) func() edit.Updates {
-	var replaces string
-	var u edit.Updates
+// addEntry adds the flags for a new channel entry, of which the named one is the channel, and for its edges, but for
+// --replaces, which the command sets. created are the objects that --create creates.
+func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u *edit.Updates, created string) {
 	flags := cmd.Flags()
 	flags.StringVar(channel, name, "", "put the bundle into `CHANNEL`")
 	must(cmd.MarkFlagRequired(name))
-	completeWith(cmd, complete, name)
-	flags.StringVar(&replaces, "replaces", "",
+	flags.StringVar(&f.replaces, "replaces", "",
 		"replace `BUNDLE`, or nothing if it is empty (default the head of the channel)")
 	flags.StringSliceVar(&u.Skips, "skips", nil, "skip `BUNDLES`, with commas in between")
 	flags.StringVar(&u.SkipRange, "skip-range", "", "also update the versions in `RANGE`, such as \">=1.0.0 <1.2.0\"")
-	completeNothing(cmd, "replaces", "skips", "skip-range")
+	completeNothing(cmd, "replaces")
 	flags.BoolVar(&f.create, "create", false, "create "+created)
-	return func() edit.Updates {
-		if flags.Changed("replaces") {
-			u.Replaces = &replaces
-		}
-		return u
-	}
 }
 
 // run makes an edit to a catalog or, with --each, to all of several, and prints its decisions, or the problems it would
@@ -175,7 +167,7 @@ func namesOfKind(cmd *cobra.Command, args []string, start string) ([]string, cob
 
 func promoteCmd() *cobra.Command {
 	var f editFlags
-	var to string
+	var e edit.Promote
 	cmd := &cobra.Command{
 		Use:   "promote CATALOG BUNDLE --to CHANNEL",
 		Short: "Put a bundle of a catalog or a template into another channel",
@@ -187,20 +179,21 @@ In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stab
   opm promote catalog/kiln kiln.v2.0.0-rc.1 --to stable --dry-run`,
 		Args:              exactArgs("CATALOG", "BUNDLE"),
 		ValidArgsFunction: completeArgs(files, bundles),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if e.Bundle = args[1]; cmd.Flags().Changed("replaces") {
+				e.Updates.Replaces = &f.replaces
+			}
+			return f.run(cmd, args[0], e)
+		},
 	}
-	updates := f.addEntry(cmd, "to", &to, channels, "the channel if the package has none of that name")
-	f.add(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return f.run(cmd, args[0], edit.Promote{Bundle: args[1], To: to, Updates: updates()})
-	}
-	f.each.addForAll(cmd, 0)
+	f.addEntry(cmd, "to", &e.To, &e.Updates, "the channel if the package has none of that name")
+	f.add(cmd, 0)
 	return cmd
 }
 
 func deprecateCmd() *cobra.Command {
 	var f editFlags
-	var message string
-	var undo bool
+	var e edit.Deprecate
 	cmd := &cobra.Command{
 		Use:   "deprecate CATALOG package|channel|bundle NAME --message TEXT",
 		Short: "Deprecate a package, a channel or a bundle",
@@ -212,20 +205,18 @@ func deprecateCmd() *cobra.Command {
 		Args:              kindArgs,
 		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if message == "" && !undo {
+			if e.Message == "" && !e.Undo {
 				return usageError{errors.New("--message or --undo is missing")}
 			}
-			e := edit.Deprecate{Kind: edit.Kind(args[1]), Name: args[2], Message: message, Undo: undo}
+			e.Kind, e.Name = edit.Kind(args[1]), args[2]
 			return f.run(cmd, args[0], e)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&message, "message", "m", "", "tell users `TEXT`: why, and what to use instead")
-	flags.BoolVar(&undo, "undo", false, "remove the deprecation")
+	flags.StringVarP(&e.Message, "message", "m", "", "tell users `TEXT`: why, and what to use instead")
+	flags.BoolVar(&e.Undo, "undo", false, "remove the deprecation")
 	exclude(cmd, "undo", "message")
-	completeNothing(cmd, "message")
-	f.add(cmd)
-	f.each.addForAll(cmd, 0)
+	f.add(cmd, 0)
 	return cmd
 }
 
@@ -261,14 +252,11 @@ In a semver template, NAME is an image, and --channel is candidate, fast or stab
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&e.Channel, "channel", "", "remove the bundle from `CHANNEL` only")
-	completeWith(cmd, channels, "channel")
 	flags.BoolVar(&e.Reconnect, "reconnect", false, "reconnect the updates around the bundle")
 	flags.BoolVar(&e.WithBundles, "with-bundles", false, "also remove the bundles that only the channel has")
 	flags.StringVar(&e.Image, "image", "", "the bundle is `IMAGE`, in a basic template that does not have its name")
 	exclude(cmd, "image", "channel")
-	completeNothing(cmd, "image")
-	f.add(cmd)
-	f.each.addForAll(cmd, 0)
+	f.add(cmd, 0)
 	return cmd
 }
 
@@ -286,7 +274,6 @@ func defaultChannelCmd() *cobra.Command {
 			return f.run(cmd, args[0], edit.DefaultChannel{Channel: args[1]})
 		},
 	}
-	f.add(cmd)
-	f.each.addForAll(cmd, 0)
+	f.add(cmd, 0)
 	return cmd
 }

@@ -81,9 +81,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 		string(declcfg.JSON), string(declcfg.YAML), imagesFormat)
 	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
 	flags.StringVar(&f.summary, "summary", "", "write what is kept and what was changed to `FILE`, as JSON")
-	must(cmd.MarkFlagDirname("output-dir"))
 	must(cmd.MarkFlagFilename("summary", "json"))
-	completeNothing(cmd, "config-catalog")
 	addReadFlags(cmd, &f.images)
 }
 
@@ -100,7 +98,6 @@ func (f *filterFlags) addSelection(cmd *cobra.Command) {
 		exclude(cmd, "config", other)
 	}
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
-	completeWith(cmd, packages, "package", "default-channel")
 	f.images.addKeepGoing(cmd)
 }
 

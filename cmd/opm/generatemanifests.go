@@ -195,9 +195,6 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 		string(manifests.YAML), string(manifests.JSON), string(manifests.Kustomize), string(manifests.Helm))
 	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
 	addReadFlags(cmd, &f.images)
-	must(cmd.MarkFlagDirname("output-dir"))
-	completeNothing(cmd, "image", "name", "namespace", "priority", "poll-interval", "image-template", "display-name",
-		"publisher", "replicas", "max-replicas", "http-port", "allow-from", "render-job", "auth-secret")
 }
 
 // check sets the kind, and refuses flags that make no sense together.

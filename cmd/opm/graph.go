@@ -59,7 +59,6 @@ func (f *graphFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.format, "output", "o", formats[0], "output format", formats...)
 	cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; can be repeated")
 	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
-	completeWith(cmd, packages, "package")
 	completeWith(cmd, channelsOfArgs, "channel")
 	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)

@@ -132,7 +132,6 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 	cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
 	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
-	completeWith(cmd, packages, "package")
 	completeWith(cmd, channelsOfArgs, "channel")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -42,7 +43,11 @@ func setGCPercent(percent int) {
 // the error has a status of its own.
 func run(ctx context.Context, args []string) int {
 	logrus.SetFormatter(podmanFormat{})
-	return execute(ctx, rootCmd(), args)
+	root := rootCmd()
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // it takes a millisecond
+		completeFlags(root)
+	}
+	return execute(ctx, root, args)
 }
 
 func execute(ctx context.Context, root *cobra.Command, args []string) int {

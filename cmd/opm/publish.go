@@ -105,7 +105,6 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.StringVar(&f.report.config, "config", "", "read `FILE` instead of the opm.yaml beside the argument")
 	flags.BoolVar(&f.report.strict, "warnings-as-errors", false, "make every warning an error")
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
-	completeNothing(cmd, "sign-arg")
 	f.rendering.add(cmd)
 	for name := range renderingFlags {
 		must(flags.SetAnnotation(name, templateFlag, nil))

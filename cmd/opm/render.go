@@ -73,7 +73,6 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.merge, "merge-duplicates", false,
 		"print objects that several files hold once, and fail for those that differ")
 	flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
-	completeWith(cmd, packages, "package")
 	addShardFlag(cmd, &f.shard, "references")
 	exclude(cmd, "shard", "package", "output", "merge-duplicates")
 	flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
@@ -188,7 +187,6 @@ func addShardFlag(cmd *cobra.Command, shard *render.Shard, what string) {
 	usage := fmt.Sprintf("only part `INDEX/COUNT` of the %s, the first is 0/COUNT; COUNT alone takes INDEX from $%s",
 		what, completionIndex)
 	cmd.Flags().Var((*shardFlag)(shard), "shard", usage)
-	completeNothing(cmd, "shard")
 }
 
 // completionIndex is the variable that the pods of an indexed Job have.

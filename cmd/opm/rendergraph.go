@@ -47,8 +47,6 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 	flags.StringVar(&opts.MinimumEdge, "minimum-edge", "", "draw only edges from the version of this `BUNDLE` upwards")
 	flags.BoolVar(&opts.V0, "draw-v0-semantics", false, "mark bundles that OLM v0 skips, and edges that it ignores")
 	exclude(cmd, "package", "package-name")
-	completeWith(cmd, packages, "package-name", "package")
-	completeWith(cmd, bundles, "minimum-edge")
 	addReadFlags(cmd, &from)
 	return cmd
 }

@@ -100,7 +100,6 @@ func (f *templateFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "preview", "output")
 	flags.StringVar(&f.targets, "targets", "", "write a catalog for each target in `FILE`")
 	flags.StringVar(&f.outputDir, "output-dir", ".", "write the catalogs of --targets below `DIRECTORY`")
-	must(cmd.MarkFlagDirname("output-dir"))
 	f.composite.add(cmd)
 	f.templateRendering.add(cmd)
 	exclude(cmd, "targets", "preview", "target", "bundle-format")

@@ -105,10 +105,6 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
 		append(problem.Formats(), "dot")...)
-	completeWith(cmd, packages, "package")
-	completeWith(cmd, channels, "channel")
-	completeWith(cmd, bundles, "installed", "starting")
-	completeNothing(cmd, "version", "solver-timeout")
 	f.all.add(cmd)
 	f.state.add(cmd)
 	addReadFlags(cmd, &f.images)

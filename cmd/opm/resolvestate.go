@@ -46,7 +46,6 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
 	flags.BoolVar(&f.singleOwnNamespace, "single-own-namespace", false,
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
-	completeNothing(cmd, "catalog-priority", "global-namespace")
 }
 
 // runState resolves a whole cluster.

@@ -70,7 +70,6 @@ The catalogs need not be valid.` + catalogNote,
 	choiceVar(cmd, &format, "output", "o", string(list.Text), "output format",
 		string(list.Text), string(list.JSON), string(list.Names))
 	cmd.Flags().StringVar(&pkg, "package", "", "search only this `PACKAGE`")
-	completeWith(cmd, packages, "package")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	new(eachFlag).add(cmd, 0)

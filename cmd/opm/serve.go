@@ -293,9 +293,6 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	addReadFlags(cmd, &f.images)
 	exclude(cmd, "addr", "port")
 	exclude(cmd, "cache-only", "watch")
-	must(cmd.MarkFlagDirname("cache-dir"))
-	completeNothing(cmd, "port", "addr", "grpc-catalog", "http-addr", "drain", "pprof-addr", "max-connections",
-		"send-memory", "idle-timeout", "reload-grace")
 }
 
 // check refuses flags that make no sense together.

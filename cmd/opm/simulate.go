@@ -135,15 +135,11 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
 	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
 	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
-	completeWith(cmd, directories, "write")
 	flags.StringVar(&f.group, "check-operatorgroup", "",
 		"show only what the OperatorGroup in this `FILE` would break if it was added")
-	completeWith(cmd, files, "check-operatorgroup")
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
 		"prometheus")
-	completeNothing(cmd, "catalog-down", "fail", "fail-unpack", "kube-version", "ocp-version", "steps",
-		"solver-timeout", "subscription")
 	addReadFlags(cmd, &f.images)
 	simulateModes.add(cmd)
 }

@@ -41,7 +41,6 @@ func (f *acrossFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.state.paths, "state", nil,
 		"plan for the operators of the cluster with the manifests in this `PATH`; may be repeated")
 	exclude(cmd, "installed", "state")
-	completeWith(cmd, bundles, "installed")
 	f.reportFlags.add(cmd)
 }
 

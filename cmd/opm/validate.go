@@ -80,7 +80,6 @@ Text goes to standard error, other formats to standard output.`,
 	exclude(cmd, "rules", "schema", "package", "target", "watch")
 	exclude(cmd, "write-baseline", "watch")
 	must(cmd.MarkFlagFilename("schema", "cue"))
-	completeWith(cmd, packages, "package")
 	addReadFlags(cmd, &f.images)
 	f.addEach(cmd, (*cobra.Command).ErrOrStderr, &f.format)
 	f.images.each = &f.each
