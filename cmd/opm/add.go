@@ -99,7 +99,7 @@ func (f *editFlags) warnOfPlatforms(cmd *cobra.Command, path string, b *declcfg.
 			p, _ = platformOf(parseNamedRef(path)) // most catalogs are for no platform in particular
 		}
 		if why := unsupported(b, releases, p); why != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s does not belong into %s, which is for %s: %s\n",
+			warn(cmd, "%s does not belong into %s, which is for %s: %s",
 				legible.Name(b.Name), legible.Name(path), p, legible.Text(why))
 		}
 	}

@@ -58,7 +58,14 @@ little more than what changed.`,
 		ValidArgsFunction: completeArgs(directories),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.add(cmd)
+	f.addImage(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
+	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
+	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
+	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
+	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON", "text", "json")
+	addReadFlags(cmd, &f.images)
 	return cmd
 }
 
@@ -71,11 +78,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	options, err := f.images.options(cmd)
-	if err != nil {
-		return err
-	}
-	registry, err := options()
+	registry, err := f.images.options(cmd)
 	if err != nil {
 		return err
 	}
@@ -212,17 +215,6 @@ const (
 	baseSelf    = "self"
 	baseScratch = "scratch"
 )
-
-func (f *buildFlags) add(cmd *cobra.Command) {
-	f.addImage(cmd)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
-	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
-	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
-	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
-	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON", "text", "json")
-	addReadFlags(cmd, &f.images)
-}
 
 // addImage adds the flags for the content and the tags of the image.
 func (f *buildFlags) addImage(cmd *cobra.Command) {
@@ -412,7 +404,7 @@ func (f *buildFlags) warnOfBase(cmd *cobra.Command, dir string, platforms []publ
 	if !slices.ContainsFunc(platforms, foreign) {
 		return nil
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: the opm in %s is not this one, which would refuse the store: "+
-		"the image has none, and builds its cache at every start\n", f.base)
+	warn(cmd, "the opm in %s is not this one, which would refuse the store: "+
+		"the image has none, and builds its cache at every start", f.base)
 	return warnNotPortable(cmd, dir, f.base, "choose a base with this opm")
 }

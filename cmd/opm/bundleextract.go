@@ -30,21 +30,6 @@ runs in. $CONTAINER_IMAGE is recorded as the image of the bundle.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), dataOutput(cmd)) },
 	}
-	f.addFlags(cmd)
-	return cmd
-}
-
-// bundleExtractFlags are the flags of bundle extract.
-type bundleExtractFlags struct {
-	kubeconfig string
-	directory  string
-	name       string
-	namespace  string
-	dryRun     bool
-	options    bundle.ExtractOptions
-}
-
-func (f *bundleExtractFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.kubeconfig, "kubeconfig", "k", "", "kubeconfig `FILE` of the cluster")
 	flags.StringVarP(&f.directory, "manifestsdir", "m", "/", "`DIRECTORY` that contains manifests/ and metadata/")
@@ -56,6 +41,17 @@ func (f *bundleExtractFlags) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead of writing it")
 	flags.Bool("debug", false, "has no effect")
 	hide(flags, "debug")
+	return cmd
+}
+
+// bundleExtractFlags are the flags of bundle extract.
+type bundleExtractFlags struct {
+	kubeconfig string
+	directory  string
+	name       string
+	namespace  string
+	dryRun     bool
+	options    bundle.ExtractOptions
 }
 
 func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {

@@ -37,11 +37,10 @@ A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, i
 	flags := cmd.Flags()
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "", "install the operator in `NAMESPACE`")
 	flags.StringVar(&f.options.Watch, "watch-namespace", "", "let the operator watch `NAMESPACE` only")
-	choiceVar(cmd, &f.certificates, "certificates", "", string(plain.CertManager), "who makes certificates of webhooks",
-		string(plain.CertManager), string(plain.ServiceCA), noCertificates)
+	choiceVar(cmd, &f.options.Certificates, "certificates", "", plain.CertManager, "who makes certificates of webhooks",
+		plain.CertManager, plain.ServiceCA, noCertificates)
 	flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from updates")
-	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML), "output format",
-		string(manifests.YAML), string(manifests.JSON))
+	choiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format", manifests.YAML, manifests.JSON)
 	f.images.add(cmd)
 	return cmd
 }
@@ -51,11 +50,10 @@ const noCertificates = "none"
 
 // bundleManifestsFlags are the flags of bundle manifests.
 type bundleManifestsFlags struct {
-	options      plain.Options
-	certificates string
-	openShift    string
-	format       string
-	images       imageFlags
+	options   plain.Options
+	openShift string
+	format    manifests.Format
+	images    imageFlags
 
 	openShiftVersion *platform.Version // nil if it does not matter
 }
@@ -64,12 +62,36 @@ func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
 	}
-	images, err := f.images.open(cmd)
+	opts, err := new(bundleFlags).options(cmd)
 	if err != nil {
 		return err
 	}
-	text, err := f.manifests(cmd, ref, images)
-	if err := errors.Join(err, images.close()); err != nil {
+	var contents *bundle.Contents
+	err = f.images.withBundle(cmd, ref, func(b *openBundle) (err error) {
+		contents, err = bundle.ReadContents(b.files, b.name, *opts)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := plain.CheckDependencies(contents); err != nil {
+		return err
+	}
+	objects, err := plain.Objects(contents, f.options)
+	if err != nil {
+		return err
+	}
+	if f.openShiftVersion != nil {
+		if e := plain.BlocksOpenShift(contents, *f.openShiftVersion); e != nil {
+			warnAt(cmd, e.Pos, e.Message())
+		}
+	}
+	var trees []map[string]any
+	for _, o := range objects {
+		trees = append(trees, o.Object)
+	}
+	text, err := manifests.Encode(trees, f.format)
+	if err != nil {
 		return err
 	}
 	_, err = dataOutput(cmd).Write(text)
@@ -94,46 +116,8 @@ func (f *bundleManifestsFlags) check() error {
 		}
 		f.openShiftVersion = &version
 	}
-	if f.certificates != noCertificates {
-		f.options.Certificates = plain.Certificates(f.certificates)
+	if f.options.Certificates == noCertificates {
+		f.options.Certificates = ""
 	}
 	return nil
-}
-
-// manifests returns the text to print.
-func (f *bundleManifestsFlags) manifests(cmd *cobra.Command, ref string, images *images) ([]byte, error) {
-	contents, err := f.read(cmd, ref, images)
-	if err != nil {
-		return nil, err
-	}
-	if err := plain.CheckDependencies(contents); err != nil {
-		return nil, err
-	}
-	objects, err := plain.Objects(contents, f.options)
-	if err != nil {
-		return nil, err
-	}
-	if f.openShiftVersion != nil {
-		if e := plain.BlocksOpenShift(contents, *f.openShiftVersion); e != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), placed(e.Pos, "warning", e.Message()))
-		}
-	}
-	var trees []map[string]any
-	for _, o := range objects {
-		trees = append(trees, o.Object)
-	}
-	return manifests.Encode(trees, manifests.Format(f.format))
-}
-
-func (f *bundleManifestsFlags) read(cmd *cobra.Command, ref string, images *images) (*bundle.Contents, error) {
-	opts, err := new(bundleFlags).options(cmd)
-	if err != nil {
-		return nil, err
-	}
-	b, err := openBundleRef(cmd.Context(), ref, images, "manifests", "metadata")
-	if err != nil {
-		return nil, err
-	}
-	contents, err := bundle.ReadContents(b.files, b.name, *opts)
-	return contents, errors.Join(err, b.close())
 }

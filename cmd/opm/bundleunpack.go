@@ -15,7 +15,7 @@ import (
 )
 
 func bundleUnpackCmd(path string) *cobra.Command {
-	var f bundleUnpackFlags
+	f := bundleUnpackFlags{images: imageFlags{verifyOnly: true}}
 	cmd := &cobra.Command{
 		Use:   "unpack BUNDLE",
 		Short: "Unpack a bundle image into a directory",
@@ -32,65 +32,34 @@ does not allow plain HTTP here.`,
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	f.addFlags(cmd)
-	return cmd
-}
-
-// bundleUnpackFlags are the flags of bundle unpack.
-type bundleUnpackFlags struct {
-	out            string
-	rootCA         string
-	skipValidation bool
-	debug          bool
-	images         imageFlags
-}
-
-func (f *bundleUnpackFlags) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.debug, "debug", "d", false, "log which registry or mirror answered, as --verbose does")
 	flags.BoolP("skip-tls", "s", false, "use plain HTTP for registries")
 	hide(flags, "skip-tls")
 	must(flags.MarkDeprecated("skip-tls", "use --use-http or --skip-tls-verify instead"))
 	flags.BoolVarP(&f.skipValidation, "skip-validation", "v", false, "do not validate the bundle")
-	flags.StringVarP(&f.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
+	flags.StringVarP(&f.images.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
 	flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is created if it does not exist")
 	f.images.add(cmd)
+	return cmd
+}
+
+// bundleUnpackFlags are the flags of bundle unpack.
+type bundleUnpackFlags struct {
+	out            string
+	skipValidation bool
+	debug          bool
+	images         imageFlags
 }
 
 func (f *bundleUnpackFlags) run(cmd *cobra.Command, ref string) error {
 	f.images.verbose = f.images.verbose || f.debug
-	options, err := f.images.options(cmd)
+	opts, err := f.images.options(cmd)
 	if err != nil {
 		return err
 	}
-	return withOptions(options, func(opts image.Options) error {
-		if err := f.adapt(cmd, &opts); err != nil {
-			return err
-		}
-		opener := image.NewOpener(opts)
-		return errors.Join(f.unpack(cmd, opener, ref), opener.Close())
-	})
-}
-
-// adapt gives the TLS flags the meaning that they have for this command upstream.
-func (f *bundleUnpackFlags) adapt(cmd *cobra.Command, opts *image.Options) error {
-	opts.Insecure = isSet(cmd, "use-http") || isSet(cmd, "skip-tls")
-	transport := image.TransportOptions{
-		// Verifying certificates is pointless where plain HTTP is allowed.
-		Insecure:       opts.Insecure || isSet(cmd, "skip-tls-verify"),
-		CertDir:        f.images.certDir,
-		RootCAs:        f.rootCA,
-		Timeout:        f.images.timeout,
-		Log:            opts.Log,
-		AllowRedirects: f.images.redirects,
-	}
-	var err error
-	mirrors := image.MirrorOptions{Files: f.images.mirrors, Insecure: opts.Insecure}
-	if opts.Mirrors, err = image.LoadMirrors(mirrors); err != nil {
-		return err
-	}
-	opts.Transport, err = image.NewTransport(transport)
-	return err
+	opener := image.NewOpener(opts)
+	return errors.Join(f.unpack(cmd, opener, ref), opener.Close(), opts.Cache.Close())
 }
 
 func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref string) error {
@@ -99,7 +68,7 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 		return fmt.Errorf("open bundle %q: it is a directory, not an image: there is nothing to unpack; run: %s",
 			ref, shellLine("opm bundle validate", ref))
 	}
-	b, err := openBundleImage(ctx, opener, ref, nil)
+	b, err := openBundleImage(ctx, opener, ref)
 	if err != nil {
 		return err
 	}
@@ -116,13 +85,4 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 		})
 	}
 	return errors.Join(err, b.close())
-}
-
-// withOptions calls fn with the image options, and closes their cache.
-func withOptions(options func() (image.Options, error), fn func(image.Options) error) error {
-	opts, err := options()
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(opts), opts.Cache.Close())
 }

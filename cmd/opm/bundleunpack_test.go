@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/opm-toolchain/opm/internal/tartest"
-	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 // pushFiles pushes an image of those files. The content of a link is an arrow and the target.
@@ -116,9 +115,8 @@ func TestUnpackTLS(t *testing.T) {
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
-		var f bundleUnpackFlags
-		opts := image.Options{Insecure: true}
-		if err := f.adapt(cmd, &opts); err != nil || opts.Insecure != test.insecure {
+		f := imageFlags{verifyOnly: true}
+		if opts, err := f.options(cmd); err != nil || opts.Insecure != test.insecure {
 			t.Errorf("%s: got %v, %v, want %v", test.flag, opts.Insecure, err, test.insecure)
 		}
 	}

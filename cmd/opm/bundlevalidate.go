@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -41,7 +39,17 @@ categories that operatorhub allows.`,
 			return f.run(cmd, append(args, f.tag)[0])
 		},
 	}
-	f.addFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.tag, "tag", "t", "", "check the image `REF`, instead of an argument")
+	flags.StringVarP(&f.engine, "image-builder", "b", "docker", "has no effect: no container engine is needed")
+	flags.VarP((*validatorList)(&f), "optional-validators", "o",
+		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
+	addProblemFormat(cmd, &f.format, "", "text", "output format")
+	f.reportFlags.add(cmd)
+	exclude(cmd, "rules", "tag", "optional-validators")
+	f.images.add(cmd)
+	must(cmd.RegisterFlagCompletionFunc("optional-validators",
+		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -53,20 +61,6 @@ type bundleValidateFlags struct {
 	format  string
 	options bundle.CheckOptions
 	images  imageFlags
-}
-
-func (f *bundleValidateFlags) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVarP(&f.tag, "tag", "t", "", "check the image `REF`, instead of an argument")
-	flags.StringVarP(&f.engine, "image-builder", "b", "docker", "has no effect: no container engine is needed")
-	flags.VarP((*validatorList)(f), "optional-validators", "o",
-		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
-	addProblemFormat(cmd, &f.format, "", "text", "output format")
-	f.reportFlags.add(cmd)
-	exclude(cmd, "rules", "tag", "optional-validators")
-	f.images.add(cmd)
-	must(cmd.RegisterFlagCompletionFunc("optional-validators",
-		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {
@@ -116,32 +110,22 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	images, err := f.images.open(cmd)
+	report := problem.Report{Subject: "bundle", Rules: bundle.Rules()}
+	if f.options.Categories, err = hubCategories(f.options.OperatorHub); err != nil {
+		return err
+	}
+	err = f.images.withBundle(cmd, ref, func(b *openBundle) error {
+		report.Problems = b.check(f.options)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	problems, err := f.check(cmd.Context(), ref, images)
-	if err = errors.Join(err, images.close()); err != nil {
-		return err
-	}
-	report := problem.Report{Subject: "bundle", Problems: problems, Rules: bundle.Rules()}
 	err = f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
 	if err == nil && isText(f.format) { // in the words of upstream, for which scripts wait
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: All validation tests have been completed successfully")
 	}
 	return err
-}
-
-func (f *bundleValidateFlags) check(ctx context.Context, ref string, images *images) ([]*problem.Problem, error) {
-	var err error
-	if f.options.Categories, err = hubCategories(f.options.OperatorHub); err != nil {
-		return nil, err
-	}
-	b, err := openBundleRef(ctx, ref, images, "manifests", "metadata")
-	if err != nil {
-		return nil, err
-	}
-	return b.check(f.options), b.close()
 }
 
 // hubCategories returns the categories that the environment names, nil for none.

@@ -153,7 +153,7 @@ func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) err
 		}
 		what := fmt.Sprintf("opm serve refuses this catalog: %s: %s%s; run: opm validate %s",
 			first.Path, first.Message, more, ref)
-		fmt.Fprintln(cmd.ErrOrStderr(), placed(first.Pos, problem.Warning, what))
+		warnAt(cmd, first.Pos, what)
 	}
 	return err
 }
@@ -170,7 +170,7 @@ func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, channels
 					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
 					what := fmt.Sprintf("package %q: channel %q: %s: %q is ignored: %v",
 						p.Name, o.Value.Name, declcfg.Path(ptr), e.SkipRange, err)
-					fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Meta.Place(ptr), "warning", what))
+					warnAt(cmd, o.Meta.Place(ptr), what)
 				}
 			}
 		}
@@ -185,7 +185,7 @@ func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
 			if f.Key != "" {
 				what = fmt.Sprintf("duplicate key %q: the last one is used", f.Key)
 			}
-			fmt.Fprintln(cmd.ErrOrStderr(), placed(f.Pos, "warning", what))
+			warnAt(cmd, f.Pos, what)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func (c *catalog) withhold() error {
 	for _, name := range held.Names() {
 		p := held[name]
 		what := fmt.Sprintf("%s: %s [%s]", validate.WithheldText(name), p.Message, p.Rule)
-		fmt.Fprintln(c.cmd.ErrOrStderr(), placed(p.Pos, problem.Warning, what))
+		warnAt(c.cmd, p.Pos, what)
 	}
 	c.Sources = held.Without(c.Sources...)
 	return nil

@@ -3,13 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
-	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/crdcheck"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -45,7 +43,7 @@ catalog image.`,
 	}
 	flags := cmd.Flags()
 	addProblemFormat(cmd, &check.format, "o", "text", "output format")
-	choiceVar(cmd, &check.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
+	check.olm.add(cmd, "which OLM to ask")
 	flags.StringVar(&check.pkg, "package", "", "check the updates of `PACKAGE` only")
 	check.reportFlags.add(cmd)
 	flags.StringArrayVar(&check.state.paths, "state", nil,
@@ -62,7 +60,7 @@ catalog image.`,
 type crdCheck struct {
 	reportFlags
 	format string
-	olm    string
+	olm    olmFlag
 	pkg    string // "" is all
 	jobs   int
 	lock   string
@@ -78,12 +76,8 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	from, err := f.images.open(cmd)
+	report, err := f.check(cmd, refs)
 	if err != nil {
-		return err
-	}
-	report, err := f.check(cmd, refs, from)
-	if err := errors.Join(err, from.close()); err != nil {
 		return err
 	}
 	out := problem.Report{
@@ -96,82 +90,55 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 	return f.print(cmd, textOutput(cmd), f.format, c, &out, report.Summary())
 }
 
-func (f *crdCheck) check(cmd *cobra.Command, refs []string, from *images) (*crdcheck.Report, error) {
-	defer display{cmd}.Start("checking")()
-	opts, err := f.openOptions(cmd, from)
-	if err != nil {
-		return nil, err
-	}
-	var state *cluster.State
-	if f.state.paths != nil {
-		if state, err = f.state.readState(cmd); err != nil {
+// check reads catalogs and bundles, which it closes again before it opens other images.
+func (f *crdCheck) check(cmd *cobra.Command, refs []string) (report *crdcheck.Report, err error) {
+	opts, w := openOptions(cmd), display{cmd}
+	opts.Jobs, opts.Bundles = f.jobs, &bundle.Options{}
+	if f.lock != "" {
+		if opts.Lock, err = render.ReadLock(f.lock); err != nil {
 			return nil, err
 		}
 	}
-	bundles, err := f.readBundles(cmd, refs, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer bundles.Close()
-	if names := bundles.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
-		return nil, declcfg.NotFound("no package", f.pkg, names)
-	}
-	w := display{cmd}
 	check := crdcheck.Options{
-		State:     state,
-		Package:   f.pkg,
+		Package: f.pkg, OLM: f.olm.semantics(), Compared: w.Did,
 		Comparing: func(pairs int) { w.Count(pairs, "CustomResourceDefinitions") },
-		Compared:  w.Did,
-		Images: func(_ context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
-			if _, err := from.opener(); err != nil {
+	}
+	if f.state.paths != nil {
+		if check.State, err = f.state.readState(cmd); err != nil {
+			return nil, err
+		}
+	}
+	err = f.images.withCatalog(cmd, "checking", opts, refs, func(c *catalog, _ func()) error {
+		bundles, err := crdcheck.Read(cmd.Context(), opts.Spool, c.Sources...)
+		if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
+			return ofParts(refs, err)
+		}
+		defer bundles.Close()
+		names := bundles.Packages()
+		warnIfNone(cmd, len(names), "packages", refs...)
+		if f.pkg != "" && !slices.Contains(names, f.pkg) {
+			return declcfg.NotFound("no package", f.pkg, names)
+		}
+		lock := &c.Lock
+		check.Images = func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
+			opts.Images, opts.BundleImages, opts.Skipped = c.images.opener, true, failed
+			if _, err := opts.Images(); err != nil {
 				return nil, err
 			}
-			opts.BundleImages, opts.Skipped = true, failed
-			return f.open(cmd, refs, opts)
-		},
-	}
-	if f.olm != olmBoth {
-		check.OLM = []graph.Semantics{graph.Semantics(f.olm)}
-	}
-	report, err := bundles.Check(cmd.Context(), check)
-	if err != nil || f.lock == "" {
-		return report, err
-	}
-	return report, opts.Lock.WriteFile(f.lock)
-}
-
-func (f *crdCheck) openOptions(cmd *cobra.Command, from *images) (*render.Options, error) {
-	opts := openOptions(cmd)
-	opts.Jobs, opts.Images, opts.Bundles = f.jobs, from.opener, &bundle.Options{}
-	if f.lock == "" {
-		return &opts, nil
-	}
-	var err error
-	opts.Lock, err = render.ReadLock(f.lock)
-	return &opts, err
-}
-
-// readBundles reads catalogs and bundles, which are closed again before other images are opened.
-func (f *crdCheck) readBundles(cmd *cobra.Command, refs []string, opts *render.Options) (*crdcheck.Bundles, error) {
-	catalog, err := f.open(cmd, refs, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer catalog.Close()
-	bundles, err := crdcheck.Read(cmd.Context(), opts.Spool, catalog.Sources...)
-	if err := cmp.Or(catalog.Unchanged(), err); err != nil {
-		return nil, ofParts(refs, err)
-	}
-	warnIfNone(cmd, len(bundles.Packages()), "packages", refs...)
-	return bundles, nil
-}
-
-// open opens references, and adds them to the lock.
-func (f *crdCheck) open(cmd *cobra.Command, refs []string, opts *render.Options) (*render.Catalog, error) {
-	display{cmd}.showOpening(opts, refs)
-	catalog, err := render.Open(cmd.Context(), refs, *opts)
-	if err == nil && f.lock != "" {
-		opts.Lock = &catalog.Lock
-	}
-	return catalog, err
+			if f.lock != "" {
+				opts.Lock = lock
+			}
+			w.showOpening(&opts, refs)
+			images, err := render.Open(ctx, refs, opts)
+			if err == nil {
+				lock = &images.Lock
+			}
+			return images, err
+		}
+		if report, err = bundles.Check(cmd.Context(), check); err != nil || f.lock == "" {
+			return err
+		}
+		return lock.WriteFile(f.lock)
+	})
+	return report, err
 }

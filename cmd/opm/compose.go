@@ -39,34 +39,12 @@ is removed from the catalog.`,
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	f.add(cmd)
-	return cmd
-}
-
-// composeFlags are the flags of compose.
-type composeFlags struct {
-	output    string
-	dir       string
-	format    string
-	conflicts string
-	level     string
-	migrate   bool
-	overwrite bool
-	dryRun    bool
-	jobs      int
-
-	dockerfile dockerfileFlags
-	images     imageFlags
-}
-
-func (f *composeFlags) add(cmd *cobra.Command) {
-	flags, policies := cmd.Flags(), texts(compose.Policies())
+	flags := cmd.Flags()
 	choiceVar(cmd, &f.output, "output", "o", "text", "how to print what was done", "text", "json")
 	flags.StringVar(&f.dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
-	choiceVar(cmd, &f.format, "format", "", string(declcfg.YAML), "format of the catalog",
-		string(declcfg.JSON), string(declcfg.YAML))
+	choiceVar(cmd, &f.format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
 	choiceVar(cmd, &f.conflicts, "conflicts", "", "",
-		"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)", policies...)
+		"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)", compose.Policies()...)
 	addMigrateLevelFlag(cmd, &f.level)
 	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
 	exclude(cmd, "migrate", "migrate-level")
@@ -76,6 +54,23 @@ func (f *composeFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.jobs, "jobs", 0, "render `N` references in parallel (default 4)")
 	f.dockerfile.add(cmd)
 	addReadFlags(cmd, &f.images)
+	return cmd
+}
+
+// composeFlags are the flags of compose.
+type composeFlags struct {
+	output    string
+	dir       string
+	format    declcfg.Format
+	conflicts compose.Policy
+	level     render.Migration
+	migrate   bool
+	overwrite bool
+	dryRun    bool
+	jobs      int
+
+	dockerfile dockerfileFlags
+	images     imageFlags
 }
 
 func (f *composeFlags) run(cmd *cobra.Command, path string) error {
@@ -122,10 +117,10 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 // options returns the options that the flags state, without images.
 func (f *composeFlags) options(cmd *cobra.Command) (compose.Options, error) {
 	opts := compose.Options{
-		Dir: f.dir, Format: declcfg.Format(f.format), Conflicts: compose.Policy(f.conflicts), Platform: f.images.platform,
+		Dir: f.dir, Format: f.format, Conflicts: f.conflicts, Platform: f.images.platform,
 		Overwrite: f.overwrite, DryRun: f.dryRun, Jobs: f.jobs, Render: openOptions(cmd),
 	}
-	opts.Render.Changes.Migration = render.Migration(f.level)
+	opts.Render.Changes.Migration = f.level
 	if f.migrate {
 		opts.Render.Changes.Migration = render.MigrateAll
 	}

@@ -32,7 +32,7 @@ var kept = map[template.Type]string{
 }
 
 func convertToCmd(path string, typ template.Type) *cobra.Command {
-	var format string
+	var format declcfg.Format
 	path += " " + string(typ)
 	cmd := &cobra.Command{
 		Use:   string(typ) + " [FILE]",
@@ -56,7 +56,7 @@ FILE is a catalog file. Without it, or if it is "-", standard input is read.`, t
 				return err
 			}
 			defer catalog.Close()
-			text, err := template.Convert(cmd.Context(), typ, declcfg.Format(format), catalog.Sources...)
+			text, err := template.Convert(cmd.Context(), typ, format, catalog.Sources...)
 			if err != nil {
 				return err
 			}

@@ -2,16 +2,20 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/diff"
+	"github.com/opm-toolchain/opm/pkg/edit"
+	"github.com/opm-toolchain/opm/pkg/impact"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -96,7 +100,11 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	if f.impact {
 		return f.writeImpact(cmd, refs)
 	}
-	report, err := f.compare(cmd, refs)
+	var report *diff.Report
+	err = f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
+		report, err = diff.Compare(cmd.Context(), before.Sources, after.Sources)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -122,35 +130,87 @@ func (f *diffFlags) kinds() (kinds []diff.Kind, err error) {
 	for _, word := range f.failOn {
 		kind := diff.Kind(word)
 		if !slices.Contains(diff.Kinds(), kind) {
-			return nil, usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(texts(diff.Kinds())), word)}
+			return nil, usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(diff.Kinds()), word)}
 		}
 		kinds = append(kinds, kind)
 	}
 	return kinds, nil
 }
 
-// compare reads and compares both catalogs.
-func (f *diffFlags) compare(cmd *cobra.Command, refs []string) (report *diff.Report, err error) {
-	err = f.withCatalogs(cmd, refs, func(before, after []declcfg.Source) (err error) {
-		report, err = diff.Compare(cmd.Context(), before, after)
-		return err
-	})
-	return report, err
-}
-
-// withCatalogs opens both catalogs for a function.
-func (f *diffFlags) withCatalogs(
-	cmd *cobra.Command, refs []string, use func(before, after []declcfg.Source) error,
-) error {
-	defer display{cmd}.Start("comparing")()
-	var catalogs [2]*catalog
-	for i, ref := range refs {
-		var err error
-		if catalogs[i], err = f.images.openCatalog(cmd, openOptions(cmd), ref); err != nil {
+// withCatalogs calls use with both catalogs.
+func (f *diffFlags) withCatalogs(cmd *cobra.Command, refs []string, use func(before, after *catalog) error) error {
+	return f.images.withCatalog(cmd, "comparing", openOptions(cmd), refs[:1], func(before *catalog, _ func()) error {
+		after, err := f.images.openCatalog(cmd, openOptions(cmd), refs[1])
+		if err != nil {
 			return err
 		}
-		defer catalogs[i].close()
+		defer after.close()
+		err = use(before, after)
+		return cmp.Or(before.Unchanged(), after.Unchanged(), err)
+	})
+}
+
+// writeImpact writes the impact of the new bundles.
+func (f *diffFlags) writeImpact(cmd *cobra.Command, refs []string) error {
+	var report *impact.Report
+	err := f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
+		opts := impactOptions(cmd, after.images)
+		opts.Package = f.pkg
+		report, err = impact.Compare(cmd.Context(), before.Sources, after.Sources, opts)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	err := use(catalogs[0].Sources, catalogs[1].Sources)
-	return cmp.Or(catalogs[0].Unchanged(), catalogs[1].Unchanged(), err)
+	return writeReport(outputAs(cmd, f.format), report, f.format,
+		func(w io.Writer) error { return impact.WriteText(w, report) },
+		func(w io.Writer) error { return impact.WriteMarkdown(w, report) })
+}
+
+// writeImpact writes the impact of an added bundle, which it adds to a copy of the catalog. It writes nothing if the
+// catalog would not be valid.
+func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path string, add edit.Add, format string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return usageError{fmt.Errorf("--impact: %s is not the directory of a catalog", path)}
+	}
+	dir, err := os.MkdirTemp("", "opm-impact-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.CopyFS(dir, os.DirFS(path)); err != nil {
+		return fmt.Errorf("copy the catalog: %w", err)
+	}
+	opts := edit.Options{Package: f.pkg, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize)}
+	results, err := edit.ApplyAll(cmd.Context(), []string{dir}, add, opts)
+	if err != nil || len(results[0].Problems) > 0 {
+		return nil // the edit of the catalog itself reports it, with its path
+	}
+	d := diffFlags{pkg: add.Bundle.Package, format: format, images: *from}
+	return d.writeImpact(cmd, []string{path, dir})
+}
+
+func impactOptions(cmd *cobra.Command, from *images) impact.Options {
+	opts := openOptions(cmd)
+	opts.Images, opts.Bundles, opts.BundleImages = from.opener, &bundle.Options{}, true
+	return impact.Options{
+		Spool: opts.Spool,
+		Images: func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
+			opts := opts
+			opts.Skipped = failed
+			return render.Open(ctx, refs, opts)
+		},
+		Size: func(ctx context.Context, ref string) (int64, error) {
+			opener, err := from.opener()
+			if err != nil {
+				return 0, err
+			}
+			img, err := opener.Open(ctx, ref)
+			if err != nil {
+				return 0, err
+			}
+			return img.Size(), img.Close()
+		},
+	}
 }

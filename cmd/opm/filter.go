@@ -53,7 +53,15 @@ oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no othe
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	f.add(cmd)
+	f.addSelection(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.configCatalog, "config-catalog", "", "use the part of --config for catalog `REF` (default CATALOG)")
+	choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format; images lists all images of the bundles",
+		declcfg.JSON, declcfg.YAML, imagesFormat)
+	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
+	flags.StringVar(&f.summary, "summary", "", "write what is kept and what was changed to `FILE`, as JSON")
+	must(cmd.MarkFlagFilename("summary", "json"))
+	addReadFlags(cmd, &f.images)
 	return cmd
 }
 
@@ -63,8 +71,9 @@ type filterFlags struct {
 	full, dependencies    bool
 	config, configCatalog string
 
-	format, dir, summary string
-	images               imageFlags
+	format       declcfg.Format
+	dir, summary string
+	images       imageFlags
 
 	// use uses what is kept of a catalog; nil writes it.
 	use func(c *catalog, kept *filter.Result) error
@@ -72,18 +81,6 @@ type filterFlags struct {
 
 // imagesFormat prints images instead of objects.
 const imagesFormat = "images"
-
-func (f *filterFlags) add(cmd *cobra.Command) {
-	f.addSelection(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&f.configCatalog, "config-catalog", "", "use the part of --config for catalog `REF` (default CATALOG)")
-	choiceVar(cmd, &f.format, "output", "o", string(declcfg.JSON), "output format; images lists all images of the bundles",
-		string(declcfg.JSON), string(declcfg.YAML), imagesFormat)
-	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
-	flags.StringVar(&f.summary, "summary", "", "write what is kept and what was changed to `FILE`, as JSON")
-	must(cmd.MarkFlagFilename("summary", "json"))
-	addReadFlags(cmd, &f.images)
-}
 
 // addSelection adds the flags that select what is kept.
 func (f *filterFlags) addSelection(cmd *cobra.Command) {
@@ -251,7 +248,7 @@ func (f *filterFlags) write(cmd *cobra.Command, c *catalog, result *filter.Resul
 	}
 	warnOfFlaws(cmd, result.Metas)
 	write := declcfg.WriteOptions{
-		Format: declcfg.Format(f.format), Edit: c.Edit, EditObject: result.Edit, Check: c.Unchanged,
+		Format: f.format, Edit: c.Edit, EditObject: result.Edit, Check: c.Unchanged,
 	}
 	if f.dir != "" {
 		return declcfg.WriteDir(ctx, f.dir, result.Metas, write)

@@ -11,26 +11,27 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
 // A choice is the value of a flag that takes one of a few words.
-type choice struct {
-	value     *string
-	byDefault string // also accepted; need not be one of the words
-	words     []string
+type choice[T ~string] struct {
+	value     *T
+	byDefault T // also accepted; need not be one of the words
+	words     []T
 }
 
-func (c *choice) String() string { return *c.value }
+func (c *choice[T]) String() string { return string(*c.value) }
 
 // Type names the value in help texts.
-func (c *choice) Type() string { return strings.Join(c.words, "|") }
+func (c *choice[T]) Type() string { return strings.Join(texts(c.words), "|") }
 
-func (c *choice) Set(s string) error {
-	if s != c.byDefault && !slices.Contains(c.words, s) {
+func (c *choice[T]) Set(s string) error {
+	if T(s) != c.byDefault && !slices.Contains(c.words, T(s)) {
 		return errors.New("want " + oneOf(c.words))
 	}
-	*c.value = s
+	*c.value = T(s)
 	return nil
 }
 
@@ -44,30 +45,51 @@ func texts[T ~string](all []T) []string {
 }
 
 // oneOf lists words as "a", "a or b", "a, b or c".
-func oneOf(words []string) string {
+func oneOf[T ~string](words []T) string {
 	last := len(words) - 1
 	if last == 0 {
-		return words[0]
+		return string(words[0])
 	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(texts(words[:last]), ", ") + " or " + string(words[last])
 }
 
 // choiceVar adds the flag described by its names and usage, which takes one of the words.
-func choiceVar(cmd *cobra.Command, value *string, name, short, byDefault, usage string, words ...string) {
+func choiceVar[T ~string](cmd *cobra.Command, value *T, name, short string, byDefault T, usage string, words ...T) {
 	*value = byDefault
-	cmd.Flags().VarP(&choice{value, byDefault, words}, name, short, usage)
-	must(cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	cmd.Flags().VarP(&choice[T]{value, byDefault, words}, name, short, usage)
+	completeWith(cmd, cobra.FixedCompletions(texts(words), cobra.ShellCompDirectiveNoFileComp), name)
 }
 
 // addFormatFlag adds -o to a command that prints catalog objects.
-func addFormatFlag(cmd *cobra.Command, format *string) {
-	choiceVar(cmd, format, "output", "o", string(declcfg.JSON), "output format",
-		string(declcfg.JSON), string(declcfg.YAML))
+func addFormatFlag(cmd *cobra.Command, format *declcfg.Format) {
+	choiceVar(cmd, format, "output", "o", declcfg.JSON, "output format", declcfg.JSON, declcfg.YAML)
 }
 
-func addMigrateLevelFlag(cmd *cobra.Command, level *string) {
-	levels := texts(render.Migrations())
+func addMigrateLevelFlag(cmd *cobra.Command, level *render.Migration) {
+	levels := render.Migrations()
 	choiceVar(cmd, level, "migrate-level", "", "", "migrate up to `LEVEL`: "+oneOf(levels), levels...)
+}
+
+// An olmFlag is the value of --olm.
+type olmFlag string
+
+// The values of --olm.
+const (
+	olmClassic = olmFlag(graph.Classic)
+	olmV1      = olmFlag(graph.V1)
+	olmBoth    = olmFlag("both")
+)
+
+func (f *olmFlag) add(cmd *cobra.Command, usage string) {
+	choiceVar(cmd, f, "olm", "", olmBoth, usage, olmClassic, olmV1, olmBoth)
+}
+
+// semantics returns the OLM that the flag names, nil for both.
+func (f olmFlag) semantics() []graph.Semantics {
+	if f == olmBoth {
+		return nil
+	}
+	return []graph.Semantics{graph.Semantics(f)}
 }
 
 // The flags of limits.

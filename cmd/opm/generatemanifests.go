@@ -95,16 +95,15 @@ func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 }
 
 func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
-	form := manifests.Format(f.format)
 	if f.dir == "" {
-		text, err := set.Text(form)
+		text, err := set.Text(f.format)
 		if err != nil {
 			return err
 		}
 		_, err = dataOutput(cmd).Write(text)
 		return err
 	}
-	written, err := set.Files(form)
+	written, err := set.Files(f.format)
 	if err != nil {
 		return err
 	}
@@ -132,8 +131,9 @@ func writeManifests(dir string, files []manifests.File) error {
 // manifestsFlags are the flags of generate manifests.
 type manifestsFlags struct {
 	manifests.Options
-	kind, probes, format, dir string
-	images                    imageFlags
+	probes, dir string
+	format      manifests.Format
+	images      imageFlags
 }
 
 // ofSource are the flags of a CatalogSource that is beside a Deployment.
@@ -161,8 +161,7 @@ var kindsOf = map[string][]manifests.Kind{
 func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
-	choiceVar(cmd, &f.kind, "kind", "", string(manifests.CatalogSource), "what runs the catalog",
-		texts(manifests.Kinds())...)
+	choiceVar(cmd, &f.Kind, "kind", "", manifests.CatalogSource, "what runs the catalog", manifests.Kinds()...)
 	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
 	flags.Int32Var(&f.Priority, "priority", 0, "priority `N` among the catalogs of the cluster")
@@ -190,9 +189,8 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "render-job", "kind")
 	flags.StringVar(&f.AuthSecret, "auth-secret", "",
 		"`SECRET` of type kubernetes.io/dockerconfigjson, from which the Job takes credentials for registries")
-	choiceVar(cmd, &f.format, "output", "o", string(manifests.YAML),
-		"output format; a kustomization or a chart needs --output-dir",
-		string(manifests.YAML), string(manifests.JSON), string(manifests.Kustomize), string(manifests.Helm))
+	choiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format; a kustomization or a chart needs --output-dir",
+		manifests.YAML, manifests.JSON, manifests.Kustomize, manifests.Helm)
 	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
 	addReadFlags(cmd, &f.images)
 }
@@ -202,7 +200,6 @@ func (f *manifestsFlags) check(cmd *cobra.Command) error {
 	if f.Image == "" {
 		return errors.New("--image is missing: it names the image of the catalog")
 	}
-	f.Kind = manifests.Kind(f.kind)
 	f.HTTPProbes = f.probes == "http"
 	if cmd.Flags().Changed("render-job") {
 		f.Kind = manifests.RenderJob
@@ -212,14 +209,14 @@ func (f *manifestsFlags) check(cmd *cobra.Command) error {
 			continue
 		}
 		if cmd.Flags().Changed(name) && !slices.Contains(kindsOf[name], f.Kind) {
-			return fmt.Errorf("--%s is for --kind %s", name, oneOf(texts(kindsOf[name])))
+			return fmt.Errorf("--%s is for --kind %s", name, oneOf(kindsOf[name]))
 		}
 	}
 	if f.AuthSecret != "" && f.Kind != manifests.RenderJob {
 		return errors.New("--auth-secret needs --render-job")
 	}
-	if form := manifests.Format(f.format); f.dir == "" && (form == manifests.Kustomize || form == manifests.Helm) {
-		return fmt.Errorf("-o %s needs --output-dir", form)
+	if f.dir == "" && (f.format == manifests.Kustomize || f.format == manifests.Helm) {
+		return fmt.Errorf("-o %s needs --output-dir", f.format)
 	}
 	return nil
 }

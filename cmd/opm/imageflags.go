@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/user"
@@ -31,8 +30,10 @@ type imageFlags struct {
 	unpackedMax  byteSize
 	verbose      bool
 
-	keepGoing bool      // see addKeepGoing
-	each      *eachFlag // catalogs share validations with it; may be nil
+	rootCA     string    // PEM file of certificate authorities to trust, too
+	verifyOnly bool      // --skip-tls-verify does not allow plain HTTP
+	keepGoing  bool      // see addKeepGoing
+	each       *eachFlag // catalogs share validations with it; may be nil
 }
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.
@@ -80,13 +81,12 @@ func (i *images) close() error { return i.closer() }
 
 // open returns an opener of images for the flags. The error is about flags that exclude each other.
 func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
-	opts, err := f.options(cmd)
-	if err != nil {
+	if _, err := insecureFlags(cmd); err != nil {
 		return nil, err
 	}
 	i := &images{closer: func() error { return nil }}
 	i.opener = sync.OnceValues(func() (*image.Opener, error) {
-		opts, err := opts()
+		opts, err := f.options(cmd)
 		if err != nil {
 			return nil, err
 		}
@@ -97,50 +97,49 @@ func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
 	return i, nil
 }
 
-// options returns a function that reads the files of the flags and returns the options of image.NewOpener; the caller
-// closes their Cache. What can be checked without reading files is checked at once.
-func (f *imageFlags) options(cmd *cobra.Command) (func() (image.Options, error), error) {
+// options returns the options of image.NewOpener, for which it reads the files of the flags. The caller closes their
+// Cache.
+func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error) {
 	insecure, err := insecureFlags(cmd)
 	if err != nil {
-		return nil, usageError{err}
+		return opts, err
 	}
+	giveHome()
 	level := slog.LevelWarn
 	if f.verbose {
 		level = slog.LevelInfo
 	}
 	log := newLogger(cmd.ErrOrStderr(), level)
 	transport := image.TransportOptions{
-		Insecure: insecure, OnInsecure: warnOfOtherFlag(cmd, log), CertDir: f.certDir, Timeout: f.timeout, Log: log,
-		AllowRedirects: f.redirects,
+		Insecure: insecure, OnInsecure: warnOfOtherFlag(cmd, log), CertDir: f.certDir, RootCAs: f.rootCA,
+		Timeout: f.timeout, Log: log, AllowRedirects: f.redirects,
 	}
-	held := spoolOptions(cmd)
-	return func() (image.Options, error) {
-		giveHome()
-		opts := image.Options{
-			Platform: f.platform,
-			Insecure: insecure,
-			Keychain: image.NewKeychain(image.AuthOptions{AuthFile: f.authFile, Log: log}),
-			Policy:   image.PolicyOptions{Ignore: f.ignorePolicy},
-			Limits:   image.Limits{Unpacked: int64(f.unpackedMax)},
-			Spool:    held,
-			Log:      log,
-		}
-		var err error
-		if opts.Mirrors, err = image.LoadMirrors(image.MirrorOptions{Files: f.mirrors, Insecure: insecure}); err != nil {
-			return opts, err
-		}
-		if opts.Transport, err = image.NewTransport(transport); err != nil {
-			return opts, err
-		}
-		unverified := transport
-		unverified.Insecure, unverified.OnInsecure = true, nil
-		if opts.InsecureTransport, err = image.NewTransport(unverified); err != nil {
-			return opts, err
-		}
-		showDownloads(cmd, &opts)
-		opts.Cache = image.OpenCache(f.cacheDir(), image.CacheOptions{MaxSize: int64(f.cacheMax), Spool: held, Log: log})
-		return opts, nil
-	}, nil
+	if f.verifyOnly {
+		insecure, transport.OnInsecure = isSet(cmd, "use-http") || isSet(cmd, "skip-tls"), nil
+	}
+	opts = image.Options{
+		Platform: f.platform,
+		Insecure: insecure,
+		Keychain: image.NewKeychain(image.AuthOptions{AuthFile: f.authFile, Log: log}),
+		Policy:   image.PolicyOptions{Ignore: f.ignorePolicy},
+		Limits:   image.Limits{Unpacked: int64(f.unpackedMax)},
+		Spool:    spoolOptions(cmd),
+		Log:      log,
+	}
+	if opts.Mirrors, err = image.LoadMirrors(image.MirrorOptions{Files: f.mirrors, Insecure: insecure}); err != nil {
+		return opts, err
+	}
+	if opts.Transport, err = image.NewTransport(transport); err != nil {
+		return opts, err
+	}
+	transport.Insecure, transport.OnInsecure = true, nil
+	if opts.InsecureTransport, err = image.NewTransport(transport); err != nil {
+		return opts, err
+	}
+	showDownloads(cmd, &opts)
+	cache := image.CacheOptions{MaxSize: int64(f.cacheMax), Spool: opts.Spool, Log: log}
+	opts.Cache = image.OpenCache(f.cacheDir(), cache)
+	return opts, nil
 }
 
 // cacheDir returns the directory of the image cache; "" means no cache.
@@ -168,14 +167,15 @@ func giveHome() {
 // insecureFlags returns what --skip-tls, which is deprecated, --use-http and --skip-tls-verify together mean: whether
 // TLS may be missing or not be verified. The error is upstream's for flags that exclude each other.
 func insecureFlags(cmd *cobra.Command) (bool, error) {
+	const invalid = "invalid flag combination: cannot use "
 	skipTLS, useHTTP, skipVerify := cmd.Flag("skip-tls"), cmd.Flag("use-http"), cmd.Flag("skip-tls-verify")
 	switch {
 	case skipTLS.Changed && useHTTP.Changed:
-		return false, errors.New("invalid flag combination: cannot use --use-http with --skip-tls")
+		return false, usageError{errors.New(invalid + "--use-http with --skip-tls")}
 	case skipTLS.Changed && skipVerify.Changed:
-		return false, errors.New("invalid flag combination: cannot use --skip-tls-verify with --skip-tls")
+		return false, usageError{errors.New(invalid + "--skip-tls-verify with --skip-tls")}
 	case isSet(cmd, "use-http") && isSet(cmd, "skip-tls-verify"):
-		return false, errors.New("invalid flag combination: cannot use --use-http with --skip-tls-verify")
+		return false, usageError{errors.New(invalid + "--use-http with --skip-tls-verify")}
 	}
 	return isSet(cmd, "skip-tls") || isSet(cmd, "use-http") || isSet(cmd, "skip-tls-verify"), nil
 }
@@ -199,10 +199,9 @@ func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, rea
 
 // spoolOptions say where input that cannot be read twice is buffered.
 func spoolOptions(cmd *cobra.Command) image.SpoolOptions {
-	warn := func(message string) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", message) }
 	return image.SpoolOptions{
 		Dir:       os.Getenv("OLM_CACHE_DIR"),
 		FileLimit: sizeOf(cmd, maxImageSize) / 4, // what is larger than that when compressed is not a catalog
-		Warn:      warn,
+		Warn:      func(message string) { warn(cmd, "%s", message) },
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 func initCmd() *cobra.Command {
-	var channel, iconFile, descriptionFile, format string
+	var channel, iconFile, descriptionFile string
+	var format declcfg.Format
 	cmd := &cobra.Command{
 		Use:   "init PACKAGE",
 		Short: "Print the olm.package object of a new package",
@@ -37,7 +38,7 @@ a catalog; opm validate does that. The media type of the icon is detected from i
 			if p.Icon, err = readIcon(iconFile); err != nil {
 				return err
 			}
-			_, err = dataOutput(cmd).Write(declcfg.Format(format).Append(nil, p))
+			_, err = dataOutput(cmd).Write(format.Append(nil, p))
 			return err
 		},
 	}

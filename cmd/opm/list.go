@@ -59,7 +59,7 @@ func rowsOf[R list.Row](
 		if err != nil {
 			return err
 		}
-		return list.Write(outputAs(cmd, string(f)), slices.Values(all), f)
+		return list.Write(outputAs(cmd, f), slices.Values(all), f)
 	}
 }
 
@@ -84,7 +84,8 @@ func listCmd(alpha bool) *cobra.Command {
 }
 
 func (l listing) command(path string) *cobra.Command {
-	var format, pkg string
+	var format list.Format
+	var pkg string
 	var opts list.Options
 	var from imageFlags
 	var each eachFlag
@@ -124,11 +125,11 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 				if err != nil {
 					return err
 				}
-				return l.write(cmd, chosen, opts, list.Format(format))
+				return l.write(cmd, chosen, opts, format)
 			})
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.Formats())...)
+	choiceVar(cmd, &format, "output", "o", list.Text, "output format", list.Formats()...)
 	cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
 	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
@@ -141,7 +142,7 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 }
 
 func listMatrixCmd() *cobra.Command {
-	var format string
+	var format list.Format
 	var channels bool
 	var from imageFlags
 	cmd := &cobra.Command{
@@ -165,64 +166,58 @@ for each catalog that has the row.` + catalogNote,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			columns, failed, err := readColumns(cmd, args, &from)
+			refs, err := parseNamedRefs(args)
+			if err != nil {
+				return err
+			}
+			read := func(i int) (column list.MatrixColumn, err error) {
+				column.Catalog = refs[i].name
+				err = from.withValid(cmd, refs[i].ref, func(index *declcfg.Index) (err error) {
+					column.Heads, err = list.Heads(index.Packages())
+					return err
+				})
+				return column, err
+			}
+			columns, failed, err := readEach(cmd, refs, "not all catalogs can be compared: without ", read)
 			if err != nil {
 				return err
 			}
 			if len(columns) > 0 {
 				m := list.NewMatrix(columns, channels)
-				failed = cmp.Or(m.Write(outputAs(cmd, format), list.Format(format)), failed)
+				failed = cmp.Or(m.Write(outputAs(cmd, format), format), failed)
 			}
 			return failed
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", "text", "output format", texts(list.MatrixFormats())...)
+	choiceVar(cmd, &format, "output", "o", list.Text, "output format", list.MatrixFormats()...)
 	cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	return cmd
 }
 
-// readColumns reads catalogs for a matrix. A catalog that cannot be read or is not valid is left out: it is reported on
-// standard error, and failure is the error with which the command ends.
-func readColumns(
-	cmd *cobra.Command, args []string, from *imageFlags,
-) (columns []list.MatrixColumn, failure, err error) {
-	refs, err := parseNamedRefs(args)
-	if err != nil {
-		return nil, nil, err
-	}
+// readEach reads catalogs. One that cannot be read or is not valid is left out: it is reported on standard error, and
+// failure, with which the command ends, begins with reason.
+func readEach[T any](
+	cmd *cobra.Command, refs []*namedRef, reason string, read func(i int) (T, error),
+) (all []T, failure, err error) {
 	var out []string
-	for _, r := range refs {
-		column, err := readColumn(cmd, r, from)
-		switch {
-		case cmd.Context().Err() != nil:
+	for i, r := range refs {
+		one, err := read(i)
+		if cmd.Context().Err() != nil {
 			return nil, nil, cmd.Context().Err()
-		case err != nil:
-			reportLeftOut(cmd, r.name, err)
-			out = append(out, r.name)
-		default:
-			columns = append(columns, column)
 		}
+		if err == nil {
+			all = append(all, one)
+			continue
+		}
+		for _, err := range flatten(nil, err) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.name), legibleLines(err.Error()))
+		}
+		out = append(out, r.name)
 	}
 	if out != nil {
-		failure = failed("not all catalogs can be compared: without " + strings.Join(out, ", "))
+		failure = failed(reason + strings.Join(out, ", "))
 	}
-	return columns, failure, nil
-}
-
-// reportLeftOut reports the errors for which a catalog is left out.
-func reportLeftOut(cmd *cobra.Command, catalog string, err error) {
-	for _, err := range flatten(nil, err) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(catalog), legibleLines(err.Error()))
-	}
-}
-
-func readColumn(cmd *cobra.Command, r *namedRef, from *imageFlags) (list.MatrixColumn, error) {
-	column := list.MatrixColumn{Catalog: r.name}
-	err := from.withValid(cmd, r.ref, func(index *declcfg.Index) (err error) {
-		column.Heads, err = list.Heads(index.Packages())
-		return err
-	})
-	return column, err
+	return all, failure, nil
 }

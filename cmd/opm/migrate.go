@@ -8,7 +8,8 @@ import (
 )
 
 func migrateCmd() *cobra.Command {
-	var format, level string
+	var format declcfg.Format
+	var level render.Migration
 	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "migrate CATALOG DIRECTORY",
@@ -23,14 +24,14 @@ fails, it writes nothing.` + catalogNote,
 		ValidArgsFunction: completeArgs(files, directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts := openOptions(cmd)
-			opts.Changes.Migration = render.Migration(level)
+			opts.Changes.Migration = level
 			return from.withCatalog(cmd, "migrating", opts, args[:1], func(c *catalog, _ func()) error {
 				metas, err := c.Metas(cmd.Context())
 				if err != nil {
 					return err
 				}
 				warnOfFlaws(cmd, metas)
-				write := declcfg.WriteOptions{Format: declcfg.Format(format), Edit: c.Edit, Check: c.Unchanged}
+				write := declcfg.WriteOptions{Format: format, Edit: c.Edit, Check: c.Unchanged}
 				return declcfg.WriteDir(cmd.Context(), args[1], metas, write)
 			})
 		},

@@ -132,11 +132,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	opts, err := f.filter.images.options(cmd)
-	if err != nil {
-		return err
-	}
-	registry, err := opts()
+	registry, err := f.filter.images.options(cmd)
 	if err != nil {
 		return err
 	}

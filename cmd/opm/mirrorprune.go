@@ -66,11 +66,7 @@ func (f *pruneFlags) run(cmd *cobra.Command) error {
 
 // prune deletes what is no longer needed, and writes the records, also if something could not be deleted.
 func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records []*mirror.Record) error {
-	opts, err := f.images.options(cmd)
-	if err != nil {
-		return err
-	}
-	registry, err := opts()
+	registry, err := f.images.options(cmd)
 	if err != nil {
 		return err
 	}

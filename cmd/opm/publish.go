@@ -72,7 +72,7 @@ type publishFlags struct {
 	signArgs []string
 	format   string
 	report   reportFlags
-	olm      string
+	olm      olmFlag
 	others   []string // catalogs for dependencies
 	diff     diffFlags
 	build    buildFlags
@@ -98,7 +98,7 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.StringVar(&f.summary, "summary", "", "append the summary to `FILE`, as Markdown")
 	flags.BoolVar(&f.sign, "sign", false, "sign the image with cosign, which must be in PATH")
 	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
-	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
+	f.olm.add(cmd, "which OLM to ask")
 	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary", "markdown", "json")
 	flags.StringArrayVar(&f.others, "dependencies-from", nil,
 		"resolve dependencies also from this `CATALOG`, as the cluster has it; repeatable")
@@ -146,11 +146,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 		defer file.Close()
 		summary = file
 	}
-	open, err := f.build.images.options(cmd)
-	if err != nil {
-		return err
-	}
-	if opts.Registry, err = open(); err != nil {
+	if opts.Registry, err = f.build.images.options(cmd); err != nil {
 		return err
 	}
 	defer opts.Registry.Cache.Close()
@@ -168,7 +164,7 @@ func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err e
 	f.build.push, f.build.images = true, f.rendering.images
 	f.report.rules = template.Rules
 	if opts.Skip, err = pipeline.ParseSteps(f.skip); err != nil {
-		return opts, usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(texts(pipeline.Optional())))}
+		return opts, usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(pipeline.Optional()))}
 	}
 	switch {
 	case len(f.build.tags) == 0 && !slices.Contains(opts.Skip, pipeline.Push):
@@ -183,7 +179,7 @@ func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err e
 		return opts, err
 	}
 	composing := composeFlags{
-		format: string(declcfg.YAML), images: f.build.images,
+		format: declcfg.YAML, images: f.build.images,
 		level: f.rendering.level, migrate: f.rendering.migrate, jobs: f.rendering.jobs,
 		dockerfile: dockerfileFlags{base: defaultImage, builder: defaultImage},
 	}

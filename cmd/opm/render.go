@@ -49,23 +49,6 @@ is missing, or of other references, is an error.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.add(cmd)
-	return cmd
-}
-
-// renderFlags are the flags of render.
-type renderFlags struct {
-	format    string
-	refsFile  string
-	keepGoing bool
-	merge     bool
-	pkg       string // "" is all
-	shard     render.Shard
-	file      string // instead of standard output, unless ""
-	bundleRendering
-}
-
-func (f *renderFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	addFormatFlag(cmd, &f.format)
 	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
@@ -78,6 +61,19 @@ func (f *renderFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
 	f.bundles.addImageRef(cmd)
 	f.bundleRendering.add(cmd)
+	return cmd
+}
+
+// renderFlags are the flags of render.
+type renderFlags struct {
+	format    declcfg.Format
+	refsFile  string
+	keepGoing bool
+	merge     bool
+	pkg       string // "" is all
+	shard     render.Shard
+	file      string // instead of standard output, unless ""
+	bundleRendering
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
@@ -152,7 +148,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 		done()
 	}
 	warnOfFlaws(cmd, metas)
-	write := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit, Check: catalog.Unchanged}
+	write := declcfg.WriteOptions{Format: f.format, Edit: catalog.Edit, Check: catalog.Unchanged}
 	if f.file == "" {
 		err = printObjects(cmd, metas, write)
 	} else {

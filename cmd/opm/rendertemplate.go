@@ -3,9 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +67,15 @@ nothing is written unless all targets can be. The file is like
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.add(cmd)
+	choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format", declcfg.JSON, declcfg.YAML, mermaid)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.preview, "preview", false, "show channels and updates instead of printing the catalog")
+	exclude(cmd, "preview", "output")
+	flags.StringVar(&f.targets, "targets", "", "write a catalog for each target in `FILE`")
+	flags.StringVar(&f.outputDir, "output-dir", ".", "write the catalogs of --targets below `DIRECTORY`")
+	f.composite.add(cmd)
+	f.templateRendering.add(cmd)
+	exclude(cmd, "targets", "preview", "target", "bundle-format")
 	return cmd
 }
 
@@ -72,7 +84,7 @@ const mermaid = "mermaid"
 
 // templateFlags are the flags of render-template.
 type templateFlags struct {
-	format    string
+	format    declcfg.Format
 	preview   bool
 	targets   string
 	outputDir string
@@ -90,19 +102,6 @@ func (f *templateRendering) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.opts.StrictChannels, "strict-channels", false,
 		"of semver templates, prefer default channels of the preferred type, and update entries of the same channel only")
 	f.bundleRendering.add(cmd)
-}
-
-func (f *templateFlags) add(cmd *cobra.Command) {
-	choiceVar(cmd, &f.format, "output", "o", string(declcfg.JSON), "output format",
-		string(declcfg.JSON), string(declcfg.YAML), mermaid)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.preview, "preview", false, "show channels and updates instead of printing the catalog")
-	exclude(cmd, "preview", "output")
-	flags.StringVar(&f.targets, "targets", "", "write a catalog for each target in `FILE`")
-	flags.StringVar(&f.outputDir, "output-dir", ".", "write the catalogs of --targets below `DIRECTORY`")
-	f.composite.add(cmd)
-	f.templateRendering.add(cmd)
-	exclude(cmd, "targets", "preview", "target", "bundle-format")
 }
 
 func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
@@ -192,7 +191,7 @@ func (f *templateFlags) print(
 		done()
 	}
 	if !f.preview && f.format != mermaid {
-		opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: catalog.Edit}
+		opts := declcfg.WriteOptions{Format: f.format, Edit: catalog.Edit}
 		return declcfg.Write(cmd.Context(), dataOutput(cmd), catalog.Metas, opts)
 	}
 	if f.preview {
@@ -223,7 +222,7 @@ func (f *templateFlags) writeTargets(
 	return atomicfile.InDir(f.outputDir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
 			for _, r := range rendered {
-				opts := declcfg.WriteOptions{Format: declcfg.Format(f.format), Edit: r.Edit}
+				opts := declcfg.WriteOptions{Format: f.format, Edit: r.Edit}
 				if err := declcfg.WriteDir(cmd.Context(), filepath.Join(stage.Name(), r.Name), r.Metas, opts); err != nil {
 					return fmt.Errorf("target %q: %w", r.Name, err)
 				}
@@ -266,4 +265,97 @@ func readTemplate(cmd *cobra.Command, typ template.Type, file string) (*template
 		return nil, fmt.Errorf("read template: %w", err)
 	}
 	return template.Parse(name, text, typ, warnOnce(cmd))
+}
+
+// compositeType is the type of template that has two files.
+const compositeType = "composite"
+
+// compositeFlags are the flags of render-template composite, the same as upstream's.
+type compositeFlags struct {
+	contribution, catalogs string
+	validate, allowExec    bool
+}
+
+func (f *compositeFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.contribution, "composite-config", "c", "composite.yaml",
+		"of composite templates, `FILE` with components")
+	flags.StringVarP(&f.catalogs, "catalog-config", "f", "catalogs.yaml",
+		"of composite templates, `FILE` or URL of the catalogs")
+	flags.BoolVar(&f.validate, "validate", true, "of composite templates, validate the catalogs before they are written")
+	flags.BoolVar(&f.allowExec, "allow-exec", false, "of composite templates, run the commands of custom builders")
+}
+
+func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 0:
+		return usageError{fmt.Errorf("unexpected argument %q: use --composite-config", args[0])}
+	case f.preview, f.targets != "", f.format == mermaid:
+		return usageError{errors.New("composite templates have no --preview, --targets and -o mermaid")}
+	}
+	contribution, err := regular.ReadNamed(f.composite.contribution)
+	if err != nil {
+		return fmt.Errorf("read template: %w", err)
+	}
+	catalogs, err := readFileOrURL(cmd, f.composite.catalogs)
+	if err != nil {
+		return fmt.Errorf("read catalogs: %w", err)
+	}
+	c, err := template.ParseComposite(f.composite.contribution, contribution, f.composite.catalogs, catalogs)
+	if err != nil {
+		return err
+	}
+	opts, closeAll, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	defer display{cmd}.Start("rendering")()
+	lock, err := c.Build(cmd.Context(), template.CompositeOptions{
+		Options: f.opts, Bundles: opts, Format: f.format,
+		AllowExec: f.composite.allowExec, Validate: f.composite.validate, Warn: warnOnce(cmd),
+	})
+	if err != nil || f.lock == "" {
+		return err
+	}
+	return lock.WriteFile(f.lock)
+}
+
+// maxConfig is the size of the largest configuration that is read from a URL.
+const maxConfig = 16 << 20
+
+// readFileOrURL reads a file or a URL.
+func readFileOrURL(cmd *cobra.Command, name string) ([]byte, error) {
+	if !strings.HasPrefix(name, "https://") && !strings.HasPrefix(name, "http://") {
+		return regular.ReadNamed(name)
+	}
+	req, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, name, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Timeout: time.Minute}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("get %s: %s", name, resp.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxConfig+1))
+	if err == nil && len(text) > maxConfig {
+		err = fmt.Errorf("get %s: more than %d MB", name, maxConfig>>20)
+	}
+	return text, err
+}
+
+// warnOnce returns a function that prints a warning, unless it has printed it before.
+func warnOnce(cmd *cobra.Command) func(*declcfg.Error) {
+	said := map[string]bool{}
+	return func(e *declcfg.Error) {
+		if line := placed(e.Pos, "warning", e.Message()); !said[line] {
+			said[line] = true
+			fmt.Fprintln(cmd.ErrOrStderr(), line)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/pkg/list"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
@@ -50,32 +51,43 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.setup.Package, "package", "", "resolve this `PACKAGE`")
+	flags.StringVar(&f.setup.Channel, "channel", "", "follow this `CHANNEL` (default: any)")
+	flags.StringArrayVar(&f.setup.Installed, "installed", nil,
+		"assume that this `BUNDLE` is installed, of the package or another")
+	flags.StringVar(&f.setup.StartingCSV, "starting", "",
+		"startingCSV of the Subscription: the `BUNDLE` to install first (OLM Classic)")
+	flags.StringVar(&f.setup.Version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
+	f.olm.add(cmd, "which OLM to ask")
+	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
+	choiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
+		explainShort, explainFull)
+	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
+		append(problem.Formats(), "dot")...)
+	f.all.add(cmd)
+	f.state.add(cmd)
+	addReadFlags(cmd, &f.images)
+	resolveModes.add(cmd)
 	f.all.addEach(cmd, textOutput, &f.format)
 	return cmd
 }
 
 // resolveFlags are the flags of resolve.
 type resolveFlags struct {
-	pkg, channel, version, starting string
-	installed                       []string
-	olm, format, explain            string
-	path                            bool
-	timeout                         time.Duration
-	state                           stateFlags
-	images                          imageFlags
-	all                             resolveAllFlags
+	setup           resolve.SetupOptions
+	olm             olmFlag
+	format, explain string
+	path            bool
+	timeout         time.Duration
+	state           stateFlags
+	images          imageFlags
+	all             resolveAllFlags
 }
 
 // solverTimeout is the default of --solver-timeout.
 const solverTimeout = 10 * time.Second
-
-// The values of --olm.
-const (
-	olmClassic = "classic"
-	olmV1      = "v1"
-	olmBoth    = "both"
-)
 
 // The values of --explain.
 const (
@@ -88,28 +100,6 @@ const (
 	maxExplanation  = 25
 	hintExplanation = "with --explain=full"
 )
-
-func (f *resolveFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.pkg, "package", "", "resolve this `PACKAGE`")
-	flags.StringVar(&f.channel, "channel", "", "follow this `CHANNEL` (default: any)")
-	flags.StringArrayVar(&f.installed, "installed", nil,
-		"assume that this `BUNDLE` is installed, of the package or another")
-	flags.StringVar(&f.starting, "starting", "",
-		"startingCSV of the Subscription: the `BUNDLE` to install first (OLM Classic)")
-	flags.StringVar(&f.version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
-	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "which OLM to ask", olmClassic, olmV1, olmBoth)
-	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
-	choiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
-		explainShort, explainFull)
-	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
-		append(problem.Formats(), "dot")...)
-	f.all.add(cmd)
-	f.state.add(cmd)
-	addReadFlags(cmd, &f.images)
-	resolveModes.add(cmd)
-}
 
 var resolveModes = modes{
 	"":      "package channel version starting installed path olm explain solver-timeout",
@@ -136,29 +126,38 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		return f.runState(cmd)
 	case f.all.on:
 		return f.runAll(cmd, args)
-	case f.pkg == "":
+	case f.setup.Package == "":
 		return usageError{errors.New("--package is missing: it names the package to install")}
 	}
-	done := display{cmd}.Start("reading")
+	return f.withSetup(cmd, "reading", args, func(setup *resolve.Setup, done func()) error {
+		for _, unknown := range setup.UnknownNames() {
+			warn(cmd, "%s", unknown)
+		}
+		r, err := f.answer(cmd.Context(), setup)
+		if err != nil {
+			return err
+		}
+		done()
+		return f.print(cmd, r)
+	})
+}
+
+// withSetup calls use with the cluster that the catalogs and the flags describe.
+func (f *resolveFlags) withSetup(
+	cmd *cobra.Command, work string, args []string, use func(setup *resolve.Setup, done func()) error,
+) error {
+	done := display{cmd}.Start(work)
 	defer done()
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, args)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	setup, err := f.setup(catalogs)
+	setup, err := resolve.NewSetup(f.setup, catalogs)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
-	for _, unknown := range setup.UnknownNames() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", unknown)
-	}
-	r, err := f.answer(cmd.Context(), setup)
-	if err != nil {
-		return err
-	}
-	done()
-	return f.print(cmd, r)
+	return use(setup, done)
 }
 
 // print prints an answer. What OLM does not resolve is an error.
@@ -178,17 +177,6 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 		return failed("not resolved as asked: see the output")
 	}
 	return nil
-}
-
-// setup returns the cluster that the flags describe.
-func (f *resolveFlags) setup(catalogs []*resolve.Catalog) (*resolve.Setup, error) {
-	s, err := resolve.NewSetup(resolve.SetupOptions{
-		Package: f.pkg, Channel: f.channel, Version: f.version, StartingCSV: f.starting, Installed: f.installed,
-	}, catalogs)
-	if err != nil {
-		err = usageError{err}
-	}
-	return s, err
 }
 
 // answer asks the versions of OLM that the flags name.
@@ -256,4 +244,67 @@ func v1Step(e *resolve.V1Request, a *resolve.V1Result) resolveStep {
 		step.Install = append(step.Install, c)
 	}
 	return step
+}
+
+// resolveAllFlags are the flags of resolve --all.
+type resolveAllFlags struct {
+	reportFlags
+	on bool
+}
+
+// resolveFormats are those without --all.
+var resolveFormats = []string{"text", "json", "yaml", "dot"}
+
+func (f *resolveAllFlags) add(cmd *cobra.Command) {
+	f.rules = resolve.Rules
+	cmd.Flags().BoolVar(&f.on, "all", false, "check what happens to every channel and bundle of the first CATALOG")
+	f.reportFlags.add(cmd)
+}
+
+// check returns an error for formats that a mode does not have.
+func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
+	switch {
+	case format == "dot" && f.on:
+		return usageError{errors.New("--output dot is for one package, not for --all")}
+	case format == "dot" && cmd.Flags().Changed("state"):
+		return usageError{errors.New("--output dot is for one package, not for --state")}
+	case f.on:
+		return nil
+	}
+	if !slices.Contains(resolveFormats, format) {
+		return usageError{fmt.Errorf("--output %s needs --all", format)}
+	}
+	return nil
+}
+
+// runAll checks all packages of the first catalog.
+func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
+	_, _, ref := resolve.SplitCatalogName(args[0])
+	c, err := f.all.read(ref)
+	if err != nil {
+		return err
+	}
+	var checked *resolve.Checked
+	err = f.withSetup(cmd, "resolving", args, func(setup *resolve.Setup, _ func()) (err error) {
+		if _, err := list.Choose(setup.Catalogs[0].Index, optional(f.setup.Package)...); err != nil {
+			return err
+		}
+		w := display{cmd}
+		check := resolve.Check{
+			Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.setup.Package,
+			Options: resolve.Options{Timeout: f.timeout},
+			Start:   func(total int) { w.Count(total, "packages") }, Checked: w.Did,
+		}
+		check.Namespace.Subscriptions = nil
+		checked, err = check.Run(cmd.Context())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var tallies []string
+	for _, t := range checked.Tallies() {
+		tallies = append(tallies, t.OLM+": "+t.Summary())
+	}
+	return f.all.print(cmd, textOutput(cmd), f.format, c, checked.Report(), tallies...)
 }

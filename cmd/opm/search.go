@@ -11,7 +11,8 @@ import (
 )
 
 func searchCmd() *cobra.Command {
-	var format, pkg string
+	var format list.Format
+	var pkg string
 	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "search CATALOG... TEXT",
@@ -64,11 +65,10 @@ The catalogs need not be valid.` + catalogNote,
 			if len(rows) == 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "opm: nothing in %s contains %q\n", strings.Join(refs, ", "), text)
 			}
-			return list.WriteMatches(outputAs(cmd, format), rows, list.Format(format))
+			return list.WriteMatches(outputAs(cmd, format), rows, format)
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", string(list.Text), "output format",
-		string(list.Text), string(list.JSON), string(list.Names))
+	choiceVar(cmd, &format, "output", "o", list.Text, "output format", list.Text, list.JSON, list.Names)
 	cmd.Flags().StringVar(&pkg, "package", "", "search only this `PACKAGE`")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)

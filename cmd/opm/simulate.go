@@ -16,7 +16,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/audit"
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/simulate"
 )
@@ -39,7 +38,30 @@ func simulateCmd() *cobra.Command {
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.add(cmd)
+	flags, o := cmd.Flags(), &f.options
+	f.state.addCatalogs(cmd)
+	flags.StringArrayVar(&f.down, "catalog-down", nil, "assume that the cluster cannot read the catalog of this `NAME`")
+	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
+	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
+	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
+		"assume that the bundle image of this `CSV` cannot be unpacked")
+	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
+	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
+	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes)")
+	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
+		"give up on a namespace after this `TIME`: undecided")
+	flags.BoolVar(&f.timeline, "timeline", false, "show each change of an object, step by step")
+	flags.StringVar(&f.subscription, "subscription", "",
+		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
+	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
+	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
+	flags.StringVar(&f.group, "check-operatorgroup", "",
+		"show only what the OperatorGroup in this `FILE` would break if it was added")
+	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
+		"prometheus")
+	addReadFlags(cmd, &f.images)
+	simulateModes.add(cmd)
 	return cmd
 }
 
@@ -117,33 +139,6 @@ type simulateFlags struct {
 	format string
 }
 
-func (f *simulateFlags) add(cmd *cobra.Command) {
-	flags, o := cmd.Flags(), &f.options
-	f.state.addCatalogs(cmd)
-	flags.StringArrayVar(&f.down, "catalog-down", nil, "assume that the cluster cannot read the catalog of this `NAME`")
-	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
-	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
-	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
-		"assume that the bundle image of this `CSV` cannot be unpacked")
-	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
-	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
-	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes)")
-	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
-		"give up on a namespace after this `TIME`: undecided")
-	flags.BoolVar(&f.timeline, "timeline", false, "show each change of an object, step by step")
-	flags.StringVar(&f.subscription, "subscription", "",
-		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
-	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
-	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
-	flags.StringVar(&f.group, "check-operatorgroup", "",
-		"show only what the OperatorGroup in this `FILE` would break if it was added")
-	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
-		"prometheus")
-	addReadFlags(cmd, &f.images)
-	simulateModes.add(cmd)
-}
-
 var simulateModes = modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace approve fail fail-unpack " +
 		"kube-version ocp-version steps solver-timeout timeline subscription diff write",
@@ -213,7 +208,7 @@ func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 		if err := catalogsource.CheckTemplate(template); err != nil {
 			what := fmt.Sprintf("CatalogSource %q keeps spec.image: metadata.annotations[%q]: %v",
 				o.Value.Namespace+"/"+o.Value.Name, catalogsource.TemplateAnnotation, err)
-			fmt.Fprintln(cmd.ErrOrStderr(), placed(o.Pos, problem.Warning, what))
+			warnAt(cmd, o.Pos, what)
 		}
 	}
 }

@@ -45,22 +45,6 @@ names. The catalog need not be valid.
 		ValidArgsFunction: f.complete,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.add(cmd)
-	new(eachFlag).add(cmd, 0)
-	return cmd
-}
-
-// updatesFlags are the flags of updates.
-type updatesFlags struct {
-	pkg, format, version string
-	olm                  string
-	explain, all         bool
-	opts                 list.UpdateOptions
-	images               imageFlags
-	across               acrossFlags
-}
-
-func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	flags.StringVar(&f.opts.Channel, "channel", "", "show only this `CHANNEL`")
@@ -69,7 +53,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.opts.From, "from", "", "show only the bundle of this `VERSION` or name")
 	flags.BoolVar(&f.all, "all", false, "show all bundles in text too")
 	flags.BoolVar(&f.opts.Stranded, "stranded", false, "show only bundles not updated to the end of the channel")
-	choiceVar(cmd, &f.olm, "olm", "", olmBoth, "show in text what this OLM does", olmClassic, olmV1, olmBoth)
+	f.olm.add(cmd, "show in text what this OLM does")
 	flags.BoolVar(&f.opts.Differs, "differs", false, "show only bundles whose updates differ in OLM Classic and OLM v1")
 	flags.BoolVar(&f.explain, "explain", false, "explain why FROM is or is not updated to TO")
 	flags.BoolVar(&f.opts.Paths, "simulate", false, "show every update to the last one, and loops")
@@ -85,6 +69,18 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	f.across.add(cmd)
 	addReadFlags(cmd, &f.images)
 	updatesModes.add(cmd)
+	new(eachFlag).add(cmd, 0)
+	return cmd
+}
+
+// updatesFlags are the flags of updates.
+type updatesFlags struct {
+	pkg, format, version string
+	olm                  olmFlag
+	explain, all         bool
+	opts                 list.UpdateOptions
+	images               imageFlags
+	across               acrossFlags
 }
 
 var updatesModes = modes{
@@ -170,7 +166,7 @@ func (f *updatesFlags) print(
 	f.opts.Refused = func(err error) {
 		if text := err.Error(); !warned[text] {
 			warned[text] = true
-			fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s\n", text)
+			warn(cmd, "%s", text)
 		}
 	}
 	failed := func() error { return cmp.Or(outline.Err(), cmd.Context().Err()) }

@@ -6,12 +6,10 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/across"
-	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -63,10 +61,7 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 
 // planAcross reads the catalogs and makes the plans. The failure is about catalogs that are left out.
 func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *across.Report, failure, err error) {
-	opts := across.Options{Package: f.pkg, Bundles: f.across.installed}
-	if f.olm != olmBoth {
-		opts.OLM = []graph.Semantics{graph.Semantics(f.olm)}
-	}
+	opts := across.Options{Package: f.pkg, Bundles: f.across.installed, OLM: f.olm.semantics()}
 	if f.across.state.paths != nil {
 		state, err := f.across.state.readState(cmd)
 		if err != nil {
@@ -84,14 +79,13 @@ func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *acro
 		return nil, nil, cmp.Or(failure, err)
 	}
 	for _, gap := range across.Gaps(catalogs) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: no catalog for the versions between %s: operators are assumed to stay "+
-			"as they are on them\n", gap)
+		warn(cmd, "no catalog for the versions between %s: operators are assumed to stay as they are on "+
+			"them", gap)
 	}
 	return r, failure, nil
 }
 
-// readAcross reads catalogs. A catalog that cannot be read is left out: it is reported on standard error, and failure
-// is the error with which the command ends.
+// readAcross is [readEach] for the catalogs of versions of a platform.
 func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
 	for i, r := range refs {
 		p, err := f.across.platformOf(r)
@@ -106,29 +100,14 @@ func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*
 	if err := across.Check(all); err != nil {
 		return nil, nil, usageError{err}
 	}
-	var out []string
-	read := all[:0]
-	for i, c := range all {
+	return readEach(cmd, refs, "the plans leave out ", func(i int) (*across.Catalog, error) {
 		use := func(opened *catalog, done func()) error {
-			err := c.Read(cmd.Context(), opened.Sources...)
+			err := all[i].Read(cmd.Context(), opened.Sources...)
 			done()
-			return opened.check(len(c.Index.Packages()), err)
+			return opened.check(len(all[i].Index.Packages()), err)
 		}
-		err := f.images.withCatalog(cmd, "reading", openOptions(cmd), []string{refs[i].ref}, use)
-		switch {
-		case cmd.Context().Err() != nil:
-			return nil, nil, cmd.Context().Err()
-		case err != nil:
-			reportLeftOut(cmd, c.Name, err)
-			out = append(out, c.Name)
-		default:
-			read = append(read, c)
-		}
-	}
-	if out != nil {
-		failure = failed("the plans leave out " + strings.Join(out, ", "))
-	}
-	return read, failure, nil
+		return all[i], f.images.withCatalog(cmd, "reading", openOptions(cmd), []string{refs[i].ref}, use)
+	})
 }
 
 // versionAtEnd finds the version of a platform at the end of the name of a catalog or of an image.
