@@ -26,7 +26,6 @@ import (
 
 func buildCmd() *cobra.Command {
 	var f buildFlags
-	args := exactArgs("DIRECTORY")
 	cmd := &cobra.Command{
 		Use:   "build DIRECTORY",
 		Short: "Build the image of a catalog, without a container engine",
@@ -53,7 +52,7 @@ little more than what changed.`,
 			if f.onlyOpm {
 				return rangeArgs(0)(cmd, names)
 			}
-			return args(cmd, names)
+			return exactArgs("DIRECTORY")(cmd, names)
 		},
 		ValidArgsFunction: completeArgs(directories),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -85,17 +84,28 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	defer registry.Cache.Close()
 	done := display{cmd}.Start("building")
 	defer done()
-	pusher, err := image.NewPusher(f.pushed(), registry)
+	var pushed []string
+	if f.push {
+		pushed = f.tags
+	}
+	pusher, err := image.NewPusher(pushed, registry)
 	if err != nil {
 		return err
 	}
 	defer pusher.Close()
-	platforms, closeAll, err := f.prepare(cmd, dir, registry, pusher)
+	var closeAll func()
+	opts.Platforms, closeAll, err = f.open(cmd.Context(), registry)
 	defer closeAll()
+	if err == nil {
+		err = f.warnOfBase(cmd, dir, opts.Platforms)
+	}
+	if err == nil {
+		err = pusher.Check(cmd.Context())
+	}
 	if err != nil {
 		return err
 	}
-	opts.Platforms, opts.Limits = platforms, registry.Limits
+	opts.Limits = registry.Limits
 	built, err := f.build(cmd, dir, opts)
 	if err != nil {
 		done()
@@ -114,20 +124,6 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	_, err = fmt.Fprintln(textOutput(cmd), built.Summary.Digest)
 	return err
-}
-
-// prepare opens what serves the catalog, and asks the registries whether they accept a push, before anything is built.
-func (f *buildFlags) prepare(
-	cmd *cobra.Command, dir string, registry image.Options, pusher *image.Pusher,
-) (platforms []publish.Platform, closeAll func(), err error) {
-	platforms, closeAll, err = f.open(cmd.Context(), registry)
-	if err == nil {
-		err = f.warnOfBase(cmd, dir, platforms)
-	}
-	if err == nil {
-		err = pusher.Check(cmd.Context())
-	}
-	return platforms, closeAll, err
 }
 
 func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options) (*publish.Image, error) {
@@ -175,23 +171,16 @@ func (f *buildFlags) write(built *publish.Image) error {
 	})
 }
 
-// pushAll pushes the image, and then sets the tags.
+// pushAll pushes the image, and then sets the tags. It names the tags that were set before one failed.
 func pushAll(cmd *cobra.Command, p *image.Pusher, built *publish.Image) error {
 	_, err := p.Store(cmd.Context(), built.Artifact)
 	if err == nil {
 		_, err = p.Tag(cmd.Context())
 	}
-	if err != nil {
-		noteLive(cmd, p)
-	}
-	return err
-}
-
-// noteLive names the tags that were set before one failed.
-func noteLive(cmd *cobra.Command, p *image.Pusher) {
-	if live := p.Live(); len(live) > 0 {
+	if live := p.Live(); err != nil && len(live) > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: the image is live as %s\n", strings.Join(live, ", "))
 	}
+	return err
 }
 
 // buildFlags are the flags of build.
@@ -229,14 +218,6 @@ func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.StringArrayVar(&f.annotations, "annotation", nil, "add the annotation `KEY=VALUE` to the manifest; repeatable")
 	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT")
-}
-
-// pushed returns the tags to push.
-func (f *buildFlags) pushed() []string {
-	if !f.push {
-		return nil
-	}
-	return f.tags
 }
 
 // check rejects flags that contradict each other, and returns those about the content of the image. Without a catalog,

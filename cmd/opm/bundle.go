@@ -25,14 +25,8 @@ func bundleCmd(path string) *cobra.Command {
 		Use:     "bundle",
 		Short:   "Generate, check and unpack bundles",
 		Example: "  " + path + " validate bundle -o json",
-	},
-		bundleBuildCmd(path),
-		bundleExtractCmd(path),
-		bundleGenerateCmd(path),
-		bundleManifestsCmd(path),
-		bundleUnpackCmd(path),
-		bundleValidateCmd(path),
-	)
+	}, bundleBuildCmd(path), bundleExtractCmd(path), bundleGenerateCmd(path), bundleManifestsCmd(path),
+		bundleUnpackCmd(path), bundleValidateCmd(path))
 }
 
 // An openBundle is the files of a bundle.

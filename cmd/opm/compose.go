@@ -41,17 +41,17 @@ is removed from the catalog.`,
 	}
 	flags := cmd.Flags()
 	choiceVar(cmd, &f.output, "output", "o", "text", "how to print what was done", "text", "json")
-	flags.StringVar(&f.dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
-	choiceVar(cmd, &f.format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
-	choiceVar(cmd, &f.conflicts, "conflicts", "", "",
+	flags.StringVar(&f.opts.Dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
+	choiceVar(cmd, &f.opts.Format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
+	choiceVar(cmd, &f.opts.Conflicts, "conflicts", "", "",
 		"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)", compose.Policies()...)
-	addMigrateLevelFlag(cmd, &f.level)
+	addMigrateLevelFlag(cmd, &f.opts.Render.Changes.Migration)
 	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
 	exclude(cmd, "migrate", "migrate-level")
-	flags.BoolVar(&f.overwrite, "overwrite", false,
+	flags.BoolVar(&f.opts.Overwrite, "overwrite", false,
 		"replace and delete files that compose did not write, or that were changed since")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and write nothing")
-	flags.IntVar(&f.jobs, "jobs", 0, "render `N` references in parallel (default 4)")
+	flags.BoolVar(&f.opts.DryRun, "dry-run", false, "print what would be done, and write nothing")
+	flags.IntVar(&f.opts.Jobs, "jobs", 0, "render `N` references in parallel (default 4)")
 	f.dockerfile.add(cmd)
 	addReadFlags(cmd, &f.images)
 	return cmd
@@ -59,15 +59,9 @@ is removed from the catalog.`,
 
 // composeFlags are the flags of compose.
 type composeFlags struct {
-	output    string
-	dir       string
-	format    declcfg.Format
-	conflicts compose.Policy
-	level     render.Migration
-	migrate   bool
-	overwrite bool
-	dryRun    bool
-	jobs      int
+	opts    compose.Options
+	migrate bool
+	output  string
 
 	dockerfile dockerfileFlags
 	images     imageFlags
@@ -93,7 +87,7 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 
 // compose composes the catalog of a config file.
 func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result, error) {
-	if err := checkJobs(cmd, f.jobs); err != nil {
+	if err := checkJobs(cmd, f.opts.Jobs); err != nil {
 		return nil, err
 	}
 	config, err := compose.ReadConfig(path)
@@ -116,18 +110,16 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 
 // options returns the options that the flags state, without images.
 func (f *composeFlags) options(cmd *cobra.Command) (compose.Options, error) {
-	opts := compose.Options{
-		Dir: f.dir, Format: f.format, Conflicts: f.conflicts, Platform: f.images.platform,
-		Overwrite: f.overwrite, DryRun: f.dryRun, Jobs: f.jobs, Render: openOptions(cmd),
-	}
-	opts.Render.Changes.Migration = f.level
+	opts := f.opts
+	opts.Platform, opts.Render = f.images.platform, openOptions(cmd)
+	opts.Render.Changes = f.opts.Render.Changes
 	if f.migrate {
 		opts.Render.Changes.Migration = render.MigrateAll
 	}
-	catalog, err := f.dockerfile.catalog()
-	if why := catalog.Unfinished(); err == nil && why != nil {
+	err := f.dockerfile.complete()
+	if why := f.dockerfile.Unfinished(); err == nil && why != nil {
 		err = usageError{why}
 	}
-	opts.BaseImage, opts.BuilderImage, opts.Labels = catalog.BaseImage, catalog.BuilderImage, catalog.Labels
+	opts.BaseImage, opts.BuilderImage, opts.Labels = f.dockerfile.BaseImage, f.dockerfile.BuilderImage, f.dockerfile.Labels
 	return opts, err
 }

@@ -38,23 +38,22 @@ catalog.`,
 		ValidArgsFunction: completeArgs(directories),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if binary != "" {
-				f.base = binary
+				f.BaseImage = binary
 				if !cmd.Flags().Changed("builder-image") {
-					f.builder = binary
+					f.BuilderImage = binary
 				}
 			}
-			c, err := f.catalog()
-			if err != nil {
+			if err := f.complete(); err != nil {
 				return err
 			}
-			if err := writeDockerfile(args[0], c); err != nil {
+			if err := writeDockerfile(args[0], f.Catalog); err != nil {
 				return err
 			}
-			if why := c.Unfinished(); why != nil {
+			if why := f.Unfinished(); why != nil {
 				name := filepath.Clean(args[0]) + ".Dockerfile"
 				fmt.Fprintln(cmd.ErrOrStderr(), legibleLines("opm: warning: "+name+" cannot be built as it is: "+why.Error()))
 			}
-			if c.BaseImage != defaultImage && c.BuilderImage != defaultImage {
+			if f.BaseImage != defaultImage && f.BuilderImage != defaultImage {
 				return nil
 			}
 			return warnNotPortable(cmd, args[0], defaultImage, "name images with this opm by --base-image and --builder-image")
@@ -71,38 +70,34 @@ catalog.`,
 
 // dockerfileFlags are the flags about the contents of a Dockerfile.
 type dockerfileFlags struct {
-	base, builder string
-	labels        []string
-	thisOpm       bool
-	httpAddr      string
+	dockerfile.Catalog
+	labels []string
 }
 
 func (f *dockerfileFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.base, "base-image", "i", defaultImage, "base `IMAGE` that contains opm, or scratch")
-	flags.StringVarP(&f.builder, "builder-image", "b", defaultImage, "`IMAGE` whose opm builds the cache")
+	flags.StringVarP(&f.BaseImage, "base-image", "i", defaultImage, "base `IMAGE` that contains opm, or scratch")
+	flags.StringVarP(&f.BuilderImage, "builder-image", "b", defaultImage, "`IMAGE` whose opm builds the cache")
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
-	flags.BoolVar(&f.thisOpm, "this-opm", false, "both images have this opm: it refuses at its start another cache")
-	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT (with --this-opm)")
+	flags.BoolVar(&f.ThisOpm, "this-opm", false, "both images have this opm: it refuses at its start another cache")
+	flags.StringVar(&f.HTTPAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT (with --this-opm)")
 }
 
-// catalog returns the options of the flags, without the directory.
-func (f *dockerfileFlags) catalog() (dockerfile.Catalog, error) {
-	labels, err := dockerfile.ParseLabels(f.labels)
+// complete checks the flags and sets the labels.
+func (f *dockerfileFlags) complete() (err error) {
+	f.Labels, err = dockerfile.ParseLabels(f.labels)
 	switch {
-	case err == nil && f.thisOpm && (f.base == defaultImage || f.builder == defaultImage):
+	case err == nil && f.ThisOpm && (f.BaseImage == defaultImage || f.BuilderImage == defaultImage):
 		err = errors.New("--this-opm needs --base-image and --builder-image: the default images have upstream's opm")
-	case err == nil && f.httpAddr != "" && !f.thisOpm:
+	case err == nil && f.HTTPAddr != "" && !f.ThisOpm:
 		err = errors.New("--http-addr needs --this-opm: upstream's does not serve HTTP")
 	case err == nil:
-		err = checkHTTPAddr(f.httpAddr)
+		err = checkHTTPAddr(f.HTTPAddr)
 	}
 	if err != nil {
-		return dockerfile.Catalog{}, usageError{err}
+		return usageError{err}
 	}
-	return dockerfile.Catalog{
-		BaseImage: f.base, BuilderImage: f.builder, Labels: labels, ThisOpm: f.thisOpm, HTTPAddr: f.httpAddr,
-	}, nil
+	return nil
 }
 
 func writeDockerfile(dir string, c dockerfile.Catalog) error {

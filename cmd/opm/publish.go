@@ -178,11 +178,10 @@ func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err e
 	if opts.FailOn, err = f.diff.kinds(); err != nil {
 		return opts, err
 	}
-	composing := composeFlags{
-		format: declcfg.YAML, images: f.build.images,
-		level: f.rendering.level, migrate: f.rendering.migrate, jobs: f.rendering.jobs,
-		dockerfile: dockerfileFlags{base: defaultImage, builder: defaultImage},
-	}
+	composing := composeFlags{images: f.build.images, migrate: f.rendering.migrate}
+	composing.opts.Format, composing.opts.Jobs = declcfg.YAML, f.rendering.jobs
+	composing.opts.Render.Changes.Migration = f.rendering.level
+	composing.dockerfile.BaseImage, composing.dockerfile.BuilderImage = defaultImage, defaultImage
 	if opts.Compose, err = composing.options(cmd); err != nil {
 		return opts, err
 	}

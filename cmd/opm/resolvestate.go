@@ -21,12 +21,9 @@ import (
 
 // stateFlags are the flags of resolve that are about a whole cluster.
 type stateFlags struct {
-	paths      []string
-	catalogs   []string
-	priorities map[string]int
-	global     string
-
-	singleOwnNamespace bool
+	paths    []string
+	catalogs []string
+	opts     olm.Options
 }
 
 func (f *stateFlags) add(cmd *cobra.Command) {
@@ -40,18 +37,19 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"contents of a catalog of the cluster: `[NAMESPACE/]NAME=CATALOG`, with nothing after = for none")
-	flags.StringToIntVar(&f.priorities, "catalog-priority", nil,
+	flags.StringToIntVar(&f.opts.Priorities, "catalog-priority", nil,
 		"priority of a catalog of the cluster: `[NAMESPACE/]NAME=N`")
-	flags.StringVar(&f.global, "global-namespace", "",
+	flags.StringVar(&f.opts.Global, "global-namespace", "",
 		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
-	flags.BoolVar(&f.singleOwnNamespace, "single-own-namespace", false,
+	flags.BoolVar(&f.opts.SingleOwnNamespace, "single-own-namespace", false,
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 }
 
 // runState resolves a whole cluster.
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
-		q, err := olm.NewRequest(state, f.state.options(catalogs))
+		f.state.opts.Catalogs = catalogs
+		q, err := olm.NewRequest(state, f.state.opts)
 		if err != nil {
 			return usageError{fmt.Errorf("--catalog-priority: %w", err)}
 		}
@@ -120,12 +118,6 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	defer files.Close()
 	state, err := cluster.Load(cmd.Context(), files.Sources...)
 	return state, cmp.Or(files.Unchanged(), err)
-}
-
-func (f *stateFlags) options(catalogs []*resolve.Catalog) olm.Options {
-	return olm.Options{
-		Catalogs: catalogs, Priorities: f.priorities, Global: f.global, SingleOwnNamespace: f.singleOwnNamespace,
-	}
 }
 
 // answerState asks the versions of OLM that the flags name.

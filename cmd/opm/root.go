@@ -41,40 +41,12 @@ Exit status:
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
-	addGroup(root, "Catalogs:",
-		buildCmd(),
-		catalogSourceCmd(),
-		checkCRDsCmd(),
-		checkImagesCmd(),
-		composeCmd(),
-		convertTemplateCmd("opm"),
-		diffCmd(),
-		filterCmd(),
-		fmtCmd(),
-		generateCmd(),
-		graphCmd(),
-		initCmd(),
-		listCmd(false),
-		migrateCmd(),
-		mirrorCmd(),
-		publishCmd(),
-		renderCmd(),
-		renderGraphCmd("opm"),
-		renderTemplateCmd("opm"),
-		resolveCmd(),
-		schemaCmd(),
-		searchCmd(),
-		simulateCmd(),
-		updatesCmd(),
-		validateCmd(),
-	)
+	addGroup(root, "Catalogs:", buildCmd(), catalogSourceCmd(), checkCRDsCmd(), checkImagesCmd(), composeCmd(),
+		convertTemplateCmd("opm"), diffCmd(), filterCmd(), fmtCmd(), generateCmd(), graphCmd(), initCmd(), listCmd(false),
+		migrateCmd(), mirrorCmd(), publishCmd(), renderCmd(), renderGraphCmd("opm"), renderTemplateCmd("opm"), resolveCmd(),
+		schemaCmd(), searchCmd(), simulateCmd(), updatesCmd(), validateCmd())
 	addGroup(root, "Editing catalogs and templates:",
-		addCmd(),
-		defaultChannelCmd(),
-		deprecateCmd(),
-		promoteCmd(),
-		removeCmd(),
-	)
+		addCmd(), defaultChannelCmd(), deprecateCmd(), promoteCmd(), removeCmd())
 	addGroup(root, "Bundles:", bundleCmd("opm"))
 	addGroup(root, "Serving:", serveCmd())
 	const other = "Other commands:"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
@@ -64,7 +65,14 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	log := f.logger(cmd.ErrOrStderr())
+	level := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if f.debug {
+		level.Level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), level))
+	if f.logFormat == "json" {
+		log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), level))
+	}
 	cmd.SetErr(&logWriter{log: log}) // for what opens images
 	if f.isFromState() {
 		var err error
@@ -123,7 +131,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	loading, loaded := context.WithCancel(cmd.Context())
 	defer loaded()
 	go limitGarbage(loading)
-	if f.cacheOnly {
+	if f.load.CacheOnly {
 		for _, r := range opts.Registries {
 			if err := serve.Cache(cmd.Context(), r.Load); err != nil {
 				return err
@@ -135,21 +143,18 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 		profiles.started()
 		loaded()
 	}
-	patience.Store(int64(f.drain))
+	patience.Store(int64(f.server.Drain))
 	return f.listenAndServe(cmd, opts, registries)
 }
 
 func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (opts serve.Options, err error) {
-	modified, err := sourceDate()
-	if err != nil {
+	if f.load.Modified, err = sourceDate(); err != nil {
 		return opts, err
 	}
+	f.load.HTTP, f.load.KeepGoing = f.httpAddr != "" || f.withHTTP, f.images.keepGoing
 	for _, r := range registries {
-		one := serve.Registry{Load: serve.LoadOptions{
-			Open: r.open, HTTP: f.httpAddr != "" || f.withHTTP, Log: log, Modified: modified,
-			CacheDir: f.cacheDir, CacheName: r.cacheName, CacheOnly: f.cacheOnly, Enforce: f.enforce,
-			KeepGoing: f.images.keepGoing,
-		}}
+		one := serve.Registry{Load: f.load}
+		one.Load.Open, one.Load.CacheName, one.Load.Log = r.open, r.cacheName, log
 		if len(registries) > 1 {
 			one.Load.Log = log.With("catalog", r.cacheName)
 		}
@@ -158,15 +163,14 @@ func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (op
 		}
 		opts.Registries = append(opts.Registries, one)
 	}
-	opts.Server = serve.ServerOptions{Log: log, Drain: f.drain, ReloadGrace: f.reloadGrace, Limits: serve.Limits{
-		Connections: f.maxConnections, SendMemory: int64(f.sendMemory), Idle: f.idleTimeout,
-	}}
-	if f.reloadGrace == 0 {
+	opts.Server, opts.Server.Log = f.server, log
+	opts.Server.Limits.SendMemory = int64(f.sendMemory)
+	if f.server.ReloadGrace == 0 {
 		opts.Server.ReloadGrace = -1 // never
 	}
-	if f.cert != "" {
-		files := serve.Certificates{Cert: f.cert, Key: f.key, ClientCA: f.clientCA, Log: log}
-		opts.Server.TLS, err = files.Config()
+	if f.tls.Cert != "" {
+		f.tls.Log = log
+		opts.Server.TLS, err = f.tls.Config()
 	}
 	return opts, err
 }
@@ -175,7 +179,7 @@ func (f *serveFlags) listenAndServe(
 	cmd *cobra.Command, opts serve.Options, registries []*servedRegistry,
 ) error {
 	ctx, log := cmd.Context(), opts.Server.Log
-	var addrs []net.Addr
+	var printed strings.Builder
 	for i, r := range registries {
 		if r.addr == "" {
 			continue
@@ -186,11 +190,13 @@ func (f *serveFlags) listenAndServe(
 		}
 		defer l.Close() // once more, where it does not come to serving
 		opts.Registries[i].Listener = l
-		addrs = append(addrs, l.Addr())
-		log.Info("listening", "grpc", l.Addr().String(), "tls", f.cert != "", "catalogs", r.names())
+		log.Info("listening", "grpc", l.Addr().String(), "tls", f.tls.Cert != "", "catalogs", r.names())
+		if f.isFromState() {
+			fmt.Fprintf(&printed, "%s %s\n", strings.Replace(r.cacheName, ".", "/", 1), l.Addr())
+		}
 	}
 	if f.isFromState() {
-		if err := printAddresses(textOutput(cmd), registries, addrs); err != nil {
+		if _, err := io.WriteString(textOutput(cmd), printed.String()); err != nil {
 			return err
 		}
 	}
@@ -201,10 +207,18 @@ func (f *serveFlags) listenAndServe(
 		}
 		defer l.Close()
 		opts.HTTP = l
-		log.Info("listening", "http", l.Addr().String(), "tls", f.cert != "")
+		log.Info("listening", "http", l.Addr().String(), "tls", f.tls.Cert != "")
 	}
 	if f.portFile != "" {
-		if err := writePort(f.portFile, opts.Registries[0].Listener.Addr()); err != nil {
+		tcp, ok := opts.Registries[0].Listener.Addr().(*net.TCPAddr)
+		if !ok {
+			return fmt.Errorf("write port: %s has none", opts.Registries[0].Listener.Addr())
+		}
+		err := atomicfile.Write(f.portFile, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, tcp.Port)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		defer os.Remove(f.portFile)
@@ -216,30 +230,15 @@ func (f *serveFlags) listenAndServe(
 	return nil
 }
 
-// writePort writes the port of addr to a file, with a line feed.
-func writePort(name string, addr net.Addr) error {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok {
-		return fmt.Errorf("write port: %s has none", addr)
-	}
-	return writeWhole(name, strconv.Itoa(tcp.Port)+"\n")
-}
-
 // serveFlags are the flags of opm serve.
 type serveFlags struct {
-	port, addr          perCatalog
-	grpcCatalog         string
-	portFile, httpAddr  string
-	cert, key, clientCA string
-	drain               time.Duration
-
-	maxConnections int
-	sendMemory     byteSize
-	idleTimeout    time.Duration
-	reloadGrace    time.Duration
-
-	cacheDir           string
-	cacheOnly, enforce bool
+	port, addr         perCatalog
+	grpcCatalog        string
+	portFile, httpAddr string
+	tls                serve.Certificates
+	server             serve.ServerOptions
+	sendMemory         byteSize
+	load               serve.LoadOptions
 	withHTTP           bool
 	watch              bool
 
@@ -266,24 +265,24 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 		"contents of a CatalogSource of --state: `[NAMESPACE/]NAME=CATALOG`")
 	flags.StringVar(&f.portFile, "port-file", "", "write the port of gRPC to `FILE` when it is open")
 	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too: HOST:PORT or unix:PATH")
-	flags.StringVar(&f.cert, "tls-cert", "", "serve TLS with the certificate in `FILE`, which may change")
-	flags.StringVar(&f.key, "tls-key", "", "`FILE` with the key of the certificate")
-	flags.StringVar(&f.clientCA, "client-ca", "", "accept only clients whose certificate is signed by a CA in `FILE`")
-	flags.DurationVar(&f.drain, "drain", serve.DefaultDrain, "let calls go on for this `TIME` after SIGTERM")
-	flags.IntVar(&f.maxConnections, "max-connections", 0,
+	flags.StringVar(&f.tls.Cert, "tls-cert", "", "serve TLS with the certificate in `FILE`, which may change")
+	flags.StringVar(&f.tls.Key, "tls-key", "", "`FILE` with the key of the certificate")
+	flags.StringVar(&f.tls.ClientCA, "client-ca", "", "accept only clients whose certificate is signed by a CA in `FILE`")
+	flags.DurationVar(&f.server.Drain, "drain", serve.DefaultDrain, "let calls go on for this `TIME` after SIGTERM")
+	flags.IntVar(&f.server.Limits.Connections, "max-connections", 0,
 		"keep at most `N` connections, and close the longest idle ones for new ones (default 4000, less with little memory)")
 	flags.Var(&f.sendMemory, "send-memory",
 		"memory for answers that are being sent, others wait (default a fifth of the memory, at most 256Mi)")
-	flags.DurationVar(&f.idleTimeout, "idle-timeout", serve.DefaultIdle,
+	flags.DurationVar(&f.server.Limits.Idle, "idle-timeout", serve.DefaultIdle,
 		"close connections without calls after this `TIME`")
-	flags.StringVar(&f.cacheDir, "cache-dir", "", "cache the store of the catalogs in `DIRECTORY`")
-	flags.BoolVar(&f.cacheOnly, "cache-only", false, "build the cache, or check that it is up to date, and exit")
+	flags.StringVar(&f.load.CacheDir, "cache-dir", "", "cache the store of the catalogs in `DIRECTORY`")
+	flags.BoolVar(&f.load.CacheOnly, "cache-only", false, "build the cache, or check that it is up to date, and exit")
 	flags.BoolVar(&f.withHTTP, "with-http", false, "cache also what --http-addr needs (with --cache-only)")
-	flags.BoolVar(&f.enforce, "cache-enforce-integrity", false,
+	flags.BoolVar(&f.load.Enforce, "cache-enforce-integrity", false,
 		"fail if the cache is stale or corrupt, instead of rebuilding it")
 	f.images.addKeepGoing(cmd)
 	flags.BoolVar(&f.watch, "watch", false, "load the catalogs again when their files change")
-	flags.DurationVar(&f.reloadGrace, "reload-grace", serve.DefaultReloadGrace,
+	flags.DurationVar(&f.server.ReloadGrace, "reload-grace", serve.DefaultReloadGrace,
 		"after a change, ask clients to reconnect over this `DURATION`, 0 never (with --watch)")
 	flags.BoolVar(&f.debug, "debug", false, "log every call")
 	choiceVar(cmd, &f.logFormat, "log-format", "", "text", "format of the log", "text", "json")
@@ -299,17 +298,17 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 // check refuses flags that make no sense together.
 func (f *serveFlags) check(cmd *cobra.Command) error {
 	switch {
-	case (f.cert == "") != (f.key == ""):
+	case (f.tls.Cert == "") != (f.tls.Key == ""):
 		return usageError{errors.New("--tls-cert and --tls-key need each other")}
-	case f.clientCA != "" && f.cert == "":
+	case f.tls.ClientCA != "" && f.tls.Cert == "":
 		return usageError{errors.New("--client-ca needs --tls-cert")}
-	case f.enforce && f.cacheDir == "":
+	case f.load.Enforce && f.load.CacheDir == "":
 		return usageError{errors.New("--cache-enforce-integrity needs --cache-dir")}
-	case f.maxConnections < 0:
+	case f.server.Limits.Connections < 0:
 		return usageError{errors.New("--max-connections must not be negative")}
-	case f.idleTimeout <= 0:
+	case f.server.Limits.Idle <= 0:
 		return usageError{errors.New("--idle-timeout must be more than 0")}
-	case f.reloadGrace < 0:
+	case f.server.ReloadGrace < 0:
 		return usageError{errors.New("--reload-grace must not be negative")}
 	case cmd.Flags().Changed("reload-grace") && !f.watch:
 		return usageError{errors.New("--reload-grace needs --watch")}
@@ -321,17 +320,6 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return usageError{errors.New("--grpc-catalog needs one gRPC address, without a NAME")}
 	}
 	return nil
-}
-
-func (f *serveFlags) logger(w io.Writer) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if f.debug {
-		opts.Level = slog.LevelDebug
-	}
-	if f.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
-	}
-	return slog.New(slog.NewTextHandler(w, opts))
 }
 
 // sourceDate returns the time in SOURCE_DATE_EPOCH, zero if it is not set.

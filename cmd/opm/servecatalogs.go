@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"os"
@@ -240,16 +239,6 @@ func consecutive(addr string, names []string) (map[string]string, error) {
 	return addrs, nil
 }
 
-// printAddresses prints where each CatalogSource is served.
-func printAddresses(w io.Writer, registries []*servedRegistry, addrs []net.Addr) error {
-	var text strings.Builder
-	for i, addr := range addrs {
-		fmt.Fprintf(&text, "%s %s\n", strings.Replace(registries[i].cacheName, ".", "/", 1), addr)
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
-}
-
 // isFromState reports whether the CatalogSources of a cluster are served.
 func (f *serveFlags) isFromState() bool { return len(f.state.paths) > 0 }
 
@@ -338,7 +327,7 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 		switch {
 		case served.addr != "":
 			first = append(first, served)
-		case f.httpAddr != "" || f.cacheOnly:
+		case f.httpAddr != "" || f.load.CacheOnly:
 			others = append(others, served)
 		default:
 			return nil, usageError{fmt.Errorf(

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -89,14 +88,6 @@ func terminationMessage(why error) string {
 	const more = "...\n"
 	kept := text[:maxTerminationLog-len(more)]
 	return kept[:strings.LastIndexByte(kept, '\n')+1] + more
-}
-
-// writeWhole writes a file that is there as a whole or not at all.
-func writeWhole(name, text string) error {
-	return atomicfile.Write(name, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
 }
 
 // readingInterval is the interval at which a server logs its progress while it loads catalogs.

@@ -25,47 +25,7 @@ func simulateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate STATE...",
 		Short: "Show what OLM does in a cluster, step by step",
-		Long:  simulateLong,
-		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
-  opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
-  opm simulate cluster.yaml --catalog crafts=catalog --timeline --subscription pottery/kiln
-  opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
-  opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
-  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
-  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml
-  opm simulate --who-can-what --catalog crafts=catalog`,
-		Args:              f.args,
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	flags, o := cmd.Flags(), &f.options
-	f.state.addCatalogs(cmd)
-	flags.StringArrayVar(&f.down, "catalog-down", nil, "assume that the cluster cannot read the catalog of this `NAME`")
-	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
-	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
-	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
-		"assume that the bundle image of this `CSV` cannot be unpacked")
-	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
-	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
-	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes)")
-	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
-		"give up on a namespace after this `TIME`: undecided")
-	flags.BoolVar(&f.timeline, "timeline", false, "show each change of an object, step by step")
-	flags.StringVar(&f.subscription, "subscription", "",
-		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
-	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
-	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
-	flags.StringVar(&f.group, "check-operatorgroup", "",
-		"show only what the OperatorGroup in this `FILE` would break if it was added")
-	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
-		"prometheus")
-	addReadFlags(cmd, &f.images)
-	simulateModes.add(cmd)
-	return cmd
-}
-
-const simulateLong = `Show what OLM Classic and OLM v1 do with the objects of a cluster until nothing changes:
+		Long: `Show what OLM Classic and OLM v1 do with the objects of a cluster until nothing changes:
 for each Subscription and ClusterExtension the bundles installed before and after, the reasons why
 it is blocked and actions that would help, and then the numbers of created, updated and deleted
 objects of each kind. With --timeline, each of these changes is shown with its reason, step by
@@ -98,7 +58,45 @@ on time.
 
 The exit status is 0 if the cluster becomes idle and nothing waits: everything that Subscriptions
 and ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or
-that a cluster refuses, are errors with their places; the others are simulated all the same.`
+that a cluster refuses, are errors with their places; the others are simulated all the same.`,
+		Example: `  opm simulate cluster.yaml --catalog crafts=catalog
+  opm simulate cluster.yaml --catalog crafts=catalog --approve -o markdown
+  opm simulate cluster.yaml --catalog crafts=catalog --timeline --subscription pottery/kiln
+  opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
+  opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
+  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
+  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml
+  opm simulate --who-can-what --catalog crafts=catalog`,
+		Args:              f.args,
+		ValidArgsFunction: files,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags, o := cmd.Flags(), &f.options
+	f.state.addCatalogs(cmd)
+	flags.StringArrayVar(&f.state.opts.Down, "catalog-down", nil, "assume that the cluster cannot read the catalog of this `NAME`")
+	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
+	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
+	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
+		"assume that the bundle image of this `CSV` cannot be unpacked")
+	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
+	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
+	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes)")
+	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
+		"give up on a namespace after this `TIME`: undecided")
+	flags.BoolVar(&f.timeline, "timeline", false, "show each change of an object, step by step")
+	flags.StringVar(&f.subscription, "subscription", "",
+		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
+	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
+	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
+	flags.StringVar(&f.group, "check-operatorgroup", "",
+		"show only what the OperatorGroup in this `FILE` would break if it was added")
+	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
+		"prometheus")
+	addReadFlags(cmd, &f.images)
+	simulateModes.add(cmd)
+	return cmd
+}
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
@@ -127,7 +125,6 @@ type simulateFlags struct {
 	state   stateFlags
 	images  imageFlags
 	options simulate.Options
-	down    []string
 	diff    bool
 
 	timeline     bool
@@ -175,14 +172,21 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll()
-	f.options.Cluster = f.state.options(catalogs)
-	f.options.Cluster.Down = f.down
+	f.options.Cluster = f.state.opts
+	f.options.Cluster.Catalogs = catalogs
 	r, err := simulate.Run(cmd.Context(), state, f.options)
 	if err != nil {
 		return err
 	}
-	if err := f.compare(state, r); err != nil {
-		return err
+	if f.diff {
+		if r.Changes, err = cluster.Diff(state, r.State); err != nil {
+			return err
+		}
+	}
+	if f.write != "" {
+		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
+			return fmt.Errorf("--write %s: %w", f.write, err)
+		}
 	}
 	if r, err = f.only(r); err != nil {
 		return err
@@ -224,21 +228,6 @@ func joinByPlace(err error, problems []*declcfg.Error) error {
 	}
 	slices.SortStableFunc(all, declcfg.CompareErrors)
 	return errors.Join(all...)
-}
-
-// compare adds the differences to the result, and writes its objects, as the flags say.
-func (f *simulateFlags) compare(before *cluster.State, r *simulate.Result) (err error) {
-	if f.diff {
-		if r.Changes, err = cluster.Diff(before, r.State); err != nil {
-			return err
-		}
-	}
-	if f.write != "" {
-		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
-			return fmt.Errorf("--write %s: %w", f.write, err)
-		}
-	}
-	return nil
 }
 
 // only returns the part of the result that --subscription asks for.
