@@ -103,10 +103,10 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 			fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
 		}
 	}
+	if f.noDiff {
+		return nil
+	}
 	for _, r := range results {
-		if f.noDiff {
-			break
-		}
 		if _, err := textOutput(cmd).Write(abbreviated(r.Diff)); err != nil {
 			return err
 		}

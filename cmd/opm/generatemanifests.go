@@ -189,7 +189,8 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "render-job", "kind")
 	flags.StringVar(&f.AuthSecret, "auth-secret", "",
 		"`SECRET` of type kubernetes.io/dockerconfigjson, from which the Job takes credentials for registries")
-	choiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format; a kustomization or a chart needs --output-dir",
+	choiceVar(cmd, &f.format, "output", "o", manifests.YAML,
+		"output format; a kustomization or a chart needs --output-dir",
 		manifests.YAML, manifests.JSON, manifests.Kustomize, manifests.Helm)
 	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
 	addReadFlags(cmd, &f.images)

@@ -73,7 +73,14 @@ nothing is written unless all targets can be. The file is like
 	exclude(cmd, "preview", "output")
 	flags.StringVar(&f.targets, "targets", "", "write a catalog for each target in `FILE`")
 	flags.StringVar(&f.outputDir, "output-dir", ".", "write the catalogs of --targets below `DIRECTORY`")
-	f.composite.add(cmd)
+	flags.StringVarP(&f.composite.contribution, "composite-config", "c", "composite.yaml",
+		"of composite templates, `FILE` with components")
+	flags.StringVarP(&f.composite.catalogs, "catalog-config", "f", "catalogs.yaml",
+		"of composite templates, `FILE` or URL of the catalogs")
+	flags.BoolVar(&f.composite.validate, "validate", true,
+		"of composite templates, validate the catalogs before they are written")
+	flags.BoolVar(&f.composite.allowExec, "allow-exec", false,
+		"of composite templates, run the commands of custom builders")
 	f.templateRendering.add(cmd)
 	exclude(cmd, "targets", "preview", "target", "bundle-format")
 	return cmd
@@ -274,16 +281,6 @@ const compositeType = "composite"
 type compositeFlags struct {
 	contribution, catalogs string
 	validate, allowExec    bool
-}
-
-func (f *compositeFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVarP(&f.contribution, "composite-config", "c", "composite.yaml",
-		"of composite templates, `FILE` with components")
-	flags.StringVarP(&f.catalogs, "catalog-config", "f", "catalogs.yaml",
-		"of composite templates, `FILE` or URL of the catalogs")
-	flags.BoolVar(&f.validate, "validate", true, "of composite templates, validate the catalogs before they are written")
-	flags.BoolVar(&f.allowExec, "allow-exec", false, "of composite templates, run the commands of custom builders")
 }
 
 func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {

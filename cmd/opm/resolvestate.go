@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +44,7 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 }
 
-// runState resolves a whole cluster.
+// runState asks the versions of OLM that the flags name about a whole cluster.
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
 		f.state.opts.Catalogs = catalogs
@@ -53,10 +52,23 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 		if err != nil {
 			return usageError{fmt.Errorf("--catalog-priority: %w", err)}
 		}
-		r, err := f.answerState(cmd.Context(), q)
-		if err != nil {
-			return err
+		r := &stateResolution{}
+		if f.olm != olmV1 {
+			namespaces, err := q.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
+			if err != nil {
+				return err
+			}
+			r.addNamespaces(namespaces)
 		}
+		if f.olm != olmClassic {
+			for e, a := range q.V1() {
+				r.Extensions = append(r.Extensions, extensionResolution{
+					Name: e.Name, Conditions: a.Conditions,
+					v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs, first: a},
+				})
+			}
+		}
+		r.Assumed = q.Assumed
 		done()
 		return f.print(cmd, r)
 	})
@@ -118,28 +130,6 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	defer files.Close()
 	state, err := cluster.Load(cmd.Context(), files.Sources...)
 	return state, cmp.Or(files.Unchanged(), err)
-}
-
-// answerState asks the versions of OLM that the flags name.
-func (f *resolveFlags) answerState(ctx context.Context, q *olm.Request) (*stateResolution, error) {
-	r := &stateResolution{}
-	if f.olm != olmV1 {
-		namespaces, err := q.Classic(ctx, resolve.Options{Timeout: f.timeout, Explain: true})
-		if err != nil {
-			return nil, err
-		}
-		r.addNamespaces(namespaces)
-	}
-	if f.olm != olmClassic {
-		for e, a := range q.V1() {
-			r.Extensions = append(r.Extensions, extensionResolution{
-				Name: e.Name, Conditions: a.Conditions,
-				v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs, first: a},
-			})
-		}
-	}
-	r.Assumed = q.Assumed
-	return r, nil
 }
 
 // A stateResolution is what resolve prints for a whole cluster.

@@ -42,7 +42,7 @@ func (f *acrossFlags) add(cmd *cobra.Command) {
 	f.reportFlags.add(cmd)
 }
 
-// runAcross plans the upgrade of a platform.
+// runAcross plans the upgrade of a platform, and prints plans and problems. It fails if an operator is stuck.
 func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 	refs, err := parseNamedRefs(args)
 	if err != nil {
@@ -56,7 +56,22 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(f.printAcross(cmd, c, report), failure)
+	plans := report.Plans
+	if !f.all && f.across.installed == nil && f.across.state.paths == nil {
+		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
+	}
+	switch {
+	case f.across.writeBaseline:
+	case f.format == string(problem.Text):
+		err = report.WriteText(outputAs(cmd, f.format), plans)
+	case f.format == string(problem.Markdown):
+		err = report.WriteMarkdown(outputAs(cmd, f.format), plans)
+	}
+	if err != nil {
+		return err
+	}
+	err = f.across.print(cmd, cmd.ErrOrStderr(), f.format, c, report.Report(), report.Summary())
+	return cmp.Or(err, failure)
 }
 
 // planAcross reads the catalogs and makes the plans. The failure is about catalogs that are left out.
@@ -156,24 +171,4 @@ func (r *namedRef) isSame(other *namedRef) bool {
 	a, errA := os.Stat(r.ref)
 	b, errB := os.Stat(other.ref)
 	return r.ref == other.ref || errA == nil && errB == nil && os.SameFile(a, b)
-}
-
-// printAcross prints plans and problems. It fails if an operator is stuck.
-func (f *updatesFlags) printAcross(cmd *cobra.Command, c *config, r *across.Report) error {
-	plans := r.Plans
-	if !f.all && f.across.installed == nil && f.across.state.paths == nil {
-		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
-	}
-	var err error
-	switch {
-	case f.across.writeBaseline:
-	case f.format == string(problem.Text):
-		err = r.WriteText(outputAs(cmd, f.format), plans)
-	case f.format == string(problem.Markdown):
-		err = r.WriteMarkdown(outputAs(cmd, f.format), plans)
-	}
-	if err != nil {
-		return err
-	}
-	return f.across.print(cmd, cmd.ErrOrStderr(), f.format, c, r.Report(), r.Summary())
 }

@@ -119,11 +119,23 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
 	if isTemplate(ref) {
 		report = problem.Report{Subject: "template", Rules: template.Rules()}
-		report.Problems, err = f.ofTemplate(cmd, ref, opts)
-	} else {
-		report.Problems, err = f.ofCatalog(cmd, ref, opts)
+		if report.Problems, err = f.ofTemplate(cmd, ref, opts); err != nil {
+			return err
+		}
+		return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
 	}
-	if err != nil {
+	from := openOptions(cmd)
+	from.AnyDirectory = true // as upstream: only rendering knows bundles
+	use := func(_ *catalog, found *validate.Report, _ func()) (err error) {
+		if report.Problems = found.Problems; f.pkg != "" { // files that cannot be read may have more of the package
+			_, err = list.Choose(found.Index, f.pkg)
+			report.Problems = slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
+				return p.Package != f.pkg && p.Rule != validate.Unreadable
+			})
+		}
+		return err
+	}
+	if err := f.images.withValidated(cmd, "validating", from, ref, opts, use); err != nil {
 		return err
 	}
 	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
@@ -160,25 +172,6 @@ func (f *validateFlags) platform(c *config, ref string) (platform.Platform, erro
 		return p, usageError{fmt.Errorf("--target: %w", err)}
 	}
 	return p, nil
-}
-
-// ofCatalog returns the problems of a catalog; or of one package of it, and of files that cannot be read, which may
-// have more of that package.
-func (f *validateFlags) ofCatalog(cmd *cobra.Command, ref string, opts validate.Options) ([]*problem.Problem, error) {
-	from := openOptions(cmd)
-	from.AnyDirectory = true // as upstream: only rendering knows bundles
-	var problems []*problem.Problem
-	use := func(_ *catalog, report *validate.Report, _ func()) (err error) {
-		if problems = report.Problems; f.pkg != "" {
-			_, err = list.Choose(report.Index, f.pkg)
-			problems = slices.DeleteFunc(problems, func(p *problem.Problem) bool {
-				return p.Package != f.pkg && p.Rule != validate.Unreadable
-			})
-		}
-		return err
-	}
-	err := f.images.withValidated(cmd, "validating", from, ref, opts, use)
-	return problems, err
 }
 
 // isTemplate reports whether a reference is a file with a template.
