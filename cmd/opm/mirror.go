@@ -40,7 +40,7 @@ are set last. An image that fails does not stop the others; a table names all th
 the exit status is 1. The tag of a catalog does not change then, unless --incomplete is set.
 
 --dry-run prints what would be copied, the sizes by package, the images that cannot be copied, and
-those of the last run (--record) that are no longer selected.
+those of the last run (--record) that are no longer selected; with -v, also a line for each image.
 
 --manifests writes an ImageDigestMirrorSet and an ImageTagMirrorSet, a CatalogSource and a
 ClusterCatalog for each catalog. opm mirror prune deletes what is no longer selected.
@@ -161,7 +161,11 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	done()
 	if f.dryRun {
-		return f.print(cmd, plan.Report())
+		report := plan.Report()
+		for _, i := range report.Images {
+			plan.Log.Info("image planned", "image", i.Source, "to", i.Target, "state", i.State, "bytes", i.Bytes)
+		}
+		return f.print(cmd, report)
 	}
 	done = display{cmd}.Start("mirroring")
 	record, runErr := plan.Run(cmd.Context(), mirror.RunOptions{Incomplete: f.incomplete})
@@ -392,7 +396,9 @@ func (f *mirrorFlags) printText(w io.Writer, r *mirror.Report, failures []mirror
 	missing, there := "copied", r.Total.Images-r.Total.Missing-r.Total.Failed
 	if f.dryRun {
 		missing = "to copy"
-		fmt.Fprintln(table, "PACKAGE\tIMAGES\tSIZE\tTO COPY\tSIZE\tFAILED")
+		if len(r.Packages) > 0 {
+			fmt.Fprintln(table, "PACKAGE\tIMAGES\tSIZE\tTO COPY\tSIZE\tFAILED")
+		}
 		for _, p := range r.Packages {
 			fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%d\n", p.Name, p.Images, plural.Size(p.Bytes), p.Missing,
 				plural.Size(p.MissingBytes), p.Failed)

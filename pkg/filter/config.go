@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -85,24 +86,24 @@ const (
 const maxConfig = 16 << 20
 
 // ReadConfig reads a file with an ImageSetConfiguration; see [ParseConfig].
-func ReadConfig(path string) (*Config, error) {
-	dir, name := filepath.Split(path)
+func ReadConfig(file string) (*Config, error) {
+	dir, name := filepath.Split(file)
 	text, err := regular.ReadFile(os.DirFS(cmp.Or(dir, ".")), name, maxConfig)
 	if err != nil {
-		return nil, fmt.Errorf("read config %s: %w", path, regular.WithoutPath(err))
+		return nil, fmt.Errorf("read config %s: %w", file, regular.WithoutPath(err))
 	}
-	return ParseConfig(path, text)
+	return ParseConfig(file, text)
 }
 
 // ParseConfig parses an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a [*declcfg.Error] for each
 // problem, sorted by position.
-func ParseConfig(path string, text []byte) (*Config, error) {
+func ParseConfig(file string, text []byte) (*Config, error) {
 	c := new(Config)
-	file, err := strictyaml.Unmarshal(path, text, c)
+	parsed, err := strictyaml.Unmarshal(file, text, c)
 	if err != nil {
 		return nil, err
 	}
-	c.file = file
+	c.file = parsed
 	if errs := c.check(); len(errs) > 0 {
 		slices.SortStableFunc(errs, declcfg.CompareErrors)
 		return nil, errors.Join(errs...)
@@ -121,8 +122,8 @@ func (c *Config) check() (errs []error) {
 	if c.APIVersion != apiV1 && c.APIVersion != apiV2 {
 		fail("/apiVersion", "unknown version %q, want %s or %s", c.APIVersion, apiV1, apiV2)
 	}
-	if len(c.Mirror.Operators) == 0 {
-		fail("/mirror/operators", "missing: no catalog is mirrored")
+	if len(c.Mirror.Operators) == 0 && len(c.Mirror.AdditionalImages) == 0 {
+		errs = append(errs, c.noCatalog())
 	}
 	for i, img := range c.Mirror.AdditionalImages {
 		if img.Name == "" {
@@ -196,12 +197,19 @@ func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
 	}
 }
 
+func (c *Config) noCatalog() *declcfg.Error {
+	return c.file.Errorf("/mirror/operators", "missing: no catalog is mirrored")
+}
+
 func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
 
 // Of returns the selection for a catalog, and whether the config also mirrors dependencies. If the config has only one
 // catalog, it is used for any name, so that the config works for a copy of the catalog.
 func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) {
 	all := c.Mirror.Operators
+	if len(all) == 0 {
+		return s, false, c.noCatalog()
+	}
 	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
 	if i < 0 && len(all) > 1 {
 		var names []string
@@ -260,11 +268,15 @@ func (c *Config) Catalogs() (refs []string) {
 func (c *Config) Target(catalog string) string {
 	all := c.Mirror.Operators
 	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
-	if i < 0 && len(all) > 1 {
+	if i < 0 && len(all) != 1 {
 		return ""
 	}
 	o := all[max(i, 0)]
-	target := cmp.Or(o.TargetCatalog, o.TargetName)
+	target := o.TargetCatalog
+	if target == "" && o.TargetName != "" { // instead of the last component
+		_, repo, _ := strings.Cut(o.Catalog, "/")
+		target = path.Join(path.Dir(repo), o.TargetName)
+	}
 	if o.TargetTag != "" {
 		target += ":" + o.TargetTag
 	}
@@ -300,6 +312,9 @@ func (c *Config) CheckMirrored() error {
 		refuse(o.TargetCatalogSourceTemplate, at+"/targetCatalogSourceTemplate",
 			"opm has no templates of CatalogSources: remove this, and change the file that --manifests writes")
 		refuse(o.Platforms, at+"/platforms", "remove this, and choose platforms with --platform")
+		if o.TargetName != "" && c.APIVersion == apiV2 {
+			errs = append(errs, c.file.Errorf(at+"/targetName", "%s has no targetName; use targetCatalog", apiV2))
+		}
 	}
 	slices.SortStableFunc(errs, declcfg.CompareErrors)
 	return errors.Join(errs...)

@@ -1,8 +1,10 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +26,10 @@ var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "
 func (n Names) Build(
 	ctx context.Context, dir, source, target string, kept *filter.Result, write declcfg.WriteOptions, platforms []string,
 ) (*Image, error) {
+	repo, tag := n.catalog(source, target)
+	if _, err := image.ParseReference("mirror.example/" + repo + ":" + tag); err != nil {
+		return nil, fmt.Errorf("%q is not a valid name: want PATH, PATH:TAG or :TAG, in lower case", cmp.Or(target, repo))
+	}
 	files, layout := filepath.Join(dir, "catalog"), filepath.Join(dir, "image")
 	if err := declcfg.WriteDir(ctx, files, kept.Metas, write); err != nil {
 		return nil, err
@@ -47,9 +53,10 @@ func (n Names) Build(
 	if err != nil {
 		return nil, err
 	}
-	img := &Image{Source: source, Digest: built.Summary.Digest, Catalog: true, dir: &Directory{name: layout, root: root}}
-	img.Repository, img.Tag = n.catalog(source, target)
-	return img, nil
+	return &Image{
+		Source: source, Repository: repo, Tag: tag, Digest: built.Summary.Digest, Catalog: true,
+		dir: &Directory{name: layout, root: root},
+	}, nil
 }
 
 // notInPath matches characters that the path of a repository must not have.

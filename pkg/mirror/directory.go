@@ -222,22 +222,9 @@ func (d *Directory) upload(ctx context.Context, _ string, b Blob, _ string, open
 	}
 	defer r.Close()
 	return d.write(blobPath(b.Digest), func(w io.Writer) error {
-		_, err := io.Copy(w, contextReader{ctx, r})
+		_, err := io.Copy(w, r)
 		return err
 	})
-}
-
-// A contextReader ends with the context.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 func (d *Directory) blob(_ string, b Blob) image.BlobOpener {

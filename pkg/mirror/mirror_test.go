@@ -7,20 +7,25 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 // TestMirror checks that a mirror has everything, that the source sends each blob once, and that a second run neither
-// reads nor writes blobs and manifests. Sources and targets with and without the API for referrers are combined.
+// reads nor writes blobs and manifests. Sources and targets with and without the API for referrers are combined. Some
+// of the targets do not mount blobs.
 func TestMirror(t *testing.T) {
 	for _, api := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, false}} {
 		from, to := newPottery(t, api[0]), newRegistry(t, api[1])
+		to.noMount = api[0] == api[1]
 		opener := from.opener(t)
 		target, err := ToRegistry(opener, to.host+"/mirror")
 		if err != nil {
@@ -32,8 +37,8 @@ func TestMirror(t *testing.T) {
 				t.Errorf("%v: blob %s was sent %d times", api, digest, n)
 			}
 		}
-		if to.mounts == 0 {
-			t.Errorf("%v: no blob was mounted", api)
+		if (to.mounts == 0) != to.noMount {
+			t.Errorf("%v: %d blobs were mounted", api, to.mounts)
 		}
 		from.checkMirror(t, to, "mirror/")
 		from.reset()
@@ -175,6 +180,15 @@ func TestFailures(t *testing.T) {
 		{name: "read-only", failed: 4, want: "read-only", answer: func(w http.ResponseWriter, r *http.Request) bool {
 			return refuse(w, r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/"), http.StatusMethodNotAllowed)
 		}},
+		{name: "a deep path", failed: 1, want: `"looms/loom", join components with --max-components`,
+			answer: func(w http.ResponseWriter, r *http.Request) bool {
+				bad := r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v2/looms/loom/")
+				if bad {
+					w.WriteHeader(http.StatusBadRequest)
+					fmt.Fprint(w, `{"errors":[{"code":"NAME_INVALID","message":"invalid repository name"}]}`)
+				}
+				return bad
+			}},
 		{name: "schema 1", failed: 1, want: "schema 1", source: func(w http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasPrefix(r.URL.Path, "/v2/looms/shuttle/manifests/v1") {
 				return false
@@ -229,6 +243,80 @@ func refuse(w http.ResponseWriter, bad bool, status int) bool {
 	return bad
 }
 
+// TestFull checks that a target that becomes full or read-only half way is given up after some failures, that what was
+// copied before is recorded, and that the next run transfers only the rest.
+func TestFull(t *testing.T) {
+	for want, refused := range map[string]func(r *http.Request) int{
+		"507": func(r *http.Request) int {
+			return map[string]int{http.MethodPatch: http.StatusInsufficientStorage}[r.Method]
+		},
+		"read-only": func(r *http.Request) int {
+			return map[string]int{http.MethodPost: http.StatusMethodNotAllowed, http.MethodPut: http.StatusMethodNotAllowed}[r.Method]
+		},
+	} {
+		from, to := newRegistry(t, true), newRegistry(t, true)
+		var refs []string
+		for i := range 50 {
+			refs = append(refs, fmt.Sprintf("%s/pots/pot@%s", from.host, from.push(t, fmt.Sprintf("pots/pot:v%d", i), newImage(t))))
+		}
+		images := func() (images []*Image) {
+			for _, ref := range refs {
+				img, err := Names{}.New(ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				images = append(images, img)
+			}
+			return images
+		}
+		from.reset()
+		var done, failed atomic.Int64
+		to.answer = func(w http.ResponseWriter, r *http.Request) bool {
+			status := refused(r)
+			if status == 0 || !strings.HasPrefix(r.URL.Path, "/v2/pots/") || done.Add(1) <= 60 {
+				return false
+			}
+			failed.Add(1)
+			return refuse(w, true, status)
+		}
+		opener := from.opener(t)
+		target, err := ToRegistry(opener, to.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(t.Context(), images(), target, Options{Opener: opener, Jobs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := p.Run(t.Context(), RunOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failures := p.Report().Failures()
+		const gaveUp = "since the target failed 5 times in a row"
+		if text := fmt.Sprint(failures); len(failures) == len(refs) || !strings.Contains(text, want) || !strings.Contains(text, gaveUp) {
+			t.Errorf("%s: %d failures: %s", want, len(failures), text)
+		}
+		if n := failed.Load(); n > 3*maxTargetFailures {
+			t.Errorf("%s: the target was asked %d times after it was full", want, n)
+		}
+		for _, img := range record.Images {
+			if img.Failure == "" {
+				checkPull(t, to, img.Target())
+			}
+		}
+		to.answer = nil
+		mustRun(t.Context(), t, images(), target, Options{Opener: opener, Last: record})
+		var again int
+		for _, n := range from.sent {
+			again += n - 1
+		}
+		if again > 3*maxTargetFailures {
+			t.Errorf("%s: %d blobs were sent again", want, again)
+		}
+	}
+}
+
 // TestTarget checks that a target that cannot be written is found before anything is copied.
 func TestTarget(t *testing.T) {
 	from, to := newPottery(t, true), newRegistry(t, true)
@@ -256,14 +344,29 @@ func (p perHost) Resolve(r authn.Resource) (authn.Authenticator, error) {
 	return authn.Anonymous, nil
 }
 
-// TestTooMany checks that a registry that asks for a pause gets it.
+// TestTooMany checks that a source and a target that ask for a pause get it.
 func TestTooMany(t *testing.T) {
 	from, to := newPottery(t, true), newRegistry(t, true)
-	var refused atomic.Int64
-	to.answer = func(w http.ResponseWriter, r *http.Request) bool {
-		w.Header().Set("Retry-After", "0")
-		return refuse(w, r.Method == http.MethodPatch && refused.Add(1) <= 3, http.StatusTooManyRequests)
+	var refused, early atomic.Int64
+	var paused sync.Map // the time of the first refusal by method and path
+	busy := func(method string) func(w http.ResponseWriter, r *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != method || !strings.Contains(r.URL.Path, "/blobs/") {
+				return false
+			}
+			start, again := paused.LoadOrStore(r.Method+r.URL.Path, time.Now())
+			if again {
+				if time.Since(start.(time.Time)) < time.Second {
+					early.Add(1)
+				}
+				return false
+			}
+			refused.Add(1)
+			w.Header().Set("Retry-After", "1")
+			return refuse(w, true, http.StatusTooManyRequests)
+		}
 	}
+	from.answer, to.answer = busy(http.MethodGet), busy(http.MethodPatch)
 	transport, err := image.NewTransport(image.TransportOptions{Insecure: true})
 	if err != nil {
 		t.Fatal(err)
@@ -275,9 +378,10 @@ func TestTooMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t.Context(), t, from.images(t, Names{}), target, Options{Opener: opener})
+	from.answer, to.answer = nil, nil
 	from.checkMirror(t, to, "")
-	if refused.Load() <= 3 {
-		t.Error("nothing was refused")
+	if refused.Load() < 10 || early.Load() > 0 {
+		t.Errorf("%d requests were refused, and %d came again within a second", refused.Load(), early.Load())
 	}
 }
 
@@ -305,11 +409,66 @@ func TestNames(t *testing.T) {
 			t.Errorf("%v: got %s:%s", tt, repo, tag)
 		}
 	}
+	for _, name := range []string{"A/b", "a:b:c"} {
+		if _, err := (Names{}).Build(t.Context(), t.TempDir(), "catalog", name, nil, declcfg.WriteOptions{}, nil); err == nil ||
+			!strings.Contains(err.Error(), "want PATH, PATH:TAG or :TAG") {
+			t.Errorf("catalog named %s: got %v", name, err)
+		}
+	}
 	a, _ := Names{}.New("quay.io/org/app:v1")
 	b, _ := Names{}.New("ghcr.io/org/app:v1")
 	_, err := NewPlan(t.Context(), []*Image{a, b}, &Directory{}, Options{})
 	if err == nil || !strings.Contains(err.Error(), "quay.io/org/app:v1 and ghcr.io/org/app:v1 would both be org/app:v1") &&
 		!strings.Contains(err.Error(), "ghcr.io/org/app:v1 and quay.io/org/app:v1 would both be org/app:v1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestSources checks that an image is planned once for each source, and that a cluster is told of all of them.
+func TestSources(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, true)
+	digest := "@" + from.push(t, "other/app:v1", newImage(t))
+	from.push(t, "app:v1", newImage(t))
+	for _, tt := range []struct {
+		names Names
+		refs  []string
+		want  []string
+	}{
+		{Names{}, []string{"/app:v1" + digest, "/app" + digest}, nil},
+		{Names{MaxComponents: 1}, []string{"/other/app" + digest, "/other-app" + digest, "/other/app" + digest},
+			[]string{"/other-app", "/other/app"}},
+	} {
+		var images []*Image
+		for _, ref := range tt.refs {
+			img, err := tt.names.New(from.host + ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			images = append(images, img)
+		}
+		target, err := ToRegistry(from.opener(t), to.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(t.Context(), images, target, Options{Opener: from.opener(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := p.Run(t.Context(), RunOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := max(len(tt.want), 1); len(record.Images) != n {
+			t.Errorf("%v: got %d images, want %d", tt.refs, len(record.Images), n)
+		}
+		digests, _, err := record.sources()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if digests[from.host+want] == "" && record.Failed() == nil {
+				t.Errorf("%v: %s has no mirror", tt.refs, want)
+			}
+		}
 	}
 }

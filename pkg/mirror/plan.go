@@ -21,7 +21,7 @@ type Options struct {
 	Jobs      int           // blobs and images copied at once; 0 means DefaultJobs
 	Last      *Record       // of the last run; nil if there was none
 
-	// RetryFailed takes the images that did not fail in the last run from its record, and does not ask for them.
+	// RetryFailed takes the images that did not fail in the last run from Last, and does not ask for them.
 	RetryFailed bool
 
 	Progress Progress     // may be nil
@@ -29,10 +29,10 @@ type Options struct {
 }
 
 // DefaultJobs is the default of Options.Jobs.
-const DefaultJobs = 16
+const DefaultJobs = 32
 
-// maxRequests is the number of concurrent requests for manifests, signatures and referrers: as many connections to a
-// host are kept.
+// maxRequests is the maximum number of concurrent requests for manifests, signatures and referrers, and of images
+// resolved at once: as many connections to a host are kept.
 const maxRequests = 64
 
 // Progress is told how a run proceeds. Calls may be concurrent.
@@ -70,7 +70,7 @@ func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan,
 		}
 	}
 	p.Progress.Count(len(p.Images), "images")
-	err := p.each(ctx, p.Images, func(ctx context.Context, img *Image) error {
+	err := p.each(ctx, maxRequests, p.Images, func(ctx context.Context, img *Image) error {
 		if img.Failure == "" && !p.isDone(img) {
 			if err := p.resolve(ctx, img); err != nil && ctx.Err() == nil {
 				img.fail(err)
@@ -92,7 +92,7 @@ func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan,
 
 // isDone reports whether an image is taken from the record of the last run.
 func (p *Plan) isDone(img *Image) bool {
-	if !p.RetryFailed || img.Catalog {
+	if !p.RetryFailed || p.Last == nil || img.Catalog {
 		return false
 	}
 	i := slices.IndexFunc(p.Last.Images, func(old *Image) bool {
@@ -112,7 +112,13 @@ func (p *Plan) isDone(img *Image) bool {
 // merge returns the images sorted, each once, with all its uses.
 func merge(images []*Image) []*Image {
 	slices.SortStableFunc(images, func(a, b *Image) int {
-		return cmp.Or(compareBool(a.Catalog, b.Catalog), cmp.Compare(a.Target(), b.Target()))
+		switch {
+		case a.Catalog == b.Catalog:
+			return cmp.Or(cmp.Compare(a.Target(), b.Target()), cmp.Compare(a.name(), b.name()))
+		case a.Catalog:
+			return 1
+		}
+		return -1
 	})
 	var merged []*Image
 	for _, img := range images {
@@ -129,25 +135,23 @@ func merge(images []*Image) []*Image {
 	return merged
 }
 
-// isSame reports whether two references are to the same image: by a digest, or by a tag in the same repository.
+// isSame reports whether two references are to the same image of the same repository.
 func (i *Image) isSame(other *Image) bool {
-	return i.Target() == other.Target() && i.Catalog == other.Catalog && (i.Tag == "" || i.Source == other.Source)
+	return i.Catalog == other.Catalog && i.name() == other.name()
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
+// name returns the full name of the source, if it is known.
+func (i *Image) name() string {
+	if i.from == nil {
+		return i.Source
 	}
-	return -1
+	return i.from.Name()
 }
 
-// each calls fn for images, as many at once as there are jobs, until it returns an error.
-func (p *Plan) each(ctx context.Context, images []*Image, fn func(context.Context, *Image) error) error {
+// each calls fn for images, for at most limit of them at once, until it returns an error.
+func (p *Plan) each(ctx context.Context, limit int, images []*Image, fn func(context.Context, *Image) error) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(p.Jobs)
+	g.SetLimit(limit)
 	for _, img := range images {
 		g.Go(func() error {
 			return parallel.Catch(func() error {

@@ -58,10 +58,8 @@ func readRecord(fsys fs.FS, name string) (*Record, error) {
 		return nil, fmt.Errorf("read record %s: it is from another version of opm: its format is %d, and this opm reads %d",
 			name, r.Format, recordFormat)
 	}
-	for _, img := range r.Images {
-		if img == nil {
-			return nil, fmt.Errorf("read record %s: an image is null", name)
-		}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("read record %s: it was changed: %w", name, err)
 	}
 	r.digests, r.manifests = map[v1.Hash]bool{}, map[imageKey]bool{}
 	for _, img := range r.Images {
@@ -76,6 +74,19 @@ func readRecord(fsys fs.FS, name string) (*Record, error) {
 		}
 	}
 	return &r, nil
+}
+
+// check checks that every image that was copied has its manifest.
+func (r *Record) check() error {
+	if slices.Contains(r.Images, nil) || slices.Contains(r.Obsolete, nil) {
+		return errors.New("an image is null")
+	}
+	for _, img := range r.Images {
+		if img.Failure == "" && img.root() == nil {
+			return fmt.Errorf("image %q has no manifest %q", img.Source, img.Digest)
+		}
+	}
+	return nil
 }
 
 // has reports whether the record has a manifest or a blob. A nil record has nothing.

@@ -80,7 +80,19 @@ func (r *Registry) check(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return repo.Check(ctx)
+	return r.advise(path, repo.Check(ctx))
+}
+
+// advise adds advice to an error of writing, if the registry refuses the path.
+func (r *Registry) advise(path string, err error) error {
+	answer, ok := errors.AsType[*gcr.Error](err)
+	if !ok || !slices.ContainsFunc(answer.Errors, func(d gcr.Diagnostic) bool {
+		return d.Code == gcr.NameInvalidErrorCode || d.Code == gcr.NameUnknownErrorCode
+	}) {
+		return err
+	}
+	_, full, _ := strings.Cut(r.base+"/"+path, "/")
+	return fmt.Errorf("%w (if the registry allows no path as deep as %q, join components with --max-components)", err, full)
 }
 
 func (r *Registry) prepare() error { return nil }
@@ -157,7 +169,7 @@ func (r *Registry) upload(ctx context.Context, path string, b Blob, from string,
 			return err
 		}
 	}
-	return repo.Upload(ctx, b.descriptor(), other, open)
+	return r.advise(path, repo.Upload(ctx, b.descriptor(), other, open))
 }
 
 func (r *Registry) blob(path string, b Blob) image.BlobOpener {
@@ -175,5 +187,5 @@ func (r *Registry) put(ctx context.Context, path, id string, n *Node) error {
 	if err != nil {
 		return err
 	}
-	return repo.Put(ctx, id, n.raw, n.MediaType)
+	return r.advise(path, repo.Put(ctx, id, n.raw, n.MediaType))
 }

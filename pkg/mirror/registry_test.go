@@ -32,12 +32,13 @@ type fakeRegistry struct {
 	inner  http.Handler
 	server *httptest.Server
 
-	mu     sync.Mutex
-	blobs  map[string]bool // REPOSITORY@DIGEST
-	sent   map[string]int  // number of times that each blob was sent completely
-	bytes  int64           // of blobs sent
-	asked  []string        // METHOD PATH
-	mounts int
+	mu      sync.Mutex
+	blobs   map[string]bool // REPOSITORY@DIGEST
+	sent    map[string]int  // number of times that each blob was sent completely
+	bytes   int64           // of blobs sent
+	noMount bool            // mounts no blobs
+	asked   []string        // METHOD PATH
+	mounts  int
 
 	// answer, if not nil, may answer a request instead of the registry.
 	answer func(w http.ResponseWriter, r *http.Request) bool
@@ -131,7 +132,7 @@ func (f *fakeRegistry) add(repo, digest string) {
 }
 
 func (f *fakeRegistry) mount(repo, from, digest string) bool {
-	if !f.has(from, digest) {
+	if f.noMount || !f.has(from, digest) {
 		return false
 	}
 	f.add(repo, digest)

@@ -135,17 +135,16 @@ func (r *run) toExpect(img *Image) (blobs []Blob) {
 
 // copyAll copies images, and records the failures in them.
 func (r *run) copyAll(ctx context.Context, images []*Image) {
-	err := r.each(ctx, images, func(ctx context.Context, img *Image) error {
+	err := r.each(ctx, r.Jobs, images, func(ctx context.Context, img *Image) error {
 		start, n := time.Now(), new(atomic.Int64)
 		if img.state == ToCopy {
+			img.state = Copied
 			if err := r.copy(ctx, img, n); err != nil {
 				img.fail(err)
-			} else {
-				img.state = Copied
-				r.Log.Info("image copied", "image", img.Source, "to", img.Target(), "bytes", n.Load(),
-					"time", time.Since(start).Round(time.Millisecond))
 			}
 		}
+		r.Log.Info("image "+string(img.state), "image", img.Source, "to", img.Target(), "bytes", n.Load(),
+			"time", time.Since(start).Round(time.Millisecond))
 		r.Progress.Did(img.Source)
 		return nil
 	})
