@@ -86,7 +86,7 @@ func (r *Repository) Referrers(ctx context.Context, digest v1.Hash) (found []v1.
 		index, err := remote.Referrers(at.Context().Digest(digest.String()), remote.WithContext(ctx), remote.Reuse(p))
 		if answers(err, http.StatusMethodNotAllowed, http.StatusNotImplemented) { // not expected by the library
 			var got *remote.Descriptor
-			if got, err = p.Get(ctx, at.Context().Tag(digest.Algorithm+"-"+digest.Hex)); err == nil {
+			if got, err = p.Get(ctx, at.Context().Tag(ReferrersTag(digest))); err == nil {
 				index, err = got.ImageIndex()
 			} else if answers(err, http.StatusNotFound) {
 				return nil
@@ -103,6 +103,9 @@ func (r *Repository) Referrers(ctx context.Context, digest v1.Hash) (found []v1.
 	})
 	return found, err
 }
+
+// ReferrersTag returns the tag of the index of the referrers of a digest, in registries without an API for referrers.
+func ReferrersTag(digest v1.Hash) string { return digest.Algorithm + "-" + digest.Hex }
 
 // answers reports whether an error is a registry's answer with one of the statuses.
 func answers(err error, statuses ...int) bool {

@@ -14,7 +14,7 @@ import (
 // A Pruning lists the manifests of a mirror that no record needs any longer.
 type Pruning struct {
 	Target    string     `json:"target"`
-	Manifests []Obsolete `json:"manifests"` // in the order of deletion: no manifest before one that refers to it
+	Manifests []Obsolete `json:"manifests"` // in the order of deletion: indexes before the images that they refer to
 	Bytes     int64      `json:"bytes"`     // of manifests and blobs that no other image of the mirror has
 
 	records []*Record
@@ -25,6 +25,8 @@ type Obsolete struct {
 	Repository string `json:"repository"` // below the path of the mirror
 	Digest     string `json:"digest"`
 	Source     string `json:"source"` // of the image that it belonged to
+
+	referred bool // referrers have it as their subject
 }
 
 // NewPruning returns the manifests of obsolete images in records that no image of any record needs. All records must be
@@ -47,16 +49,26 @@ func NewPruning(records []*Record) (*Pruning, error) {
 			sum(blobs, img.content())
 		}
 	}
+	var obsolete []*Image
+	referred := map[imageKey]bool{}
 	for _, r := range records {
-		for _, img := range r.Obsolete {
+		obsolete = append(obsolete, r.Obsolete...)
+	}
+	for _, img := range obsolete {
+		for _, n := range img.Manifests {
+			referred[imageKey{img.Repository, n.Subject}] = true
+		}
+		p.Bytes += sum(blobs, img.content())
+	}
+	for _, indexes := range []bool{true, false} {
+		for _, img := range obsolete {
 			for _, n := range slices.Backward(img.Manifests) {
 				key := imageKey{img.Repository, n.Digest.String()}
-				if !needed[key] {
-					p.Manifests = append(p.Manifests, Obsolete{img.Repository, key.digest, img.Source})
+				if n.MediaType.IsIndex() == indexes && !needed[key] {
+					p.Manifests = append(p.Manifests, Obsolete{img.Repository, key.digest, img.Source, referred[key]})
+					needed[key] = true
 				}
-				needed[key] = true
 			}
-			p.Bytes += sum(blobs, img.content())
 		}
 	}
 	return p, nil
@@ -96,7 +108,8 @@ func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Ob
 	return errors.Join(errs...)
 }
 
-// remove deletes a manifest that may be gone already.
+// remove deletes a manifest that may be gone already. Its referrers are deleted by themselves; the index that lists them
+// in a registry without an API for referrers is deleted with it.
 func (r *Registry) remove(ctx context.Context, m Obsolete) error {
 	repo, err := r.repository(m.Repository)
 	if err != nil {
@@ -105,6 +118,15 @@ func (r *Registry) remove(ctx context.Context, m Obsolete) error {
 	digest, err := v1.NewHash(m.Digest)
 	if err != nil {
 		return err
+	}
+	if m.referred {
+		list, err := r.head(ctx, m.Repository, image.ReferrersTag(digest))
+		if err == nil && list != (v1.Hash{}) {
+			err = repo.Delete(ctx, list)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err = repo.Delete(ctx, digest); errors.Is(err, image.ErrNotFound) {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -74,6 +75,9 @@ func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer != nil && answer(w, r) {
 		return
 	}
+	if r.Method == http.MethodDelete {
+		f.untag(r)
+	}
 	repo, rest, isBlob := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/"), "/blobs/")
 	switch {
 	case !isBlob:
@@ -98,6 +102,28 @@ func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer f.count(rest)
 	}
 	f.inner.ServeHTTP(w, r)
+}
+
+// untag deletes the tags of a manifest that is about to be deleted, as registries do.
+func (f *fakeRegistry) untag(r *http.Request) {
+	repo, digest, _ := strings.Cut(r.URL.Path, "/manifests/")
+	ask := func(method, path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		f.inner.ServeHTTP(w, httptest.NewRequestWithContext(r.Context(), method, path, nil))
+		return w
+	}
+	var list struct {
+		Tags []string `json:"tags"`
+	}
+	if err := json.Unmarshal(ask(http.MethodGet, repo+"/tags/list").Body.Bytes(), &list); err != nil {
+		panic(err)
+	}
+	for _, tag := range list.Tags {
+		at := repo + "/manifests/" + tag
+		if ask(http.MethodHead, at).Header().Get("Docker-Content-Digest") == digest {
+			ask(http.MethodDelete, at)
+		}
+	}
 }
 
 type countingWriter struct {

@@ -188,7 +188,7 @@ func (r *resolver) attachedTo(ctx context.Context, digest v1.Hash) ([]Node, erro
 	g, ctx := errgroup.WithContext(ctx)
 	for i, suffix := range cosignSuffixes {
 		g.Go(func() (err error) {
-			found[i], err = r.byTag(ctx, digest.Algorithm+"-"+digest.Hex+suffix)
+			found[i], err = r.byTag(ctx, image.ReferrersTag(digest)+suffix)
 			return err
 		})
 	}
