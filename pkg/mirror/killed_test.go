@@ -5,13 +5,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -23,7 +27,7 @@ const (
 	envTarget = "OPM_TEST_MIRROR_TARGET" // "" to mirror to the directory
 )
 
-var kills = flag.Int("kills", 17, "number of moments at which each way of mirroring is killed")
+var kills = flag.Int("kills", 25, "number of moments at which each way of mirroring is killed")
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envDir) == "" {
@@ -84,43 +88,65 @@ func mirrorAsAsked(ctx context.Context) error {
 }
 
 // TestKilled kills runs at moments that are spread over the whole run, on the way to a directory, from there to a
-// registry, and from registry to registry. The next run completes the mirror, at most one blob is sent twice, and at no
-// time does a tag refer to something incomplete.
+// registry, and from registry to registry: at a request, in the middle of its body, or after some time. The next run
+// completes the mirror, the source sends at most the bytes of one blob twice, and at no time does a tag refer to
+// something incomplete.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a hundred and more processes")
 	}
-	from := newPottery(t, true)
-	whole := filepath.Join(t.TempDir(), "whole")
-	writeDirectory(t, from, from.images(t, Names{}), whole, nil)
-	refs := strings.Join(from.refs, " ")
-	for name, run := range map[string]func(dir, host string) []string{
-		"to directory":   func(dir, _ string) []string { return []string{envRefs + "=" + refs, envDir + "=" + dir} },
-		"from directory": func(_, host string) []string { return []string{envDir + "=" + whole, envTarget + "=" + host} },
-		"direct": func(dir, host string) []string {
-			return []string{envRefs + "=" + refs, envDir + "=" + dir, envTarget + "=" + host}
+	for name, env := range map[string]func(refs, whole, dir, host string) []string{
+		"to directory": func(refs, _, dir, _ string) []string { return []string{envRefs + refs, envDir + dir} },
+		"from directory": func(_, whole, _, host string) []string {
+			return []string{envDir + whole, envTarget + host}
+		},
+		"direct": func(refs, _, dir, host string) []string {
+			return []string{envRefs + refs, envDir + dir, envTarget + host}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requests := killAt(t, from, run, -1)
+			t.Parallel()
+			from := newPottery(t, true)
+			whole := filepath.Join(t.TempDir(), "whole")
+			writeDirectory(t, from, from.images(t, Names{}), whole, nil)
+			way := killable{from, func(dir, host string) []string {
+				return env("="+strings.Join(from.refs, " "), "="+whole, "="+dir, "="+host)
+			}}
+			start := time.Now()
+			requests := way.killAt(t, -1, 0)
+			duration, once := time.Since(start), from.bytes
 			for i := range int64(*kills) {
-				killAt(t, from, run, i*requests/int64(*kills))
+				at, after := i*requests/int64(*kills), time.Duration(0)
+				if i%3 == 2 {
+					at, after = -1, duration*time.Duration(i+1)/time.Duration(*kills)
+				}
+				way.killAt(t, at, after)
+				if twice := from.bytes - once; twice > from.largest {
+					t.Errorf("request %d, after %v: %d bytes were sent twice, a blob has at most %d", at, after, twice, from.largest)
+				}
 			}
 		})
 	}
 }
 
-// killAt kills a run at its n-th request, -1 for never, and completes it by another run. It returns the number of
-// requests.
-func killAt(t *testing.T, from *pottery, run func(dir, host string) []string, n int64) int64 {
+// A killable is a way of mirroring in another process.
+type killable struct {
+	from *pottery
+	env  func(dir, host string) []string
+}
+
+// killAt kills a run at its n-th request, -1 for none, or after some time, 0 for never, and completes it by another run.
+// It returns the number of requests.
+func (k killable) killAt(t *testing.T, n int64, after time.Duration) int64 {
 	t.Helper()
-	to := newRegistry(t, n%2 == 0)
+	from, to := k.from, newRegistry(t, n%2 == 0)
 	dir := filepath.Join(t.TempDir(), "dir")
-	env := run(dir, to.host)
+	env := k.env(dir, to.host)
 	var count atomic.Int64
-	var killed *exec.Cmd
-	kill := func(http.ResponseWriter, *http.Request) bool {
+	killed := child(t, env)
+	kill := func(w http.ResponseWriter, r *http.Request) bool {
 		if count.Add(1) == n+1 {
+			from.sendHalf(w, r)
 			_ = killed.Process.Kill() // it may have ended
 			panic(http.ErrAbortHandler)
 		}
@@ -128,33 +154,51 @@ func killAt(t *testing.T, from *pottery, run func(dir, host string) []string, n 
 	}
 	from.reset()
 	from.answer, to.answer = kill, kill
-	killed = child(t, env)
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
+	if after > 0 {
+		time.AfterFunc(after, func() { _ = killed.Process.Kill() }) // it may have ended
+	}
 	err := killed.Wait()
-	if n < 0 && err != nil {
+	if n < 0 && after == 0 && err != nil {
 		t.Fatal(err)
 	}
 	from.answer, to.answer = nil, nil
 	checkTags(t, to)
 	if out, err := child(t, env).CombinedOutput(); err != nil {
-		t.Fatalf("at request %d: %v\n%s", n, err, out)
+		t.Fatalf("request %d, after %v: %v\n%s", n, after, err, out)
 	}
 	twice := 0
 	for digest, sent := range from.sent {
 		if twice += sent - 1; twice > 1 {
-			t.Errorf("at request %d: blob %s was sent %d times, and %d more in all", n, digest, sent, twice)
+			t.Errorf("request %d, after %v: blob %s was sent %d times, and %d more in all", n, after, digest, sent, twice)
 		}
 	}
 	if _, err := os.Stat(dir); err == nil && !strings.Contains(strings.Join(env, " "), envTarget) {
 		env = append(env, envRefs+"=", envDir+"="+dir, envTarget+"="+to.host)
 		if out, err := child(t, env).CombinedOutput(); err != nil {
-			t.Fatalf("at request %d: %v\n%s", n, err, out)
+			t.Fatalf("request %d, after %v: %v\n%s", n, after, err, out)
 		}
 	}
 	from.checkMirror(t, to, "")
 	return count.Load()
+}
+
+// sendHalf sends half of a blob if a request is for one, and reads half of the body of the others.
+func (f *fakeRegistry) sendHalf(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.CopyN(io.Discard, r.Body, r.ContentLength/2); err != nil {
+		return
+	}
+	if repo, digest, ok := strings.Cut(r.URL.Path, "/blobs/"); !ok || r.Method != http.MethodGet ||
+		!f.has(strings.TrimPrefix(repo, "/v2/"), digest) {
+		return
+	}
+	all := httptest.NewRecorder()
+	f.inner.ServeHTTP(all, r)
+	w.Header().Set("Content-Length", strconv.Itoa(all.Body.Len()))
+	_, _ = (&countingWriter{ResponseWriter: w, f: f}).Write(all.Body.Bytes()[:all.Body.Len()/2]) // the client may have ended
+	_ = http.NewResponseController(w).Flush()
 }
 
 func child(t *testing.T, env []string) *exec.Cmd {

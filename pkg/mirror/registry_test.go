@@ -2,15 +2,23 @@ package mirror
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -39,6 +47,7 @@ type fakeRegistry struct {
 	bytes   int64           // of blobs sent
 	noMount bool            // mounts no blobs
 	asked   []string        // METHOD PATH
+	largest int64           // number of bytes of the largest blob sent
 	mounts  int
 
 	// answer, if not nil, may answer a request instead of the registry.
@@ -55,12 +64,33 @@ func newRegistry(t *testing.T, referrers bool) *fakeRegistry {
 	}
 	f.server = httptest.NewUnstartedServer(f)
 	f.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0) // of clients that were killed
+	f.server.TLS = &tls.Config{
+		Certificates: []tls.Certificate{certificate()}, MinVersion: tls.VersionTLS13,
+		CurvePreferences: []tls.CurveID{tls.X25519},
+	}
 	f.server.StartTLS()
 	f.server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = maxRequests // as in opm
 	t.Cleanup(f.server.Close)
 	f.host = strings.TrimPrefix(f.server.URL, "https://")
 	return f
 }
+
+// certificate returns a certificate for all registries. The RSA key of httptest would take most of the processor time of the tests.
+var certificate = sync.OnceValue(func() tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		panic(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+})
 
 func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name, secret, _ := r.BasicAuth(); name != user || secret != password {
@@ -98,8 +128,9 @@ func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"errors":[{"code":"BLOB_UNKNOWN"}]}`, http.StatusNotFound)
 		return
 	case r.Method == http.MethodGet:
-		w = &countingWriter{w, f}
-		defer f.count(rest)
+		sent := &countingWriter{ResponseWriter: w, f: f}
+		w = sent
+		defer func() { f.count(rest, sent.n) }()
 	}
 	f.inner.ServeHTTP(w, r)
 }
@@ -129,6 +160,7 @@ func (f *fakeRegistry) untag(r *http.Request) {
 type countingWriter struct {
 	http.ResponseWriter
 	f *fakeRegistry
+	n int64
 }
 
 func (w *countingWriter) Write(p []byte) (int, error) {
@@ -136,13 +168,15 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	w.f.bytes += int64(n)
+	w.n += int64(n)
 	return n, err
 }
 
-func (f *fakeRegistry) count(digest string) {
+func (f *fakeRegistry) count(digest string, n int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sent[digest]++
+	f.largest = max(f.largest, n)
 }
 
 func (f *fakeRegistry) has(repo, digest string) bool {
