@@ -40,6 +40,7 @@ func TestMirrorPublished(t *testing.T) {
 	if !strings.Contains(got.stdout, " 0 failed\n") || strings.Contains(got.stdout, " 0 images copied") {
 		t.Errorf("got %s", got.stdout)
 	}
+	run("mirror" + selection + " --to MIRROR --use-http --manifests policy --icsp")
 	run("validate MIRROR/catalog:latest --use-http")
 	run("serve MIRROR/catalog:latest --use-http --cache-dir cache --cache-only")
 	want := opm(t, dir, "resolve filtered --all -o json")
@@ -48,4 +49,5 @@ func TestMirrorPublished(t *testing.T) {
 	}
 	t.Setenv("CONTAINERS_REGISTRIES_CONF", os.DevNull)
 	run("check-images filtered --image-mirrors cluster/imagedigestmirrorset.yaml --use-http")
+	run("check-images filtered --image-mirrors policy/imagecontentsourcepolicy.yaml --use-http")
 }

@@ -127,3 +127,39 @@ func TestConfigOf(t *testing.T) {
 		t.Errorf("%v, dependencies %v, error %v", s, dependencies, err)
 	}
 }
+
+// TestConfigMirrored checks what a configuration says about a mirror besides the selection.
+func TestConfigMirrored(t *testing.T) {
+	const head = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/"
+	parse := func(text string) *filter.Config {
+		t.Helper()
+		config, err := filter.ParseConfig("f.yaml", []byte(head+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config
+	}
+	for operator, want := range map[string]string{
+		"catalog: quay.io/crafts/tools/catalog:v1, targetName: mine":                  "crafts/tools/mine",
+		"catalog: quay.io/catalog:v1, targetName: mine, targetTag: v2":                "mine:v2",
+		"catalog: quay.io/crafts/catalog:v1, targetName: mine, targetCatalog: a/b":    "a/b",
+		"catalog: quay.io/crafts/catalog:v1, targetTag: v2":                           ":v2",
+		"catalog: quay.io/crafts/catalog:v1":                                          "",
+		"catalog: quay.io/crafts/catalog:v1, targetCatalog: a/b/c, targetTag: stable": "a/b/c:stable",
+	} {
+		config := parse("v1alpha2\nmirror:\n  operators:\n  - {" + operator + "}\n")
+		if got := config.Target("any"); got != want {
+			t.Errorf("%s: got %q, want %q", operator, got, want)
+		}
+	}
+	config := parse("v2alpha1\nmirror:\n  operators:\n  - {catalog: a, targetName: b}\n")
+	const want = "f.yaml:5:30: mirror.operators[0].targetName: mirror.openshift.io/v2alpha1 has no targetName; use targetCatalog"
+	if err := config.CheckMirrored(); fmt.Sprint(err) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	config = parse("v2alpha1\nmirror:\n  additionalImages:\n  - {name: a}\n")
+	_, _, err := config.Of("catalog")
+	if config.CheckMirrored() != nil || config.Target("catalog") != "" || !strings.Contains(fmt.Sprint(err), "no catalog is mirrored") {
+		t.Errorf("only additional images: got %v", err)
+	}
+}
