@@ -137,7 +137,14 @@ func Run(ctx context.Context, catalogs []*Catalog, o Options) (*Report, error) {
 	if err := Check(catalogs); err != nil {
 		return nil, err
 	}
-	o.OLM = o.semantics(catalogs[0].Platform)
+	all := slices.Clone(o.OLM)
+	if len(all) == 0 {
+		all = []graph.Semantics{graph.Classic, graph.V1}
+	}
+	if len(all) > 1 && catalogs[0].Platform.OLMv1 == platform.OLMv1Absent {
+		all = slices.DeleteFunc(all, func(s graph.Semantics) bool { return s == graph.V1 })
+	}
+	o.OLM = all
 	r := &Report{olm: o.OLM}
 	for _, c := range catalogs {
 		r.Catalogs = append(r.Catalogs, Platform{c.Name, c.version().String()})
@@ -160,18 +167,6 @@ func Run(ctx context.Context, catalogs []*Catalog, o Options) (*Report, error) {
 	}
 	r.Problems = problem.Sort(r.Problems) // and removes the ones that both versions of OLM have
 	return r, nil
-}
-
-// semantics returns the versions of OLM that the first platform has.
-func (o Options) semantics(first platform.Platform) []graph.Semantics {
-	all := slices.Clone(o.OLM)
-	if len(all) == 0 {
-		all = []graph.Semantics{graph.Classic, graph.V1}
-	}
-	if len(all) > 1 && first.OLMv1 == platform.OLMv1Absent {
-		all = slices.DeleteFunc(all, func(s graph.Semantics) bool { return s == graph.V1 })
-	}
-	return all
 }
 
 // packages returns the names of the packages with plans, sorted.

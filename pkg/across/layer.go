@@ -31,7 +31,19 @@ type channel struct {
 
 // newLayers returns the layers of a package, in the order of the catalogs.
 func newLayers(catalogs []*Catalog, pkg string, olm graph.Semantics, installed []Operator) []*layer {
-	summaries := allBundles(catalogs, pkg, installed)
+	var summaries []declcfg.BundleSummary
+	for _, c := range catalogs {
+		if x := c.Index.Package(pkg); x != nil {
+			for _, b := range x.Bundles {
+				if b.Value != nil {
+					summaries = append(summaries, *b.Value)
+				}
+			}
+		}
+	}
+	for _, o := range installed {
+		summaries = append(summaries, declcfg.BundleSummary{Name: o.Bundle, Version: o.Version})
+	}
 	var layers []*layer
 	for _, c := range catalogs {
 		l := &layer{Catalog: c, olm: olm, index: c.Index.Package(pkg), by: map[string]*channel{}}
@@ -49,24 +61,6 @@ func newLayers(catalogs []*Catalog, pkg string, olm graph.Semantics, installed [
 		layers = append(layers, l)
 	}
 	return layers
-}
-
-// allBundles returns the bundles of a package in any catalog, and the installed ones.
-func allBundles(catalogs []*Catalog, pkg string, installed []Operator) []declcfg.BundleSummary {
-	var all []declcfg.BundleSummary
-	for _, c := range catalogs {
-		if x := c.Index.Package(pkg); x != nil {
-			for _, b := range x.Bundles {
-				if b.Value != nil {
-					all = append(all, *b.Value)
-				}
-			}
-		}
-	}
-	for _, o := range installed {
-		all = append(all, declcfg.BundleSummary{Name: o.Bundle, Version: o.Version})
-	}
-	return all
 }
 
 // notDefault is 0 for the default channel, and 1 for others.

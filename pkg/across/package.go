@@ -48,7 +48,7 @@ func (o Options) plan(catalogs []*Catalog, pkg string) *packagePlans {
 		nodes := make([]*node, len(p.starts))
 		for i, from := range p.starts {
 			if slices.Contains(from.olm, olm) {
-				nodes[i] = s.start(from.bundle, from.channel)
+				nodes[i] = s.node(state{bundle: from.bundle, channel: from.channel, last: s.last(0, from.bundle)})
 			}
 		}
 		s.run()
@@ -118,19 +118,14 @@ func (p *packagePlans) group(pkg string, order []graph.Semantics, of map[graph.S
 			p.byKey[key] = g
 			p.groups = append(p.groups, g)
 		}
-		g.add(j)
+		g.journeys = append(g.journeys, j)
+		last := len(g.Installed) - 1
+		if last < 0 || g.Installed[last].Bundle != j.bundle {
+			g.Installed = append(g.Installed, Installed{Bundle: j.bundle})
+			last++
+		}
+		g.Installed[last].Channels = append(g.Installed[last].Channels, j.channel)
 	}
-}
-
-// add adds a journey to a group.
-func (g *group) add(j *journey) {
-	g.journeys = append(g.journeys, j)
-	last := len(g.Installed) - 1
-	if last < 0 || g.Installed[last].Bundle != j.bundle {
-		g.Installed = append(g.Installed, Installed{Bundle: j.bundle})
-		last++
-	}
-	g.Installed[last].Channels = append(g.Installed[last].Channels, j.channel)
 }
 
 // key returns a text that is the same for journeys that belong to one Plan.

@@ -177,38 +177,35 @@ func (s *search) journey(start *node) *journey {
 	path := start.path()
 	for i, n := range path {
 		if i > 0 {
-			j.add(s, path[i-1], n)
+			// Add the step from one node to the next one.
+			from := path[i-1]
+			step := Step{Platform: s.layers[n.layer].version().String()}
+			last := len(j.steps) - 1
+			switch {
+			case from.layer < n.layer:
+				step.Action = Upgrade
+			case n.kind == updating && from.kind == updating:
+				j.steps[last].Bundle = n.bundle
+				continue
+			case n.kind == updating:
+				step.Action, step.Bundle = Update, n.bundle
+			case from.kind == updating:
+				j.steps[last].Manual = s.layers[from.layer].next(from.bundle, from.channel) != nil
+				continue
+			case n.kind == switching:
+				j.leaving = from.channel
+				continue
+			default:
+				step.Action, step.Channel = Switch, n.channel
+				j.drop(s.layers[n.layer], n)
+			}
+			j.steps = append(j.steps, step)
 		}
 	}
 	if last := path[len(path)-1]; last.least.shortfall > 0 {
 		j.obstacle = s.obstacle(last)
 	}
 	return j
-}
-
-// add adds the step from one node to the next one.
-func (j *journey) add(s *search, from, to *node) {
-	step := Step{Platform: s.layers[to.layer].version().String()}
-	last := len(j.steps) - 1
-	switch {
-	case from.layer < to.layer:
-		step.Action = Upgrade
-	case to.kind == updating && from.kind == updating:
-		j.steps[last].Bundle = to.bundle
-		return
-	case to.kind == updating:
-		step.Action, step.Bundle = Update, to.bundle
-	case from.kind == updating:
-		j.steps[last].Manual = s.layers[from.layer].next(from.bundle, from.channel) != nil
-		return
-	case to.kind == switching:
-		j.leaving = from.channel
-		return
-	default:
-		step.Action, step.Channel = Switch, to.channel
-		j.drop(s.layers[to.layer], to)
-	}
-	j.steps = append(j.steps, step)
 }
 
 // drop records that the operator had to switch to the channel of a node, unless it did so only to get an update.

@@ -8,25 +8,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// addProblems adds the problems of a plan.
-func (r *Report) addProblems(layers []*layer, g *group) {
-	if o := g.journeys[0].obstacle; o != nil {
-		names := make([]string, len(g.Installed))
-		for i, in := range g.Installed {
-			names[i] = in.Bundle
-		}
-		first, last, in := layers[0].version(), layers[len(layers)-1].version(), ""
-		if len(g.OLM) < len(r.olm) {
-			in = " in " + title(g.OLM[0])
-		}
-		r.problem(g, o.rule, o.pos(layers), names, fmt.Sprintf("%s cannot go from %v to %v%s: %s",
-			g.Bundles(), first, last, in, g.Obstacle.Message))
-	}
-	for _, d := range g.drops() {
-		r.addDrop(layers[d.layer], g, d)
-	}
-}
-
 // pos returns the position of an obstacle: the bundle that blocks the upgrade, or the package that lacks an update.
 func (o *obstacle) pos(layers []*layer) declcfg.Pos {
 	switch o.rule {

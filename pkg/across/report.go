@@ -35,7 +35,22 @@ func (r *Report) add(p *packagePlans) {
 	for _, g := range p.groups {
 		g.explain(p.layers)
 		r.Plans = append(r.Plans, &g.Plan)
-		r.addProblems(p.layers, g)
+		// Add the problems of a plan.
+		if o := g.journeys[0].obstacle; o != nil {
+			names := make([]string, len(g.Installed))
+			for i, in := range g.Installed {
+				names[i] = in.Bundle
+			}
+			first, last, in := p.layers[0].version(), p.layers[len(p.layers)-1].version(), ""
+			if len(g.OLM) < len(r.olm) {
+				in = " in " + title(g.OLM[0])
+			}
+			r.problem(g, o.rule, o.pos(p.layers), names, fmt.Sprintf("%s cannot go from %v to %v%s: %s",
+				g.Bundles(), first, last, in, g.Obstacle.Message))
+		}
+		for _, d := range g.drops() {
+			r.addDrop(p.layers[d.layer], g, d)
+		}
 		for _, in := range g.Installed {
 			all[in.Bundle] = true
 			if !g.Direct() {

@@ -74,11 +74,6 @@ type search struct {
 	todo   []*node // without edges yet
 }
 
-// start returns the node of an operator that is installed on the first version.
-func (s *search) start(bundle, channel string) *node {
-	return s.node(state{bundle: bundle, channel: channel, last: s.last(0, bundle)})
-}
-
 // last returns the index of the last version that a bundle supports if it is installed from the catalog of a layer.
 func (s *search) last(at int, bundle string) int {
 	l := s.layers[at].limit(bundle)
@@ -118,7 +113,14 @@ func (s *search) run() {
 			e.to.from = append(e.to.from, edge{n, e.cost})
 		}
 		if n.end {
-			heap.Push(&open, edge{n, cost{shortfall: s.shortfall(n)}})
+			missing := 2 * (len(s.layers) - 1 - n.layer)
+			if missing > 0 && !s.isBlocked(n) {
+				missing++
+			}
+			if !s.layers[n.layer].has(n.bundle, n.channel) {
+				missing += 2
+			}
+			heap.Push(&open, edge{n, cost{shortfall: missing}})
 		}
 	}
 	for len(open) > 0 {
@@ -171,18 +173,6 @@ func (s *search) addUpdate(n *node, c cost) {
 }
 
 func (s *search) add(n *node, to state, c cost) { n.edges = append(n.edges, edge{s.node(to), c}) }
-
-// shortfall returns the shortfall of a plan that ends at a node.
-func (s *search) shortfall(n *node) int {
-	missing := 2 * (len(s.layers) - 1 - n.layer)
-	if missing > 0 && !s.isBlocked(n) {
-		missing++
-	}
-	if !s.layers[n.layer].has(n.bundle, n.channel) {
-		missing += 2
-	}
-	return missing
-}
 
 // isBlocked reports whether only olm.maxOpenShiftVersion keeps an operator from the next version.
 func (s *search) isBlocked(n *node) bool {

@@ -39,7 +39,12 @@ import (
 // selectors of OperatorGroups, specs of CatalogSources, certificates, CustomResourceDefinitions, and custom resources
 // that do not match their schema. The problems are sorted by position. The error is ctx.Err().
 func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
-	c := checker{definitions: s.definitions(), refused: map[string]bool{}}
+	all := map[schema.GroupKind]*definition{}
+	for o := range s.CustomResourceDefinitions.All() {
+		of := schema.GroupKind{Group: o.Value.Spec.Group, Kind: o.Value.Spec.Names.Kind}
+		all[of] = &definition{o.Value, map[string]*version{}}
+	}
+	c := checker{definitions: all, refused: map[string]bool{}}
 	for o := range s.All() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -158,16 +163,6 @@ type version struct {
 	validator validation.SchemaValidator
 	schema    *structural.Structural
 	rules     *cel.Validator // nil if there are none
-}
-
-// definitions returns the definitions of all custom resources, by kind.
-func (s *State) definitions() map[schema.GroupKind]*definition {
-	all := map[schema.GroupKind]*definition{}
-	for o := range s.CustomResourceDefinitions.All() {
-		of := schema.GroupKind{Group: o.Value.Spec.Group, Kind: o.Value.Spec.Names.Kind}
-		all[of] = &definition{o.Value, map[string]*version{}}
-	}
-	return all
 }
 
 // checkDefinition checks a definition as Kubernetes does when it is created.

@@ -240,30 +240,26 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 	case err != nil:
 		r.wrong(ptr+"/apiVersion", "%w", err)
 	default:
-		r.load(raw, ptr, o)
-	}
-}
-
-// load reads the object at ptr into o, in which only the type is set.
-func (r *documentReader) load(raw jsontext.Value, ptr jsontext.Pointer, o Kubernetes) {
-	gvk := o.GetObjectKind().GroupVersionKind()
-	if !r.decode(raw, ptr, o) {
-		return
-	}
-	o.GetObjectKind().SetGroupVersionKind(gvk)
-	k := kindOf(gvk.GroupKind())
-	if k == nil {
-		if o.GetName() != "" { // a manifest without a name is the configuration of a tool
+		// Read the object at ptr into o, in which only the type is set.
+		gvk := o.GetObjectKind().GroupVersionKind()
+		if !r.decode(raw, ptr, o) {
+			return
+		}
+		o.GetObjectKind().SetGroupVersionKind(gvk)
+		k := kindOf(gvk.GroupKind())
+		if k == nil {
+			if o.GetName() != "" { // a manifest without a name is the configuration of a tool
+				r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+			}
+			return
+		}
+		wrong := k.check(o)
+		for _, f := range wrong {
+			r.wrong(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
+		}
+		if wrong == nil {
 			r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 		}
-		return
-	}
-	wrong := k.check(o)
-	for _, f := range wrong {
-		r.wrong(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
-	}
-	if wrong == nil {
-		r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 	}
 }
 

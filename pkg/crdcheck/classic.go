@@ -18,32 +18,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// compareClassic returns the findings of OLM Classic. OLM itself reports only the first.
-func compareClassic(before, after *definition, resources []*unstructured.Unstructured) []Finding {
-	if len(after.Spec.Versions) == 0 {
-		return []Finding{{
-			Rule: "classic-versions", CRD: after.Name, Message: "could not find any versions in the new CRD",
-		}}
-	}
-	var found []Finding
-	for i := range after.Spec.Versions {
-		v := &after.Spec.Versions[i]
-		if served := versionOf(before, v.Name); v.Served && served != nil && served.Served {
-			found = append(found, checkResources(after, v, resources)...)
-		}
-	}
-	for _, name := range before.Status.StoredVersions {
-		if versionOf(after, name) == nil {
-			found = append(found, Finding{
-				Rule: "classic-stored-version", CRD: after.Name, Field: name,
-				Message: fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s "+
-					"that is listed as a stored version on the existing CRD", after.Name, name),
-			})
-		}
-	}
-	return append(found, checkCABundle(before, after)...)
-}
-
 // checkCABundle returns the error of an API server since Kubernetes 1.31 for a conversion webhook with an invalid CA
 // bundle. The API server accepts an invalid CA bundle if the existing one is invalid too.
 func checkCABundle(before, after *definition) []Finding {

@@ -1,6 +1,7 @@
 package crdcheck
 
 import (
+	"fmt"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,7 +36,29 @@ func Compare(
 ) []Finding {
 	before, after = normalized(before), normalized(after)
 	if olm == graph.Classic {
-		return compareClassic(before, after, resources)
+		// OLM itself reports only the first finding.
+		if len(after.Spec.Versions) == 0 {
+			return []Finding{{
+				Rule: "classic-versions", CRD: after.Name, Message: "could not find any versions in the new CRD",
+			}}
+		}
+		var found []Finding
+		for i := range after.Spec.Versions {
+			v := &after.Spec.Versions[i]
+			if served := versionOf(before, v.Name); v.Served && served != nil && served.Served {
+				found = append(found, checkResources(after, v, resources)...)
+			}
+		}
+		for _, name := range before.Status.StoredVersions {
+			if versionOf(after, name) == nil {
+				found = append(found, Finding{
+					Rule: "classic-stored-version", CRD: after.Name, Field: name,
+					Message: fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s "+
+						"that is listed as a stored version on the existing CRD", after.Name, name),
+				})
+			}
+		}
+		return append(found, checkCABundle(before, after)...)
 	}
 	return compareV1(before, after)
 }

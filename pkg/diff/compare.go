@@ -43,7 +43,19 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 		p.Keys = c.keys(declcfg.SchemaPackage, pkg, "defaultChannel")
 		p.DeprecationKeys = c.keys(declcfg.SchemaDeprecations, "", "entries")
 	}
-	p.Channels = c.channels()
+	var names []string
+	for _, ch := range slices.Concat(c.graphBefore.Channels, c.graphAfter.Channels) {
+		names = append(names, ch.Name)
+	}
+	slices.SortFunc(names, graph.CompareChannels)
+	var all []Channel
+	for _, n := range slices.Compact(names) {
+		ch := c.channel(n)
+		if !reflect.DeepEqual(ch, Channel{Name: n, Change: Changed}) {
+			all = append(all, ch)
+		}
+	}
+	p.Channels = all
 	p.Bundles = c.bundles()
 	p.Deprecations = c.deprecations()
 	p.Objects = c.objects()
@@ -145,22 +157,6 @@ func (c *comparison) keys(schema, object string, but ...string) []string {
 	return keys
 }
 
-func (c *comparison) channels() []Channel {
-	var names []string
-	for _, ch := range slices.Concat(c.graphBefore.Channels, c.graphAfter.Channels) {
-		names = append(names, ch.Name)
-	}
-	slices.SortFunc(names, graph.CompareChannels)
-	var all []Channel
-	for _, n := range slices.Compact(names) {
-		ch := c.channel(n)
-		if !reflect.DeepEqual(ch, Channel{Name: n, Change: Changed}) {
-			all = append(all, ch)
-		}
-	}
-	return all
-}
-
 // none stands for a missing channel.
 var none = graph.New(nil)
 
@@ -174,7 +170,14 @@ func (c *comparison) channel(name string) Channel {
 	if heads := (Heads{before.Heads(), after.Heads()}); !slices.Equal(heads.Before, heads.After) {
 		ch.Heads = &heads
 	}
-	for _, n := range c.entries(before, after) {
+	var names []string
+	for _, e := range slices.Concat(before.Entries(), after.Entries()) {
+		if e.Name != "" {
+			names = append(names, e.Name)
+		}
+	}
+	slices.SortFunc(names, c.byVersion)
+	for _, n := range slices.Compact(names) {
 		b, was := before.Entry(n)
 		a, is := after.Entry(n)
 		switch change(was, is) {
@@ -189,18 +192,6 @@ func (c *comparison) channel(name string) Channel {
 		}
 	}
 	return ch
-}
-
-// entries returns the names of all entries of two channels, sorted by version.
-func (c *comparison) entries(before, after *graph.Channel) []string {
-	var names []string
-	for _, e := range slices.Concat(before.Entries(), after.Entries()) {
-		if e.Name != "" {
-			names = append(names, e.Name)
-		}
-	}
-	slices.SortFunc(names, c.byVersion)
-	return slices.Compact(names)
 }
 
 // edges compares two entries of the same name.

@@ -46,15 +46,6 @@ func (c content) has(key, property string) bool {
 	return slices.ContainsFunc(c, func(p part) bool { return p.key == key && p.property == property })
 }
 
-// sum returns a hash of all parts.
-func (c content) sum() uint64 {
-	sum := mix('{', 0)
-	for _, p := range c {
-		sum = mix(sum, mix(maphash.String(seed, p.key), p.sum))
-	}
-	return sum
-}
-
 // sumOf returns the hash of a value, which must be valid JSON or nil.
 func sumOf(raw jsontext.Value) uint64 {
 	sum, _ := newHasher(raw).value()

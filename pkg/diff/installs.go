@@ -83,21 +83,17 @@ func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers 
 		f.after = follow(s, c.graphAfter, now)
 	}
 	for _, b := range ch.Members() {
-		f.add(b, c.graphAfter.Bundle(b.Name))
+		after := c.graphAfter.Bundle(b.Name)
+		if f.before.reachesEnd(b) && !f.after.reachesEnd(after) {
+			f.stranded.add(f.after.why(after), b)
+			continue
+		}
+		next := Values{f.before.next(b), f.after.next(after)}
+		if next.Before != "" && next.After != next.Before {
+			f.reroutes.add(next, b)
+		}
 	}
 	return f
-}
-
-// add adds an install if its updates change.
-func (f *followers) add(before, after *graph.Bundle) {
-	if f.before.reachesEnd(before) && !f.after.reachesEnd(after) {
-		f.stranded.add(f.after.why(after), before)
-		return
-	}
-	next := Values{f.before.next(before), f.after.next(after)}
-	if next.Before != "" && next.After != next.Before {
-		f.reroutes.add(next, before)
-	}
 }
 
 // why returns the reason why an install does not reach the end of the channel.

@@ -205,7 +205,14 @@ func (w prose) contents(p Package) []string {
 	images := len(p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Image != nil }))
 	var alike grouped[string, string]
 	for _, b := range changed {
-		alike.add(w.content(b, images <= maxNames), b.Name)
+		image := ""
+		switch {
+		case b.Image != nil && images <= maxNames:
+			image = "image " + w.becomes(b.Image.shortened())
+		case b.Image != nil:
+			image = "image"
+		}
+		alike.add(joined("; ", image, after("properties ", w.names(b.Properties)), w.names(b.Keys)), b.Name)
 	}
 	var lines []string
 	for what, names := range alike.all() {
@@ -213,18 +220,6 @@ func (w prose) contents(p Package) []string {
 		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", n, w.names(names), what))
 	}
 	return lines
-}
-
-// content formats the changes of a bundle, optionally with its images.
-func (w prose) content(b Bundle, images bool) string {
-	image := ""
-	switch {
-	case b.Image != nil && images:
-		image = "image " + w.becomes(b.Image.shortened())
-	case b.Image != nil:
-		image = "image"
-	}
-	return joined("; ", image, after("properties ", w.names(b.Properties)), w.names(b.Keys))
 }
 
 // comeAndGone formats the added or removed bundles.
@@ -261,7 +256,16 @@ func (w prose) channel(c Channel, listed map[string]Change) []string {
 		w.entries(c.Removed, Removed, "still in the catalog", listed),
 		after("another ", w.names(c.Keys))))}
 	for _, e := range c.Edges {
-		lines = append(lines, label+": "+w.edges(e))
+		others := ""
+		if e.Others {
+			others = "other keys"
+		}
+		lines = append(lines, label+": "+w.name(e.Entry)+": "+joined("; ",
+			after("replaces ", w.becomes(e.Replaces)),
+			after("skips also ", w.names(e.SkipsAdded)),
+			after("skips no longer ", w.names(e.SkipsRemoved)),
+			after("skipRange ", w.becomes(e.SkipRange)),
+			others))
 	}
 	return lines
 }
@@ -279,19 +283,6 @@ func (w prose) entries(names []string, change Change, others string, listed map[
 		text += fmt.Sprintf(" (%s: %s)", others, w.names(unlisted))
 	}
 	return text
-}
-
-func (w prose) edges(e Edges) string {
-	others := ""
-	if e.Others {
-		others = "other keys"
-	}
-	return w.name(e.Entry) + ": " + joined("; ",
-		after("replaces ", w.becomes(e.Replaces)),
-		after("skips also ", w.names(e.SkipsAdded)),
-		after("skips no longer ", w.names(e.SkipsRemoved)),
-		after("skipRange ", w.becomes(e.SkipRange)),
-		others)
 }
 
 func (w prose) reroutes(p Package) []string {

@@ -3,6 +3,7 @@ package diff
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -99,7 +100,11 @@ func (c *catalog) add(o object) {
 		}
 		c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
 	case o.value == nil:
-		c.others.of(pkg)[id] += o.content.sum() // several objects may have the same name, in any order
+		sum := mix('{', 0)
+		for _, p := range o.content {
+			sum = mix(sum, mix(maphash.String(seed, p.key), p.sum))
+		}
+		c.others.of(pkg)[id] += sum // several objects may have the same name, in any order
 	default:
 		c.addContent(id, o.content)
 	}

@@ -239,7 +239,18 @@ func (c *Config) rule(b bounds) Rule {
 	case b == (bounds{}):
 		return nil
 	case c.APIVersion == apiV1:
-		return b.legacy()
+		// With a maximum, oc-mirror v1 keeps the versions within the bounds, including pre-releases. Without one, it
+		// keeps the minimum and all updates from it to the head. The versions are valid.
+		least, highest := mustParse(b.MinVersion), mustParse(b.MaxVersion)
+		switch {
+		case b.MaxVersion != "":
+			return &between{b, least, highest}
+		case b.MinVersion != "":
+			return &upFrom{least.String(), func(bundle *graph.Bundle) bool {
+				return bundle.Version != nil && bundle.Version.Semver.Equals(least)
+			}}
+		}
+		return &upFrom{b.MinBundle, func(bundle *graph.Bundle) bool { return bundle.Name == b.MinBundle }}
 	}
 	var parts []string
 	if b.MinVersion != "" {

@@ -48,7 +48,14 @@ func (d *follower) follow(ctx context.Context, by *declcfg.Meta) (added []*declc
 		if _, done := d.provided[on]; !done {
 			d.provided[on] = len(on.Providers) > 0
 			for _, bundle := range d.missing(on.Providers) {
-				d.keep(bundle, by)
+				p := d.packages[bundle.Package]
+				if p == nil {
+					p = d.addPackage(d.catalog.Index.Package(bundle.Package), Package{Name: bundle.Package})
+				}
+				k := p.channelWith(bundle.Name)
+				k.keep[bundle.Name] = true
+				p.change(Change{Kind: DependencyAdded, Channel: k.graph.Name, Bundle: bundle.Name, Message: fmt.Sprintf(
+					"%q is kept, since %q requires it", bundle.Name, by.Name)})
 				added = append(added, bundle)
 			}
 		}
@@ -111,19 +118,6 @@ func (s *selector) isKept(bundle *declcfg.Meta) bool {
 		}
 	}
 	return false
-}
-
-// keep keeps a bundle that by requires: in a kept channel if there is one with the bundle, otherwise in the default
-// channel, otherwise in another channel.
-func (d *follower) keep(bundle, by *declcfg.Meta) {
-	p := d.packages[bundle.Package]
-	if p == nil {
-		p = d.addPackage(d.catalog.Index.Package(bundle.Package), Package{Name: bundle.Package})
-	}
-	k := p.channelWith(bundle.Name)
-	k.keep[bundle.Name] = true
-	p.change(Change{Kind: DependencyAdded, Channel: k.graph.Name, Bundle: bundle.Name, Message: fmt.Sprintf(
-		"%q is kept, since %q requires it", bundle.Name, by.Name)})
 }
 
 // channelWith returns a kept channel that has the bundle, and keeps one if necessary. A valid package has such a

@@ -139,7 +139,23 @@ func (s *selector) choose(w Package) error {
 		return err
 	}
 	if len(p.channels) == 0 {
-		return p.nothingLeft(channels)
+		var wanted []string
+		for _, c := range channels {
+			if text := cmp.Or(c.Rule, p.wanted.Rule).String(); !slices.Contains(wanted, text) {
+				wanted = append(wanted, text)
+			}
+		}
+		has := "it has none"
+		var versions []string
+		for _, b := range p.graph.Bundles {
+			if b.Version != nil {
+				versions = append(versions, b.Version.String())
+			}
+		}
+		if n := len(versions); n > 0 {
+			has = fmt.Sprintf("it has %s to %s; a range has pre-releases only if it names one", versions[0], versions[n-1])
+		}
+		return fmt.Errorf("package %q: no version %s: %s", p.graph.Name, strings.Join(wanted, ", or "), has)
 	}
 	return nil
 }
@@ -193,27 +209,6 @@ func (p *keptPackage) sortedChannels() []*keptChannel {
 	})
 }
 
-// nothingLeft returns the error for a package without kept versions.
-func (p *keptPackage) nothingLeft(channels []Channel) error {
-	var wanted []string
-	for _, c := range channels {
-		if text := cmp.Or(c.Rule, p.wanted.Rule).String(); !slices.Contains(wanted, text) {
-			wanted = append(wanted, text)
-		}
-	}
-	has := "it has none"
-	var versions []string
-	for _, b := range p.graph.Bundles {
-		if b.Version != nil {
-			versions = append(versions, b.Version.String())
-		}
-	}
-	if n := len(versions); n > 0 {
-		has = fmt.Sprintf("it has %s to %s; a range has pre-releases only if it names one", versions[0], versions[n-1])
-	}
-	return fmt.Errorf("package %q: no version %s: %s", p.graph.Name, strings.Join(wanted, ", or "), has)
-}
-
 func (p *keptPackage) change(c Change) {
 	c.Package = p.graph.Name
 	p.changes = append(p.changes, c)
@@ -227,7 +222,23 @@ func (s *selector) result(all bool) (*Result, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.packages)) {
 		p := s.packages[name]
 		errs = append(errs, p.finish())
-		r.Metas = append(r.Metas, p.metas()...)
+		metas := []*declcfg.Meta{p.index.Packages[0].Meta}
+		for _, c := range p.index.Channels {
+			if p.channels[c.Meta.Name] != nil {
+				metas = append(metas, c.Meta)
+			}
+		}
+		for _, b := range p.index.Bundles {
+			if p.bundles[b.Meta.Name] {
+				metas = append(metas, b.Meta)
+			}
+		}
+		for _, d := range p.index.Deprecations {
+			if d.Value != nil && slices.ContainsFunc(d.Value.Entries, p.keepsDeprecation) {
+				metas = append(metas, d.Meta)
+			}
+		}
+		r.Metas = append(r.Metas, metas...)
 		r.Packages = append(r.Packages, p.summary())
 		r.Changes = append(r.Changes, p.changes...)
 	}

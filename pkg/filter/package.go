@@ -52,27 +52,6 @@ func (c *keptChannel) compareHead(d *keptChannel) int {
 	return cmp.Or(version(c).Compare(version(d)), graph.CompareChannels(c.graph.Name, d.graph.Name))
 }
 
-// metas returns the kept objects.
-func (p *keptPackage) metas() []*declcfg.Meta {
-	metas := []*declcfg.Meta{p.index.Packages[0].Meta}
-	for _, c := range p.index.Channels {
-		if p.channels[c.Meta.Name] != nil {
-			metas = append(metas, c.Meta)
-		}
-	}
-	for _, b := range p.index.Bundles {
-		if p.bundles[b.Meta.Name] {
-			metas = append(metas, b.Meta)
-		}
-	}
-	for _, d := range p.index.Deprecations {
-		if d.Value != nil && slices.ContainsFunc(d.Value.Entries, p.keepsDeprecation) {
-			metas = append(metas, d.Meta)
-		}
-	}
-	return metas
-}
-
 // keepsDeprecation reports whether the deprecated object is kept.
 func (p *keptPackage) keepsDeprecation(d declcfg.Deprecation) bool {
 	switch d.Reference.Schema {

@@ -28,7 +28,16 @@ func (c *keptChannel) repair() []Change {
 			r.change(HeadChanged, c.head, "the head is %q, was %q", c.head, was)
 		}
 		r.closeGaps()
-		r.freeHead()
+		for _, e := range r.order {
+			if e.Replaces == r.head {
+				e.Replaces = ""
+				r.change(ReplacesChanged, e.Name, "%q no longer replaces the head %q", e.Name, r.head)
+			}
+			if slices.Contains(e.Skips, r.head) {
+				e.Skips = slices.DeleteFunc(e.Skips, func(skip string) bool { return skip == r.head })
+				r.change(SkipsChanged, e.Name, "%q no longer skips the head %q", e.Name, r.head)
+			}
+		}
 		r.breakCycle()
 		r.skip((*graph.Channel).Heads, "nothing else would update it")
 		r.skip((*graph.Channel).Stranded, "no update would lead from it to the head")
@@ -143,20 +152,6 @@ func (r *repairer) closeGaps() {
 	}
 }
 
-// freeHead removes the edges to the head.
-func (r *repairer) freeHead() {
-	for _, e := range r.order {
-		if e.Replaces == r.head {
-			e.Replaces = ""
-			r.change(ReplacesChanged, e.Name, "%q no longer replaces the head %q", e.Name, r.head)
-		}
-		if slices.Contains(e.Skips, r.head) {
-			e.Skips = slices.DeleteFunc(e.Skips, func(skip string) bool { return skip == r.head })
-			r.change(SkipsChanged, e.Name, "%q no longer skips the head %q", e.Name, r.head)
-		}
-	}
-}
-
 // breakCycle removes the edge with which the chain leads back into itself, if there is one. opm accepts such a cycle if
 // a part of it is skipped, even by an entry that is not kept; OLM never does.
 func (r *repairer) breakCycle() {
@@ -203,7 +198,15 @@ func (r *repairer) keepUpdates() {
 	before, err := r.pkg.Classic(r.graph)
 	for changed := err == nil; changed; {
 		changed = false
-		p := r.cut()
+		x := &declcfg.PackageIndex{Name: r.pkg.Name}
+		for _, b := range r.index.Bundles {
+			if r.keep[b.Meta.Name] {
+				x.Bundles = append(x.Bundles, b)
+			}
+		}
+		c := &declcfg.Channel{Name: r.graph.Name, Entries: r.built().Entries()}
+		x.Channels = []declcfg.Indexed[declcfg.Channel]{{Value: c}}
+		p := graph.NewPackage(x)
 		after, _ := p.Classic(p.Channels[0])
 		for _, e := range r.order {
 			if before.Reaches(r.pkg.Bundle(e.Name)) && !after.Reaches(p.Bundle(e.Name)) {
@@ -211,17 +214,4 @@ func (r *repairer) keepUpdates() {
 			}
 		}
 	}
-}
-
-// cut returns the package with only the channel, in its current state.
-func (r *repairer) cut() *graph.Package {
-	x := &declcfg.PackageIndex{Name: r.pkg.Name}
-	for _, b := range r.index.Bundles {
-		if r.keep[b.Meta.Name] {
-			x.Bundles = append(x.Bundles, b)
-		}
-	}
-	c := &declcfg.Channel{Name: r.graph.Name, Entries: r.built().Entries()}
-	x.Channels = []declcfg.Indexed[declcfg.Channel]{{Value: c}}
-	return graph.NewPackage(x)
 }

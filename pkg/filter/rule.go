@@ -123,21 +123,6 @@ func names(entries []declcfg.Entry) []string {
 	return names
 }
 
-// legacy returns the rule of oc-mirror v1. With a maximum, it keeps the versions within the bounds, including
-// pre-releases. Without one, it keeps the minimum and all updates from it to the head. The versions must be valid.
-func (b bounds) legacy() Rule {
-	least, highest := mustParse(b.MinVersion), mustParse(b.MaxVersion)
-	switch {
-	case b.MaxVersion != "":
-		return &between{b, least, highest}
-	case b.MinVersion != "":
-		return &upFrom{least.String(), func(bundle *graph.Bundle) bool {
-			return bundle.Version != nil && bundle.Version.Semver.Equals(least)
-		}}
-	}
-	return &upFrom{b.MinBundle, func(bundle *graph.Bundle) bool { return bundle.Name == b.MinBundle }}
-}
-
 // mustParse parses a version; "" is 0.0.0. It panics if the version is invalid.
 func mustParse(text string) semver.Version {
 	if text == "" {

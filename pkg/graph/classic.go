@@ -31,9 +31,15 @@ func (c *Channel) order() ([]int, error) {
 		}
 	}
 	if len(heads) > 1 {
+		words := c.names(heads)
+		for i, tail := range tails {
+			if tail != heads[i] {
+				words[i] += "..." + c.entries[tail].Name
+			}
+		}
 		return nil, fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
 			"between channel entries, but %d replacement chains were found in channel %q of package %q: %s",
-			len(heads), c.Name, c.Package, c.describe(heads, tails))
+			len(heads), c.Name, c.Package, strings.Join(words, ", "))
 	}
 	var order []int
 	for i := heads[0]; i != none; i = c.next[i] {
@@ -70,17 +76,6 @@ func (c *Channel) tails(heads []int) []int {
 		tails[h] = tail[head] // not end, since a head is not skipped
 	}
 	return tails
-}
-
-// describe formats chains as FIRST...LAST.
-func (c *Channel) describe(heads, tails []int) string {
-	words := c.names(heads)
-	for i, tail := range tails {
-		if tail != heads[i] {
-			words[i] += "..." + c.entries[tail].Name
-		}
-	}
-	return strings.Join(words, ", ")
 }
 
 // Classic returns the updates of OLM Classic for a subscription to the channel: an installed bundle is updated to the

@@ -197,7 +197,24 @@ func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 	if err != nil {
 		e.check("order", false, "", err.Error())
 	} else {
-		e.checkOffered(channels)
+		// Check that OLM Classic offers the entry for To that updates From or, if there is none, any entry for To.
+		var checks []Check
+		for _, c := range channels {
+			entry, ok := c.index[e.To]
+			if !ok {
+				continue
+			}
+			offered := &explainer{Explanation: Explanation{To: e.To}}
+			offered.checkEntry(c, entry)
+			edge, _ := c.describeEdge(entry, e.from)
+			if checks == nil || edge != "" {
+				checks = offered.Checks
+			}
+			if edge != "" && offered.holds() {
+				break
+			}
+		}
+		e.Checks = append(e.Checks, checks...)
 	}
 	if to.Prohibited {
 		e.check("deprecation", false, "",
@@ -212,28 +229,6 @@ func (p *Package) ExplainClassic(c *Channel, from, to *Bundle) *Explanation {
 func (e *explainer) checkMember(channels []*Channel) {
 	member := slices.ContainsFunc(channels, func(c *Channel) bool { return c.Index(e.To) != none })
 	e.check("in channel", member, "the channel has an entry for it", "the channel has no entry for it")
-}
-
-// checkOffered checks that OLM Classic offers the entry for To that updates From or, if there is none, any entry for
-// To.
-func (e *explainer) checkOffered(channels []*Channel) {
-	var checks []Check
-	for _, c := range channels {
-		entry, ok := c.index[e.To]
-		if !ok {
-			continue
-		}
-		offered := &explainer{Explanation: Explanation{To: e.To}}
-		offered.checkEntry(c, entry)
-		edge, _ := c.describeEdge(entry, e.from)
-		if checks == nil || edge != "" {
-			checks = offered.Checks
-		}
-		if edge != "" && offered.holds() {
-			break
-		}
-	}
-	e.Checks = append(e.Checks, checks...)
 }
 
 // checkEntry checks that OLM Classic offers an entry of a channel.

@@ -81,23 +81,19 @@ func New(entries []declcfg.Entry) *Channel {
 		}
 	}
 	for _, i := range c.nodes {
-		c.link(i)
-	}
-	return c
-}
-
-// link adds the edges of an entry. Names that are not in the channel are ignored.
-func (c *Channel) link(from int) {
-	if to, ok := c.index[c.entries[from].Replaces]; ok {
-		c.next[from] = to
-		c.name(to, edge{from, none})
-	}
-	for skip, name := range c.entries[from].Skips {
-		if to, ok := c.index[name]; ok {
-			c.skipped[to] = true
-			c.name(to, edge{from, skip})
+		// Add the edges of an entry. Names that are not in the channel are ignored.
+		if to, ok := c.index[c.entries[i].Replaces]; ok {
+			c.next[i] = to
+			c.name(to, edge{i, none})
+		}
+		for skip, name := range c.entries[i].Skips {
+			if to, ok := c.index[name]; ok {
+				c.skipped[to] = true
+				c.name(to, edge{i, skip})
+			}
 		}
 	}
+	return c
 }
 
 func (c *Channel) name(to int, by edge) {

@@ -69,7 +69,17 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 	}
 	for _, o := range x.Channels {
 		if o.Value != nil {
-			p.addChannel(o.Value)
+			c := New(o.Value.Entries)
+			c.Package, c.Name = p.Name, o.Value.Name
+			for _, i := range c.nodes {
+				e := c.entries[i]
+				p.node(e.Name)
+				p.node(e.Replaces)
+				for _, skip := range e.Skips {
+					p.node(skip)
+				}
+			}
+			p.Channels = append(p.Channels, c)
 		}
 	}
 	slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return CompareChannels(a.Name, b.Name) })
@@ -80,20 +90,6 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 	}
 	p.sort()
 	return p
-}
-
-func (p *Package) addChannel(d *declcfg.Channel) {
-	c := New(d.Entries)
-	c.Package, c.Name = p.Name, d.Name
-	for _, i := range c.nodes {
-		e := c.entries[i]
-		p.node(e.Name)
-		p.node(e.Replaces)
-		for _, skip := range e.Skips {
-			p.node(skip)
-		}
-	}
-	p.Channels = append(p.Channels, c)
 }
 
 // node adds a virtual bundle if there is no bundle with that name.
@@ -197,7 +193,17 @@ func (c *Channel) join(p *Package) {
 			c.rangeErrors[i] = err
 			continue
 		}
-		c.ranges[i] = r.only(c.versioned)
+		// Keep only the bundles of the range, which needs memory in proportion to them, whatever its length.
+		var spans []span
+		end := none
+		for i, j := range r.indexes(c.versioned) {
+			if i != end {
+				spans = append(spans, span{from: before(&c.versioned[i].Version.Semver)})
+			}
+			end = j
+			spans[len(spans)-1].to = after(&c.versioned[j-1].Version.Semver)
+		}
+		c.ranges[i] = Range{slices.Clip(spans)}
 	}
 	c.members = byRank(c.members)
 }

@@ -99,7 +99,14 @@ func (p *Plan) Err(b *Bundle) error {
 	case to != nil:
 		return nil
 	case p.Semantics == V1:
-		return p.noBundles(b)
+		e := &UnresolvedError{Package: p.Package.Name, Channels: channelNames(p.v1.Channels)}
+		if b.Version != nil {
+			e.Installed = b.semver().String()
+		}
+		if p.v1.Version != nil {
+			e.Version = p.v1.Version.String()
+		}
+		return e
 	case b.Prohibited:
 		return fmt.Errorf("constraints not satisfiable: bundle %s is deprecated (it has the property %s), "+
 			"and nothing else can be installed", b.Name, declcfg.PropertyDeprecated)
@@ -110,18 +117,6 @@ func (p *Plan) Err(b *Bundle) error {
 // rejects reports whether OLM v1 rejects a bundle after resolving to it. It does not try another bundle then.
 func (p *Plan) rejects(to *Bundle) bool {
 	return p.Semantics == V1 && to.Dependency != ""
-}
-
-// noBundles returns the error of OLM v1 for an installed bundle without candidates.
-func (p *Plan) noBundles(b *Bundle) error {
-	e := &UnresolvedError{Package: p.Package.Name, Channels: channelNames(p.v1.Channels)}
-	if b.Version != nil {
-		e.Installed = b.semver().String()
-	}
-	if p.v1.Version != nil {
-		e.Version = p.v1.Version.String()
-	}
-	return e
 }
 
 // Goal returns the bundle that all updates should reach, or nil. In OLM Classic, it is the first installable entry of
@@ -224,21 +219,6 @@ func byRank(bundles []*Bundle) []*Bundle {
 }
 
 func (b *Bundle) compareRank(c *Bundle) int { return cmp.Compare(b.rank, c.rank) }
-
-// only returns the range without the versions that no bundle has. All bundles must have a version, and versions must
-// ascend. The result needs memory in proportion to the bundles, whatever the length of the range.
-func (r Range) only(versioned []*Bundle) Range {
-	var spans []span
-	end := none
-	for i, j := range r.indexes(versioned) {
-		if i != end {
-			spans = append(spans, span{from: before(&versioned[i].Version.Semver)})
-		}
-		end = j
-		spans[len(spans)-1].to = after(&versioned[j-1].Version.Semver)
-	}
-	return Range{slices.Clip(spans)}
-}
 
 // indexes yields the bundles in the range, as intervals from i up to but not including j. All bundles must have a
 // version, and versions must ascend.

@@ -81,27 +81,8 @@ func parseRange(text string) (Range, bool) {
 	var all []span
 	a := anything()
 	n := 0 // number of comparisons in the alternative
-	for _, token := range tokens(text) {
-		if token == "||" {
-			if n == 0 {
-				return Range{}, false
-			}
-			all, a, n = a.appendTo(all), anything(), 0
-			continue
-		}
-		for _, comparison := range expand(token) {
-			if !a.narrow(comparison) {
-				return Range{}, false
-			}
-			n++
-		}
-	}
-	return merge(a.appendTo(all)), n > 0
-}
-
-// tokens splits a range into comparisons and ||. Spaces after an operator are ignored. As in blang/semver, a token of
-// one byte is dropped, so "! 1.0.0" is 1.0.0 itself.
-func tokens(text string) []string {
+	// Split a range into comparisons and ||. Spaces after an operator are ignored. As in blang/semver, a token
+	// of one byte is dropped, so "! 1.0.0" is 1.0.0 itself.
 	var list []string
 	start := 0
 	add := func(end int) {
@@ -120,7 +101,22 @@ func tokens(text string) []string {
 		}
 	}
 	add(len(text))
-	return list
+	for _, token := range list {
+		if token == "||" {
+			if n == 0 {
+				return Range{}, false
+			}
+			all, a, n = a.appendTo(all), anything(), 0
+			continue
+		}
+		for _, comparison := range expand(token) {
+			if !a.narrow(comparison) {
+				return Range{}, false
+			}
+			n++
+		}
+	}
+	return merge(a.appendTo(all)), n > 0
 }
 
 // splitOperator splits a comparison before its first digit.

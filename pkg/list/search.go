@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -136,7 +137,11 @@ func (s searcher) object(o *declcfg.Object) (objectMatches, error) {
 	}
 	found.findings = s.find(s.in(found.pkg), t.texts...)
 	if len(found.findings) > 0 && t.bundle != nil {
-		found.bundle = []BundleByName{bundleByName(t.bundle)}
+		named := BundleByName{Name: strings.Clone(t.bundle.Name)}
+		if v := t.bundle.Summarize().Version; v != nil {
+			named.Version, named.version = v.String(), v
+		}
+		found.bundle = []BundleByName{named}
 	}
 	return found, nil
 }

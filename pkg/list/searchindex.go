@@ -202,7 +202,13 @@ func (w *indexWriter) add(o *declcfg.Object) error {
 	}
 	w.pkg = strings.Clone(o.Owner())
 	if t.bundle != nil {
-		w.addBundle(t.bundle)
+		version, release := versionOf(t.bundle.Summarize().Version)
+		before := len(w.bundles)
+		for _, text := range []string{t.bundle.Name, version, release} {
+			w.bundles = appendText(w.bundles, text)
+		}
+		w.size += len(w.bundles) - before
+		w.count++
 	}
 	for _, v := range t.texts {
 		i, ok := w.at[v]
@@ -218,16 +224,6 @@ func (w *indexWriter) add(o *declcfg.Object) error {
 		}
 	}
 	return nil
-}
-
-func (w *indexWriter) addBundle(b *declcfg.Bundle) {
-	version, release := versionOf(b.Summarize().Version)
-	before := len(w.bundles)
-	for _, text := range []string{b.Name, version, release} {
-		w.bundles = appendText(w.bundles, text)
-	}
-	w.size += len(w.bundles) - before
-	w.count++
 }
 
 // block returns the block of the values added since the last block, if there are any.

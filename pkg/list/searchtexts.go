@@ -63,7 +63,9 @@ func (s searcher) find(inPackage textSet, values ...fieldText) (all []finding) {
 		case FieldBundle, FieldImage:
 			found = s.in(v.text) &^ inPackage
 		case FieldAPI:
-			found = s.in(spellings(v.text)...)
+			group, rest, _ := strings.Cut(v.text, "/")
+			version, kind, _ := strings.Cut(rest, "/")
+			found = s.in(v.text, kind+"."+group, kind+"."+version+"."+group)
 		default:
 			found = s.in(v.text)
 		}
@@ -94,13 +96,6 @@ func (s searcher) excerpts(description string) (all []finding) {
 		all[j].texts |= 1 << i
 	}
 	return all
-}
-
-// spellings returns the spellings of an API, given as GROUP/VERSION/KIND, by which it can be found.
-func spellings(api string) []string {
-	group, rest, _ := strings.Cut(api, "/")
-	version, kind, _ := strings.Cut(rest, "/")
-	return []string{api, kind + "." + group, kind + "." + version + "." + group}
 }
 
 // objectTexts are the searched values of an object.
@@ -168,14 +163,6 @@ func textsOfBundle(b *declcfg.Bundle) []fieldText {
 	add(FieldDescription, about.Annotations.Description)
 	add(FieldDescription, about.Description)
 	return all
-}
-
-func bundleByName(b *declcfg.Bundle) BundleByName {
-	named := BundleByName{Name: strings.Clone(b.Name)}
-	if v := b.Summarize().Version; v != nil {
-		named.Version, named.version = v.String(), v
-	}
-	return named
 }
 
 // aroundMatch is the number of bytes of a description before and after a match from which an excerpt is cut, at the

@@ -243,9 +243,16 @@ func (Update) layout() layout {
 }
 
 func (u Update) cells(bool) []string {
+	var all []string
+	if e := u.Classic.Error; e != "" && !u.refused {
+		all = append(all, fmt.Sprintf("%s: %s", graph.Classic, e))
+	}
+	if e := u.V1.Error; e != "" {
+		all = append(all, fmt.Sprintf("%s: %s", graph.V1, e))
+	}
 	return []string{
 		u.Package, u.Channel, u.Installed, u.Version,
-		next(u.Classic), hops(u.Classic), next(u.V1), hops(u.V1), yesNo(u.Differs), u.stranded(), u.errors(),
+		next(u.Classic), hops(u.Classic), next(u.V1), hops(u.V1), yesNo(u.Differs), u.stranded(), strings.Join(all, "; "),
 	}
 }
 
@@ -288,18 +295,6 @@ func (u Update) stranded() string {
 		return string(graph.V1)
 	}
 	return "no"
-}
-
-// errors returns the errors for the bundle, but not for its channel, which is reported elsewhere.
-func (u Update) errors() string {
-	var all []string
-	if e := u.Classic.Error; e != "" && !u.refused {
-		all = append(all, fmt.Sprintf("%s: %s", graph.Classic, e))
-	}
-	if e := u.V1.Error; e != "" {
-		all = append(all, fmt.Sprintf("%s: %s", graph.V1, e))
-	}
-	return strings.Join(all, "; ")
 }
 
 func hops(f graph.Fate) string {

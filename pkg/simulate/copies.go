@@ -105,7 +105,21 @@ func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
 	if isDone && isGlobal {
 		return
 	}
-	targets := c.targets(group)
+	known := c.input.Namespaces.Len() > 0
+	if !known {
+		c.assume("the state has no Namespaces: namespaces that OperatorGroups name are assumed to exist, others are unknown")
+	}
+	var names []string
+	if named := group.Status.Namespaces; slices.Contains(named, corev1.NamespaceAll) {
+		names = slices.Clone(c.namespaces())
+	} else {
+		for _, name := range slices.Sorted(slices.Values(named)) {
+			if _, ok := c.State.Namespaces.Get("", name); ok || !known {
+				names = append(names, name)
+			}
+		}
+	}
+	targets := slices.DeleteFunc(names, func(n string) bool { return n == group.Namespace })
 	if !isDone {
 		c.copyTo(targets, o)
 		c.copied[key] = now
@@ -134,25 +148,6 @@ func (c *copier) copyTo(targets []string, o csv) {
 	}
 	const why = "operators are shown in the namespaces that they watch"
 	c.copiesEvent(cluster.Created, o, copied, "copied to "+plural.Some(copied), why)
-}
-
-// targets returns the existing namespaces that a group targets, without its own namespace.
-func (c *copier) targets(group *operatorsv1.OperatorGroup) []string {
-	known := c.input.Namespaces.Len() > 0
-	if !known {
-		c.assume("the state has no Namespaces: namespaces that OperatorGroups name are assumed to exist, others are unknown")
-	}
-	var names []string
-	if named := group.Status.Namespaces; slices.Contains(named, corev1.NamespaceAll) {
-		names = slices.Clone(c.namespaces())
-	} else {
-		for _, name := range slices.Sorted(slices.Values(named)) {
-			if _, ok := c.State.Namespaces.Get("", name); ok || !known {
-				names = append(names, name)
-			}
-		}
-	}
-	return slices.DeleteFunc(names, func(n string) bool { return n == group.Namespace })
 }
 
 // copyOf returns a copy of an operator whose namespace is not set yet.
@@ -314,28 +309,24 @@ func groupRoles(_ context.Context, r *run) error {
 		}
 		roles := rbac.ForGroup(o.Value, apis.UnsortedList())
 		create(r, "for OperatorGroup "+o.Value.Namespace+"/"+o.Value.Name, why, roles...)
-		r.updateAggregation(roles)
+		// Update the aggregation rules of the ClusterRoles of a group, with one Event for all of them.
+		hasEvent := false
+		for _, role := range roles {
+			found, _ := r.State.ClusterRoles.Get("", role.Name)
+			if equality.Semantic.DeepEqual(found.Value.AggregationRule, role.AggregationRule) {
+				continue
+			}
+			clone := found.Value.DeepCopy()
+			clone.AggregationRule = role.AggregationRule
+			r.State.ClusterRoles.Put(cluster.Object[*rbacv1.ClusterRole]{Value: clone, Pos: found.Pos})
+			if !hasEvent {
+				r.event(cluster.Updated, clone, found.Pos, "aggregates the APIs that the group provides now; so do its other roles",
+					computed("the APIs of the group changed"))
+			}
+			hasEvent = true
+		}
 	}
 	return nil
-}
-
-// updateAggregation updates the aggregation rules of the ClusterRoles of a group, with one Event for all of them.
-func (r *run) updateAggregation(roles []*rbacv1.ClusterRole) {
-	hasEvent := false
-	for _, role := range roles {
-		found, _ := r.State.ClusterRoles.Get("", role.Name)
-		if equality.Semantic.DeepEqual(found.Value.AggregationRule, role.AggregationRule) {
-			continue
-		}
-		clone := found.Value.DeepCopy()
-		clone.AggregationRule = role.AggregationRule
-		r.State.ClusterRoles.Put(cluster.Object[*rbacv1.ClusterRole]{Value: clone, Pos: found.Pos})
-		if !hasEvent {
-			r.event(cluster.Updated, clone, found.Pos, "aggregates the APIs that the group provides now; so do its other roles",
-				computed("the APIs of the group changed"))
-		}
-		hasEvent = true
-	}
 }
 
 // lift grants an operator that watches all namespaces the permissions in its own namespace for the whole cluster.

@@ -195,24 +195,9 @@ func (x *execution) operator(
 	created := planned(csv, replaces, b)
 	created.Labels = with(csv.Labels, operator.LabelManaged, "true")
 	created.Finalizers = []string{finalizer}
-	setDefaults(created)
-	text := "a new operator"
-	if created.Spec.Replaces != "" {
-		text = "spec.replaces " + created.Spec.Replaces
-	}
-	why := computed("InstallPlan " + x.plan.Name + " has it")
-	if b.Partial {
-		why = reason{why.why + "; its catalog does not have its manifests", NotEvaluable}
-		text += ", deployments and permissions unknown"
-	}
-	create(x.run, text, why, created)
-	return v1alpha1.StepStatusCreated, nil
-}
-
-// setDefaults sets the fields of Deployments that the API server fills in, according to the schema of
-// ClusterServiceVersions. OLM hashes the Deployments with these fields.
-func setDefaults(csv *v1alpha1.ClusterServiceVersion) {
-	strategy := csv.Spec.InstallStrategy.StrategySpec.DeepCopy()
+	// Set the fields of Deployments that the API server fills in, according to the schema of
+	// ClusterServiceVersions. OLM hashes the Deployments with these fields.
+	strategy := created.Spec.InstallStrategy.StrategySpec.DeepCopy()
 	for i := range strategy.DeploymentSpecs {
 		pod := &strategy.DeploymentSpecs[i].Spec.Template.Spec
 		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) { // copies share the ports and probes
@@ -226,7 +211,18 @@ func setDefaults(csv *v1alpha1.ClusterServiceVersion) {
 			}
 		}
 	}
-	csv.Spec.InstallStrategy.StrategySpec = *strategy
+	created.Spec.InstallStrategy.StrategySpec = *strategy
+	text := "a new operator"
+	if created.Spec.Replaces != "" {
+		text = "spec.replaces " + created.Spec.Replaces
+	}
+	why := computed("InstallPlan " + x.plan.Name + " has it")
+	if b.Partial {
+		why = reason{why.why + "; its catalog does not have its manifests", NotEvaluable}
+		text += ", deployments and permissions unknown"
+	}
+	create(x.run, text, why, created)
+	return v1alpha1.StepStatusCreated, nil
 }
 
 // replacedBy returns the name of the ClusterServiceVersion that the one in a step replaces. The name is in the manifest

@@ -207,33 +207,29 @@ func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.Strateg
 		d.Labels[labelDeploymentHash] = operator.Hash(&d.Spec)
 	}
 	if operator.IsOwned(old, i.csv) {
-		keepDefaults(&d.Spec, &old.Spec)
-	}
-}
-
-// keepDefaults copies the defaults that the API server has set in the existing Deployment of the operator, and would
-// set again.
-func keepDefaults(d, old *appsv1.DeploymentSpec) {
-	d.ProgressDeadlineSeconds = cmp.Or(d.ProgressDeadlineSeconds, old.ProgressDeadlineSeconds)
-	d.Strategy.Type = cmp.Or(d.Strategy.Type, old.Strategy.Type)
-	d.Strategy.RollingUpdate = cmp.Or(d.Strategy.RollingUpdate, old.Strategy.RollingUpdate)
-	pod, before := &d.Template.Spec, &old.Template.Spec
-	pod.DNSPolicy = cmp.Or(pod.DNSPolicy, before.DNSPolicy)
-	pod.RestartPolicy = cmp.Or(pod.RestartPolicy, before.RestartPolicy)
-	pod.SchedulerName = cmp.Or(pod.SchedulerName, before.SchedulerName)
-	pod.SecurityContext = cmp.Or(pod.SecurityContext, before.SecurityContext)
-	pod.DeprecatedServiceAccount = cmp.Or(pod.DeprecatedServiceAccount, before.DeprecatedServiceAccount)
-	pod.TerminationGracePeriodSeconds = cmp.Or(pod.TerminationGracePeriodSeconds, before.TerminationGracePeriodSeconds)
-	for i := range min(len(pod.Volumes), len(before.Volumes)) {
-		if now, before := pod.Volumes[i].Secret, before.Volumes[i].Secret; now != nil && before != nil {
-			now.DefaultMode = cmp.Or(now.DefaultMode, before.DefaultMode)
+		// Copy the defaults that the API server has set in the existing Deployment of the operator, and would set
+		// again.
+		d.Spec.ProgressDeadlineSeconds = cmp.Or(d.Spec.ProgressDeadlineSeconds, old.Spec.ProgressDeadlineSeconds)
+		d.Spec.Strategy.Type = cmp.Or(d.Spec.Strategy.Type, old.Spec.Strategy.Type)
+		d.Spec.Strategy.RollingUpdate = cmp.Or(d.Spec.Strategy.RollingUpdate, old.Spec.Strategy.RollingUpdate)
+		pod, before := &d.Spec.Template.Spec, &old.Spec.Template.Spec
+		pod.DNSPolicy = cmp.Or(pod.DNSPolicy, before.DNSPolicy)
+		pod.RestartPolicy = cmp.Or(pod.RestartPolicy, before.RestartPolicy)
+		pod.SchedulerName = cmp.Or(pod.SchedulerName, before.SchedulerName)
+		pod.SecurityContext = cmp.Or(pod.SecurityContext, before.SecurityContext)
+		pod.DeprecatedServiceAccount = cmp.Or(pod.DeprecatedServiceAccount, before.DeprecatedServiceAccount)
+		pod.TerminationGracePeriodSeconds = cmp.Or(pod.TerminationGracePeriodSeconds, before.TerminationGracePeriodSeconds)
+		for i := range min(len(pod.Volumes), len(before.Volumes)) {
+			if now, before := pod.Volumes[i].Secret, before.Volumes[i].Secret; now != nil && before != nil {
+				now.DefaultMode = cmp.Or(now.DefaultMode, before.DefaultMode)
+			}
 		}
-	}
-	for i := range min(len(pod.Containers), len(before.Containers)) {
-		c, before := &pod.Containers[i], &before.Containers[i]
-		c.ImagePullPolicy = cmp.Or(c.ImagePullPolicy, before.ImagePullPolicy)
-		c.TerminationMessagePath = cmp.Or(c.TerminationMessagePath, before.TerminationMessagePath)
-		c.TerminationMessagePolicy = cmp.Or(c.TerminationMessagePolicy, before.TerminationMessagePolicy)
+		for i := range min(len(pod.Containers), len(before.Containers)) {
+			c, before := &pod.Containers[i], &before.Containers[i]
+			c.ImagePullPolicy = cmp.Or(c.ImagePullPolicy, before.ImagePullPolicy)
+			c.TerminationMessagePath = cmp.Or(c.TerminationMessagePath, before.TerminationMessagePath)
+			c.TerminationMessagePolicy = cmp.Or(c.TerminationMessagePolicy, before.TerminationMessagePolicy)
+		}
 	}
 }
 

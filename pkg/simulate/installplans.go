@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -123,23 +122,6 @@ const (
 	maxDeletes = 5
 )
 
-// collectPlans deletes the InstallPlans of the oldest generations. It considers the first ten by name.
-func (r *run) collectPlans(namespace string) {
-	if r.State.InstallPlans.LenIn(namespace) <= maxPlans {
-		return
-	}
-	plans := slices.Collect(r.State.InstallPlans.In(namespace))
-	plans = plans[:min(len(plans), maxPlans+maxDeletes)]
-	slices.SortStableFunc(plans, func(a, b cluster.Object[*v1alpha1.InstallPlan]) int {
-		return cmp.Or(cmp.Compare(a.Value.Spec.Generation, b.Value.Spec.Generation),
-			a.Value.CreationTimestamp.Compare(b.Value.CreationTimestamp.Time))
-	})
-	for _, o := range plans[:len(plans)-maxPlans] {
-		text := fmt.Sprintf("generation %d", o.Value.Spec.Generation)
-		remove(r, o, text, computed("OLM keeps five InstallPlans in a namespace, the newest"))
-	}
-}
-
 // createPlan creates the InstallPlan for an answer.
 func (r *run) createPlan(answer *olm.NamespaceResult) *v1alpha1.InstallPlan {
 	plan := &v1alpha1.InstallPlan{
@@ -205,7 +187,19 @@ func (r *run) newPlanName(namespace, prefix string, generation int) string {
 func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) {
 	var listed, unpacked []*v1alpha1.Step
 	for _, s := range answer.Generated {
-		listed = append(listed, newStep(s.StartingCSV, generatedStep(s, answer.Name)))
+		// As in OLM, the manifest has neither apiVersion nor kind.
+		subscription := &v1alpha1.Subscription{
+			ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: answer.Name},
+			Spec: &v1alpha1.SubscriptionSpec{
+				CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace, Package: s.Package, Channel: s.Channel,
+				StartingCSV: s.StartingCSV, InstallPlanApproval: v1alpha1.ApprovalAutomatic,
+			},
+		}
+		gvk := v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)
+		listed = append(listed, newStep(s.StartingCSV, v1alpha1.StepResource{
+			CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace,
+			Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: s.Name, Manifest: jsonText(subscription),
+		}))
 	}
 	catalogs := map[string]bool{}
 	for _, c := range answer.Install {
@@ -237,22 +231,6 @@ func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) 
 
 func newStep(bundle string, o v1alpha1.StepResource) *v1alpha1.Step {
 	return &v1alpha1.Step{Resolving: bundle, Resource: o, Status: v1alpha1.StepStatusUnknown}
-}
-
-// generatedStep returns the step that creates a Subscription. Its manifest has neither apiVersion nor kind, as in OLM.
-func generatedStep(s resolve.Subscription, namespace string) v1alpha1.StepResource {
-	subscription := &v1alpha1.Subscription{
-		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: namespace},
-		Spec: &v1alpha1.SubscriptionSpec{
-			CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace, Package: s.Package, Channel: s.Channel,
-			StartingCSV: s.StartingCSV, InstallPlanApproval: v1alpha1.ApprovalAutomatic,
-		},
-	}
-	gvk := v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)
-	return v1alpha1.StepResource{
-		CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace,
-		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: s.Name, Manifest: jsonText(subscription),
-	}
 }
 
 const kindBundleSecret = "BundleSecret"

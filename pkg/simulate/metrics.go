@@ -19,7 +19,13 @@ func (r *Result) WriteMetrics(out io.Writer) error {
 	m.gauge("install_plan_count", "Number of install plans", r.State.InstallPlans.Len())
 	m.gauge("subscription_count", "Number of subscriptions", r.State.Subscriptions.Len())
 	m.gauge("catalog_source_count", "Number of catalog sources", r.State.CatalogSources.Len())
-	m.catalogSources(r)
+	ready := m.gauges("catalogsource_ready", "State of a CatalogSource. 1 indicates that the CatalogSource is in a "+
+		"READY state. 0 indicates CatalogSource is in a Non READY state.", "namespace", "name")
+	for o := range r.State.CatalogSources.All() {
+		if connection := o.Value.Status.GRPCConnectionState; connection != nil { // nil if OLM does not connect
+			ready.WithLabelValues(o.Value.Namespace, o.Value.Name).Set(oneIf(connection.LastObservedState == connected))
+		}
+	}
 	m.subscriptions(r)
 	m.operators(r)
 	families, err := m.Gather()
@@ -45,16 +51,6 @@ func (m metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVe
 	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	m.MustRegister(g)
 	return g
-}
-
-func (m metrics) catalogSources(r *Result) {
-	ready := m.gauges("catalogsource_ready", "State of a CatalogSource. 1 indicates that the CatalogSource is in a "+
-		"READY state. 0 indicates CatalogSource is in a Non READY state.", "namespace", "name")
-	for o := range r.State.CatalogSources.All() {
-		if connection := o.Value.Status.GRPCConnectionState; connection != nil { // nil if OLM does not connect
-			ready.WithLabelValues(o.Value.Namespace, o.Value.Name).Set(oneIf(connection.LastObservedState == connected))
-		}
-	}
 }
 
 func (m metrics) subscriptions(r *Result) {

@@ -67,7 +67,19 @@ func operatorGroups(ctx context.Context, r *run) error {
 			}
 		}
 	}
-	g.prune()
+	// Remove the APIs from the annotation of each group that no operator of its namespace provides.
+	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
+		apis, ok := operatorgroup.Prune(o.Value, func(yield func(*v1alpha1.ClusterServiceVersion) bool) {
+			for c := range g.State.ClusterServiceVersions.In(o.Value.Namespace) {
+				if !yield(c.Value) {
+					return
+				}
+			}
+		})
+		if ok && !apis.Equal(operatorgroup.Annotated(o.Value)) {
+			g.provide(o, apis, "no operator of the namespace provides the others")
+		}
+	}
 	return nil
 }
 
@@ -115,7 +127,14 @@ func keyOf(o metav1.Object) types.NamespacedName {
 func (g *grouping) updateTargets(namespacesChanged bool) {
 	var byLabel labelIndex
 	if namespacesChanged {
-		byLabel = g.indexLabels()
+		all := labelIndex{}
+		for o := range g.State.Namespaces.All() {
+			all[label{}] = append(all[label{}], o.Value)
+			for key, value := range o.Value.Labels {
+				all[label{key, value}] = append(all[label{key, value}], o.Value)
+			}
+		}
+		byLabel = all
 	}
 	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
 		o, key := g.setCondition(o), keyOf(o.Value)
@@ -180,17 +199,6 @@ func (g *grouping) syncAccount(o group) (group, bool) {
 type labelIndex map[label][]*corev1.Namespace
 
 type label struct{ key, value string }
-
-func (g *grouping) indexLabels() labelIndex {
-	all := labelIndex{}
-	for o := range g.State.Namespaces.All() {
-		all[label{}] = append(all[label{}], o.Value)
-		for key, value := range o.Value.Labels {
-			all[label{key, value}] = append(all[label{key, value}], o.Value)
-		}
-	}
-	return all
-}
 
 // candidates yields a superset of the namespaces that a group selects: the namespaces with the rarest of its labels.
 func (l labelIndex) candidates(g *operatorsv1.OperatorGroup) iter.Seq[*corev1.Namespace] {
@@ -447,22 +455,6 @@ func (g *grouping) removeDeployments(c *v1alpha1.ClusterServiceVersion) {
 		if o, ok := g.State.Deployments.Get(c.Namespace, d.Name); ok {
 			remove(g.run, o, "of ClusterServiceVersion "+c.Name,
 				computed("an operator does not run while other OperatorGroups provide its APIs"))
-		}
-	}
-}
-
-// prune removes the APIs from the annotation of each group that no operator of its namespace provides.
-func (g *grouping) prune() {
-	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
-		apis, ok := operatorgroup.Prune(o.Value, func(yield func(*v1alpha1.ClusterServiceVersion) bool) {
-			for c := range g.State.ClusterServiceVersions.In(o.Value.Namespace) {
-				if !yield(c.Value) {
-					return
-				}
-			}
-		})
-		if ok && !apis.Equal(operatorgroup.Annotated(o.Value)) {
-			g.provide(o, apis, "no operator of the namespace provides the others")
 		}
 	}
 }

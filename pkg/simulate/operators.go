@@ -50,7 +50,22 @@ func (r *run) installedIn(namespace string) *installed {
 		}
 	}
 	if len(ns.replacements) > 0 {
-		ns.sort()
+		// Sort operators after the operators that they replace, since the phase of an operator depends on the
+		// deletion of the replaced one.
+		ages := map[string]int{} // the number of existing predecessors, by name
+		var age func(csv) int
+		age = func(o csv) int {
+			name := o.Value.Name
+			if n, ok := ages[name]; ok {
+				return n
+			}
+			ages[name] = 0 // stops at a loop of replacements
+			if previous := ns.replacedBy(o); previous != nil {
+				ages[name] = age(*previous) + 1
+			}
+			return ages[name]
+		}
+		slices.SortStableFunc(ns.all, func(a, b csv) int { return cmp.Compare(age(a), age(b)) })
 	}
 	return ns
 }
@@ -287,27 +302,23 @@ func (ns *installed) failed(o csv) {
 		wait(ns.run, o, "the operator to become ready: "+o.Value.Status.Message, Assumed)
 	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
 		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
-		ns.retry(o)
+		// Check again for the conflict of a failed operator whose deployments were never created. OLM keeps trying:
+		// it finds the deployments missing, installs the operator again, and fails as before.
+		err := checkWebhooks(o.Value)
+		if err == nil {
+			err = ns.ownerConflict(o)
+		}
+		if err != nil {
+			wait(ns.run, o, "a change of the cause of its failure: "+err.Error(), Computed)
+			return
+		}
+		if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
+			ns.ready(o)
+		}
 	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
 	case slices.Contains(unhealthy, o.Value.Status.Reason):
 		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
 	default:
-		ns.ready(o)
-	}
-}
-
-// retry checks again for the conflict of a failed operator whose deployments were never created. OLM keeps trying: it
-// finds the deployments missing, installs the operator again, and fails as before.
-func (ns *installed) retry(o csv) {
-	err := checkWebhooks(o.Value)
-	if err == nil {
-		err = ns.ownerConflict(o)
-	}
-	if err != nil {
-		wait(ns.run, o, "a change of the cause of its failure: "+err.Error(), Computed)
-		return
-	}
-	if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
 		ns.ready(o)
 	}
 }
@@ -342,25 +353,6 @@ func (ns *installed) replacementOf(o csv) *csv {
 		}
 	}
 	return nil
-}
-
-// sort sorts operators after the operators that they replace, since the phase of an operator depends on the deletion of
-// the replaced one.
-func (ns *installed) sort() {
-	ages := map[string]int{} // the number of existing predecessors, by name
-	var age func(csv) int
-	age = func(o csv) int {
-		name := o.Value.Name
-		if n, ok := ages[name]; ok {
-			return n
-		}
-		ages[name] = 0 // stops at a loop of replacements
-		if previous := ns.replacedBy(o); previous != nil {
-			ages[name] = age(*previous) + 1
-		}
-		return ages[name]
-	}
-	slices.SortStableFunc(ns.all, func(a, b csv) int { return cmp.Compare(age(a), age(b)) })
 }
 
 // ownerConflict returns an error if an API of o belongs to another operator or to another namespace.

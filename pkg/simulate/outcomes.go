@@ -75,7 +75,14 @@ func (r *run) setOutcomes(ctx context.Context) error {
 	}
 	conflicts := map[string][]Blocker{}
 	for namespace, b := range r.blocked {
-		for _, name := range conflicting(b.answer) {
+		var names []string
+		for _, f := range b.answer.Core {
+			if f.Kind == resolve.FactSubscription {
+				names = append(names, f.Subject)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			out := owner[Ref{v1alpha1.SubscriptionKind, namespace, name}]
 			conflicts[namespace] = append(conflicts[namespace], out.blocker(b.answer))
 		}
@@ -138,18 +145,6 @@ func (o *Outcome) blocker(answer *olm.NamespaceResult) Blocker {
 // isAboutOther reports whether an operator or InstallPlan of the object waits, and not the object itself.
 func (o *Outcome) isAboutOther(w Wait) bool { return w.Object != o.Object }
 
-// conflicting returns the Subscriptions that cannot all be resolved, by name.
-func conflicting(answer *olm.NamespaceResult) []string {
-	var names []string
-	for _, f := range answer.Core {
-		if f.Kind == resolve.FactSubscription {
-			names = append(names, f.Subject)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // setBlockers sets the other Subscriptions of a conflict, which prevent the update of this one, and the help that can
 // be found without a solver.
 func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
@@ -168,7 +163,13 @@ func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 	if ok && plan.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {
 		out.Help = append(out.Help, "approve InstallPlan "+plan.Value.Name)
 		if subscription.Value.Spec.InstallPlanApproval != v1alpha1.ApprovalManual {
-			r.blockByApproval(out)
+			for o := range r.State.Subscriptions.In(out.Object.Namespace) {
+				if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {
+					out.BlockedBy = append(out.BlockedBy, Blocker{
+						RefTo(o.Value), o.Pos, "its installPlanApproval Manual applies to all InstallPlans of the namespace",
+					})
+				}
+			}
 		}
 	}
 	switch groups := r.State.OperatorGroups.LenIn(namespace); {
@@ -177,17 +178,6 @@ func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 		out.Help = append(out.Help, "create an OperatorGroup in namespace "+namespace)
 	case groups > 1:
 		out.Help = append(out.Help, "delete all OperatorGroups of namespace "+namespace+" but one")
-	}
-}
-
-// blockByApproval adds the Subscriptions that require manual approval of the InstallPlans of the namespace.
-func (r *run) blockByApproval(out *Outcome) {
-	for o := range r.State.Subscriptions.In(out.Object.Namespace) {
-		if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {
-			out.BlockedBy = append(out.BlockedBy, Blocker{
-				RefTo(o.Value), o.Pos, "its installPlanApproval Manual applies to all InstallPlans of the namespace",
-			})
-		}
 	}
 }
 

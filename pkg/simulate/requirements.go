@@ -74,7 +74,24 @@ func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings,
 		ns.findDefinition(c, d, f)
 	}
 	for _, d := range c.GetRequiredAPIServiceDescriptions() {
-		ns.findService(d, f)
+		// Check a required APIService. One that was created in the simulation has no conditions, and is assumed to
+		// be available.
+		row := serviceRow(d)
+		isAvailable := func(c cluster.APIServiceCondition) bool {
+			return c.Type == "Available" && c.Status == metav1.ConditionTrue
+		}
+		o, ok := ns.State.APIServices.Get("", row.Name)
+		switch {
+		case !ok && ns.known(hasOthers(&ns.input.APIServices), "APIServices", f):
+			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
+		case !ok:
+			f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
+		case len(o.Value.Status.Conditions) > 0 && !slices.ContainsFunc(o.Value.Status.Conditions, isAvailable):
+			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
+		default:
+			row.UUID = string(o.Value.UID)
+			f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
+		}
 	}
 	for _, d := range c.GetOwnedAPIServiceDescriptions() {
 		findDeployment(d, strategy, f)
@@ -189,27 +206,6 @@ func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		})
 	}
 	return isTrue(apiextensionsv1.Established) && isTrue(apiextensionsv1.NamesAccepted)
-}
-
-// findService checks a required APIService. One that was created in the simulation has no conditions, and is assumed to
-// be available.
-func (ns *installed) findService(d v1alpha1.APIServiceDescription, f *findings) {
-	row := serviceRow(d)
-	isAvailable := func(c cluster.APIServiceCondition) bool {
-		return c.Type == "Available" && c.Status == metav1.ConditionTrue
-	}
-	o, ok := ns.State.APIServices.Get("", row.Name)
-	switch {
-	case !ok && ns.known(hasOthers(&ns.input.APIServices), "APIServices", f):
-		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
-	case !ok:
-		f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
-	case len(o.Value.Status.Conditions) > 0 && !slices.ContainsFunc(o.Value.Status.Conditions, isAvailable):
-		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
-	default:
-		row.UUID = string(o.Value.UID)
-		f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
-	}
 }
 
 func serviceRow(d v1alpha1.APIServiceDescription) v1alpha1.RequirementStatus {

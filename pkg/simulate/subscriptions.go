@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,7 +36,20 @@ var statusConditions = []v1alpha1.SubscriptionConditionType{
 // InstallPlan or a ClusterServiceVersion changes the status, OLM resolves the namespace one step later.
 func subscriptions(_ context.Context, r *run) error {
 	for _, namespace := range r.due() {
-		r.addOperators(namespace)
+		// Create the Operators of the Subscriptions of a namespace. OLM takes their names from a label, whose key
+		// has 63 characters. Their status, the list of the objects of an operator, is not simulated.
+		for o := range r.State.Subscriptions.In(namespace) {
+			name := o.Value.Spec.Package + "." + namespace
+			operator := &operatorsv1.Operator{
+				TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorKind.Kind},
+				ObjectMeta: metav1.ObjectMeta{
+					Name: strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_."),
+				},
+			}
+			if _, ok := r.State.Get(operatorKind, "", operator.Name); !ok {
+				r.put(untyped(operator), "for Subscription "+o.Value.Name, computed("each operator of a namespace has an Operator"))
+			}
+		}
 		for _, s := range r.question.Statuses(namespace) {
 			o, _ := r.State.Subscriptions.Get(namespace, s.Name)
 			before, installed := len(r.Events), o.Value.Status.InstalledCSV
@@ -81,23 +95,6 @@ func (r *run) setPlanPending(status *v1alpha1.SubscriptionStatus, plan string) {
 
 // operatorKind is the kind of the objects that list the objects of an operator.
 var operatorKind = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: "Operator"}
-
-// addOperators creates the Operators of the Subscriptions of a namespace. OLM takes their names from a label, whose key
-// has 63 characters. Their status, the list of the objects of an operator, is not simulated.
-func (r *run) addOperators(namespace string) {
-	for o := range r.State.Subscriptions.In(namespace) {
-		name := o.Value.Spec.Package + "." + namespace
-		operator := &operatorsv1.Operator{
-			TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorKind.Kind},
-			ObjectMeta: metav1.ObjectMeta{
-				Name: strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_."),
-			},
-		}
-		if _, ok := r.State.Get(operatorKind, "", operator.Name); !ok {
-			r.put(untyped(operator), "for Subscription "+o.Value.Name, computed("each operator of a namespace has an Operator"))
-		}
-	}
-}
 
 // due returns the namespaces with Subscriptions in which an object changed since they were last resolved.
 func (r *run) due() []string {
@@ -267,7 +264,20 @@ func conditionText(of, status, reason, message string) string {
 // resolution resolves the namespaces: it reports failures in conditions, unpacks bundles, and creates InstallPlans.
 func resolution(ctx context.Context, r *run) error {
 	for _, name := range slices.Clone(r.State.InstallPlans.Namespaces()) {
-		r.collectPlans(name)
+		// Delete the InstallPlans of the oldest generations among the first ten by name, as OLM does.
+		if r.State.InstallPlans.LenIn(name) <= maxPlans {
+			continue
+		}
+		plans := slices.Collect(r.State.InstallPlans.In(name))
+		plans = plans[:min(len(plans), maxPlans+maxDeletes)]
+		slices.SortStableFunc(plans, func(a, b cluster.Object[*v1alpha1.InstallPlan]) int {
+			return cmp.Or(cmp.Compare(a.Value.Spec.Generation, b.Value.Spec.Generation),
+				a.Value.CreationTimestamp.Compare(b.Value.CreationTimestamp.Time))
+		})
+		for _, o := range plans[:len(plans)-maxPlans] {
+			text := fmt.Sprintf("generation %d", o.Value.Spec.Generation)
+			remove(r, o, text, computed("OLM keeps five InstallPlans in a namespace, the newest"))
+		}
 	}
 	var names []string
 	for _, name := range r.due() {
@@ -476,24 +486,19 @@ func waiting(_ context.Context, r *run) error {
 			wait(r, o, "ClusterServiceVersion "+csv.Value.Name+", which is in phase "+orNone(string(csv.Value.Status.Phase)),
 				Computed)
 		case !installed, status.GetCondition(v1alpha1.SubscriptionInstallPlanFailed).Status == corev1.ConditionTrue:
-			r.waitForPlan(o)
+			if o.Value.Status.InstallPlanRef == nil {
+				continue
+			}
+			name := o.Value.Status.InstallPlanRef.Name
+			what := "InstallPlan " + name + ", which does not exist"
+			if p, ok := r.State.InstallPlans.Get(o.Value.Namespace, name); ok {
+				what = "InstallPlan " + name + ", which is in phase " + string(p.Value.Status.Phase)
+				if p.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {
+					what = "approval of InstallPlan " + name
+				}
+			}
+			wait(r, o, what, Computed)
 		}
 	}
 	return nil
-}
-
-// waitForPlan reports that a Subscription waits for its InstallPlan.
-func (r *run) waitForPlan(o cluster.Object[*v1alpha1.Subscription]) {
-	if o.Value.Status.InstallPlanRef == nil {
-		return
-	}
-	name := o.Value.Status.InstallPlanRef.Name
-	what := "InstallPlan " + name + ", which does not exist"
-	if p, ok := r.State.InstallPlans.Get(o.Value.Namespace, name); ok {
-		what = "InstallPlan " + name + ", which is in phase " + string(p.Value.Status.Phase)
-		if p.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {
-			what = "approval of InstallPlan " + name
-		}
-	}
-	wait(r, o, what, Computed)
 }

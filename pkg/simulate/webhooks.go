@@ -43,24 +43,17 @@ func checkWebhooks(c *v1alpha1.ClusterServiceVersion) error {
 		}
 		seen[d.GenerateName] = true
 		for _, rule := range d.Rules {
-			if err := checkWebhookRule(rule.Rule); err != nil {
-				return err
+			protected := []string{"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+			switch {
+			case slices.Contains(rule.Rule.APIGroups, "*"):
+				return errAllGroups
+			case slices.Contains(rule.Rule.APIGroups, "operators.coreos.com"):
+				return errOLMGroup
+			case slices.Contains(rule.Rule.APIGroups, "admissionregistration.k8s.io") &&
+				slices.ContainsFunc(rule.Rule.Resources, func(r string) bool { return slices.Contains(protected, r) }):
+				return errWebhookGroup
 			}
 		}
-	}
-	return nil
-}
-
-func checkWebhookRule(rule admissionv1.Rule) error {
-	protected := []string{"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-	switch {
-	case slices.Contains(rule.APIGroups, "*"):
-		return errAllGroups
-	case slices.Contains(rule.APIGroups, "operators.coreos.com"):
-		return errOLMGroup
-	case slices.Contains(rule.APIGroups, "admissionregistration.k8s.io") &&
-		slices.ContainsFunc(rule.Resources, func(r string) bool { return slices.Contains(protected, r) }):
-		return errWebhookGroup
 	}
 	return nil
 }

@@ -91,27 +91,23 @@ func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
 		return o
 	}
 	for _, a := range accounts {
-		o.grant(a)
-	}
-	return o
-}
-
-func (o *Operator) grant(a *rbac.Account) {
-	cluster := a.ClusterRoles
-	if slices.Contains(o.Watches, corev1.NamespaceAll) {
-		cluster = append(a.Lift().ClusterRoles, cluster...)
-	} else {
+		cluster := a.ClusterRoles
+		if slices.Contains(o.Watches, corev1.NamespaceAll) {
+			cluster = append(a.Lift().ClusterRoles, cluster...)
+		} else {
+			var rules []rbacv1.PolicyRule
+			for _, r := range a.Roles {
+				rules = append(rules, r.Rules...)
+			}
+			o.add(Grant{a.Name, Namespaces, rules})
+		}
 		var rules []rbacv1.PolicyRule
-		for _, r := range a.Roles {
+		for _, r := range cluster {
 			rules = append(rules, r.Rules...)
 		}
-		o.add(Grant{a.Name, Namespaces, rules})
+		o.add(Grant{a.Name, Cluster, rules})
 	}
-	var rules []rbacv1.PolicyRule
-	for _, r := range cluster {
-		rules = append(rules, r.Rules...)
-	}
-	o.add(Grant{a.Name, Cluster, rules})
+	return o
 }
 
 func (o *Operator) add(g Grant) {

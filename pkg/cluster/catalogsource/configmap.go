@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -37,16 +36,6 @@ func Adopt(configMap metav1.Object, source *v1alpha1.CatalogSource) {
 
 func configMapAccount(source *v1alpha1.CatalogSource) string {
 	return source.Name + "-configmap-server"
-}
-
-// readConfigMap changes a pod to serve the catalog of a ConfigMap.
-func readConfigMap(pod *corev1.Pod, source *v1alpha1.CatalogSource) {
-	pod.Labels[labelConfigMapVersion] = configMapVersion(source)
-	pod.Spec.ServiceAccountName = configMapAccount(source)
-	pod.Spec.ImagePullSecrets = nil
-	c := &pod.Spec.Containers[0]
-	c.Name = "configmap-registry-server"
-	c.Command = []string{"configmap-server", "-c", source.Spec.ConfigMap, "-n", source.Namespace}
 }
 
 func configMapVersion(source *v1alpha1.CatalogSource) string {

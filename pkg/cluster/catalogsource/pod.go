@@ -58,7 +58,12 @@ func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *core
 	pod.Annotations = map[string]string{}
 	maps.Copy(pod.Annotations, source.Annotations)
 	if FromConfigMap(source) {
-		readConfigMap(pod, source)
+		pod.Labels[labelConfigMapVersion] = configMapVersion(source)
+		pod.Spec.ServiceAccountName = configMapAccount(source)
+		pod.Spec.ImagePullSecrets = nil
+		c := &pod.Spec.Containers[0]
+		c.Name = "configmap-registry-server"
+		c.Command = []string{"configmap-server", "-c", source.Spec.ConfigMap, "-n", source.Namespace}
 	}
 	if config := source.Spec.GrpcPodConfig; config != nil {
 		schedule(&pod.Spec, config)

@@ -96,12 +96,6 @@ func ResolveImage(template string, v *version.Version) Resolution {
 	r.Unresolved = append(variables, unknownToken.FindAllString(r.Image, -1)...)
 	_, err := reference.Parse(r.Image)
 	r.Resolved = len(variables) == 0 && err == nil
-	r.Conditions = conditions(&r, variables, err != nil)
-	return r
-}
-
-// conditions returns OLM's conditions with its messages.
-func conditions(r *Resolution, variables []string, invalid bool) []metav1.Condition {
 	status, reason := metav1.ConditionTrue, "AllTemplatesResolved"
 	message := "catalog image reference was successfully resolved"
 	if !r.Resolved {
@@ -110,13 +104,14 @@ func conditions(r *Resolution, variables []string, invalid bool) []metav1.Condit
 		if len(variables) > 0 {
 			because = append(because, fmt.Sprintf(`variable(s) "%s" could not be resolved`, strings.Join(variables, `", "`)))
 		}
-		if invalid {
+		if err != nil {
 			because = append(because, "one or more template(s) has improper syntax")
 		}
 		message = "cannot construct catalog image reference, because " + strings.Join(because, " and ")
 	}
-	return []metav1.Condition{
+	r.Conditions = []metav1.Condition{
 		{Type: conditionResolved, Status: status, Reason: reason, Message: message},
 		{Type: conditionImage, Status: status, Reason: reason, Message: r.Image},
 	}
+	return r
 }

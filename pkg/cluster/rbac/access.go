@@ -2,7 +2,9 @@ package rbac
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -93,7 +95,9 @@ func (a *access) role(prefix, level string, rule rbacv1.PolicyRule) *rbacv1.Clus
 
 // aggregate returns the label with which the ClusterRoles of an OperatorGroup select the ClusterRoles of an API.
 func aggregate(api schema.GroupVersionKind, level string) string {
-	return "olm.opgroup.permissions/aggregate-to-" + hashAPI(api) + "-" + level
+	h := fnv.New64a()
+	h.Write([]byte(api.Kind + "." + api.Version + "." + api.Group))
+	return "olm.opgroup.permissions/aggregate-to-" + strconv.FormatUint(h.Sum64(), 16) + "-" + level
 }
 
 // ForGroup returns the ClusterRoles of an OperatorGroup, which aggregate the ClusterRoles of its APIs.

@@ -1,13 +1,9 @@
 package rbac
 
 import (
-	"hash/fnv"
-	"strconv"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
@@ -39,11 +35,4 @@ func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
 		RoleRef  rbacv1.RoleRef
 		Subjects []rbacv1.Subject
 	}{ref, subjects})
-}
-
-// hashAPI returns the hash of an API in OLM's labels.
-func hashAPI(api schema.GroupVersionKind) string {
-	h := fnv.New64a()
-	h.Write([]byte(api.Kind + "." + api.Version + "." + api.Group))
-	return strconv.FormatUint(h.Sum64(), 16)
 }

@@ -65,7 +65,14 @@ func ForOperator(csv *v1alpha1.ClusterServiceVersion) ([]*Account, error) {
 	accounts := map[string]*Account{}
 	for i := range strategy.Permissions {
 		p := &strategy.Permissions[i]
-		account(accounts, csv, p.ServiceAccountName).addRole(csv, p)
+		a := account(accounts, csv, p.ServiceAccountName)
+		role, binding := operator.Role(metav1.ObjectMeta{
+			Name: operator.RoleName(csv, p), Namespace: csv.Namespace, OwnerReferences: operator.OwnedBy(csv),
+			Labels: operator.OwnerLabels(csv),
+		}, p.Rules, operator.Subjects(csv.Namespace, p.ServiceAccountName))
+		LabelContent(role)
+		LabelContent(binding)
+		a.Roles, a.RoleBindings = append(a.Roles, role), append(a.RoleBindings, binding)
 	}
 	for i := range strategy.ClusterPermissions {
 		p := &strategy.ClusterPermissions[i]
@@ -94,16 +101,6 @@ func account(accounts map[string]*Account, csv *v1alpha1.ClusterServiceVersion, 
 		accounts[name] = a
 	}
 	return a
-}
-
-func (a *Account) addRole(csv *v1alpha1.ClusterServiceVersion, p *operator.Permissions) {
-	role, binding := operator.Role(metav1.ObjectMeta{
-		Name: operator.RoleName(csv, p), Namespace: csv.Namespace, OwnerReferences: operator.OwnedBy(csv),
-		Labels: operator.OwnerLabels(csv),
-	}, p.Rules, operator.Subjects(csv.Namespace, p.ServiceAccountName))
-	LabelContent(role)
-	LabelContent(binding)
-	a.Roles, a.RoleBindings = append(a.Roles, role), append(a.RoleBindings, binding)
 }
 
 func (a *Account) addClusterRole(csv *v1alpha1.ClusterServiceVersion, p *operator.Permissions) {

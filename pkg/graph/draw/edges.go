@@ -51,7 +51,20 @@ func (l *lane) newEdges() *edges {
 			replaced[to] = append(replaced[to], l.rows.of[link.from])
 		}
 	}
-	l.coverNamed(ranges, isStub)
+	// Add to the ranges the bundles that the same entry also replaces or skips, which have no range link. This
+	// makes the ranges of neighbours equal, so that they can share a trunk.
+	seen := map[[2]int]bool{} // an entry may replace and skip the same bundle
+	for _, link := range l.links {
+		if link.by == graph.SkipRange {
+			continue
+		}
+		to, from := l.rows.of[link.to], l.rows.of[link.from]
+		r, v := l.nodes[link.to].Range, l.nodes[link.from].Version
+		if v != nil && !isStub[link.to] && !seen[[2]int{to, from}] && r.Contains(v.Semver) {
+			seen[[2]int{to, from}] = true
+			ranges[to] = append(ranges[to], from)
+		}
+	}
 	for row := range n {
 		slices.Sort(skipped[row])
 		slices.Sort(ranges[row])
@@ -67,34 +80,6 @@ func (l *lane) newEdges() *edges {
 func (l *lane) isDirect(upper, lower int) bool {
 	i, j := l.rows.chain[l.rows.nodes[upper]], l.rows.chain[l.rows.nodes[lower]]
 	return lower == upper+1 || i != none && j == i+1
-}
-
-// coverNamed adds to the ranges the bundles that the same entry also replaces or skips, which have no range link. This
-// makes the ranges of neighbours equal, so that they can share a trunk.
-//
-// stubs are the nodes whose ranges are drawn as one link.
-func (l *lane) coverNamed(ranges [][]int, stubs map[int]bool) {
-	seen := map[[2]int]bool{} // an entry may replace and skip the same bundle
-	for _, link := range l.links {
-		if link.by == graph.SkipRange {
-			continue
-		}
-		to, from := l.rows.of[link.to], l.rows.of[link.from]
-		r, v := l.nodes[link.to].Range, l.nodes[link.from].Version
-		if v != nil && !stubs[link.to] && !seen[[2]int{to, from}] && r.Contains(v.Semver) {
-			seen[[2]int{to, from}] = true
-			ranges[to] = append(ranges[to], from)
-		}
-	}
-}
-
-// leftWidth returns the width of the tracks left of the boxes, in px.
-func (e *edges) leftWidth() int {
-	n := e.replacedTracks + e.rangeTracks
-	if n == 0 && len(e.stubs) > 0 {
-		n = 1
-	}
-	return gutter(n)
 }
 
 // gutter returns the width of a number of tracks, in px.

@@ -84,13 +84,17 @@ func HTML(w io.Writer, packages []*graph.Package, o Options) error {
 		}
 	}
 	style := svgStyle + pageStyle
+	samples, _ := newLegend()
+	for i := range samples {
+		samples[i].X, samples[i].Y = 1, sampleHeight/2
+	}
 	return templates().ExecuteTemplate(w, "page", page{
 		Picture: picture,
 		Policy: fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'",
 			hash(pageScript), hash(style)),
 		Style:  template.CSS(style),
 		Script: template.JS(pageScript),
-		Legend: looseSamples(),
+		Legend: samples,
 		Lanes:  lanes,
 	})
 }
@@ -142,7 +146,11 @@ type nextStep struct {
 func (l *lane) updates(g *graph.Package) laneUpdates {
 	u := laneUpdates{Package: g.Name, Loose: l.Loose, Bundles: make([]bundleFacts, len(l.Boxes))}
 	for i, b := range l.Boxes {
-		u.Bundles[i] = bundleFacts{b.node.Name, versionOf(b.node), b.state(), b.node.Head}
+		words := make([]string, len(b.Badges))
+		for i, badge := range b.Badges {
+			words[i] = badge.Text
+		}
+		u.Bundles[i] = bundleFacts{b.node.Name, versionOf(b.node), strings.Join(words, ", "), b.node.Head}
 	}
 	if l.channel == nil {
 		u.Classic, u.V1 = make([]*nextStep, len(l.Boxes)), make([]*nextStep, len(l.Boxes))
@@ -175,13 +183,4 @@ func (l *lane) steps(plan *graph.Plan) []*nextStep {
 		}
 	}
 	return steps
-}
-
-// state returns the texts of the badges of a box.
-func (b *box) state() string {
-	words := make([]string, len(b.Badges))
-	for i, badge := range b.Badges {
-		words[i] = badge.Text
-	}
-	return strings.Join(words, ", ")
 }

@@ -116,7 +116,11 @@ func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 		l.Boxes = append(l.Boxes, b)
 	}
 	edges := l.newEdges()
-	left := lanePadding + edges.leftWidth()
+	n := edges.replacedTracks + edges.rangeTracks
+	if n == 0 && len(edges.stubs) > 0 {
+		n = 1
+	}
+	left := lanePadding + gutter(n)
 	for row, b := range l.Boxes {
 		b.Width = boxWidth - b.X
 		b.X += left
@@ -155,7 +159,22 @@ func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
 		b.Badges = append(b.Badges, badge{Text: word, Class: strings.ReplaceAll(word, " ", "-"), Width: badgeWidth(word)})
 		b.Width += 6 + badgeWidth(word)
 	}
-	b.Class = classes(n, l.Loose)
+	class := "entry"
+	switch {
+	case n.Virtual:
+		class = "virtual"
+	case n.Outside() && !l.Loose:
+		class = "outside"
+	}
+	for _, c := range []struct {
+		holds bool
+		class string
+	}{{n.Head, badgeHead}, {n.Skipped, badgeSkipped}, {n.Deprecated, badgeDeprecated}} {
+		if c.holds {
+			class += " " + c.class
+		}
+	}
+	b.Class = class
 	b.Title = l.describe(n, name, words)
 	return b
 }
@@ -181,26 +200,6 @@ func (l *lane) words(n *graph.Node, stranded []string) []string {
 		}
 	}
 	return words
-}
-
-// classes returns the CSS classes of a box.
-func classes(n *graph.Node, loose bool) string {
-	class := "entry"
-	switch {
-	case n.Virtual:
-		class = "virtual"
-	case n.Outside() && !loose:
-		class = "outside"
-	}
-	for _, c := range []struct {
-		holds bool
-		class string
-	}{{n.Head, badgeHead}, {n.Skipped, badgeSkipped}, {n.Deprecated, badgeDeprecated}} {
-		if c.holds {
-			class += " " + c.class
-		}
-	}
-	return class
 }
 
 // describe returns the tooltip of a bundle in this lane.

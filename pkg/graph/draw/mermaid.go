@@ -31,7 +31,20 @@ func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
 	if len(packages) > 1 {
 		if size, _ := flowchart(io.Discard, packages, o); size.tooLarge() {
 			o.tooLarge(packages, size)
-			return flowcharts(w, packages, o)
+			// Write a flowchart for each package.
+			for i, p := range packages {
+				comment := "%% package " + legible.Name(p.Name) + "\n"
+				if i > 0 {
+					comment = "\n" + comment
+				}
+				if _, err := io.WriteString(w, comment); err != nil {
+					return err
+				}
+				if err := Mermaid(w, packages[i:i+1], o); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 	}
 	size, err := flowchart(w, packages, o)
@@ -39,23 +52,6 @@ func Mermaid(w io.Writer, packages []*graph.Package, o Options) error {
 		o.tooLarge(packages, size)
 	}
 	return err
-}
-
-// flowcharts writes a flowchart for each package.
-func flowcharts(w io.Writer, packages []*graph.Package, o Options) error {
-	for i, p := range packages {
-		comment := "%% package " + legible.Name(p.Name) + "\n"
-		if i > 0 {
-			comment = "\n" + comment
-		}
-		if _, err := io.WriteString(w, comment); err != nil {
-			return err
-		}
-		if err := Mermaid(w, packages[i:i+1], o); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (o Options) tooLarge(packages []*graph.Package, size MermaidSize) {

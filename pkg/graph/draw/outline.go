@@ -26,27 +26,24 @@ func outline(in language, packages []*graph.Package, o Options) {
 		for j, c := range o.ChannelsOf(p) {
 			id := id + "c" + strconv.Itoa(j+1)
 			in.begin("    ", id, title(c.Name, c.Name == p.DefaultChannel, c.Deprecated), c.Deprecated)
-			outlineChannel(in, id, newDrawing(c))
+			// Write nodes and links. Nodes are numbered from the lowest version, so most keep their ids when a version
+			// is added.
+			d := newDrawing(c)
+			ids := make([]string, len(d.nodes))
+			for i := range d.nodes {
+				ids[i] = id + "n" + strconv.Itoa(len(ids)-i)
+				in.node(ids[i], &d.nodes[i])
+			}
+			for l := range d.links() {
+				from := ids[l.to] + "r"
+				if l.from != none {
+					from = ids[l.from]
+				}
+				in.link(from, ids[l.to], l)
+			}
 			in.end("    ")
 		}
 		in.end("  ")
-	}
-}
-
-// outlineChannel writes nodes and links. Nodes are numbered from the lowest version, so most keep their ids when a
-// version is added.
-func outlineChannel(in language, id string, d *drawing) {
-	ids := make([]string, len(d.nodes))
-	for i := range d.nodes {
-		ids[i] = id + "n" + strconv.Itoa(len(ids)-i)
-		in.node(ids[i], &d.nodes[i])
-	}
-	for l := range d.links() {
-		from := ids[l.to] + "r"
-		if l.from != none {
-			from = ids[l.from]
-		}
-		in.link(from, ids[l.to], l)
 	}
 }
 

@@ -205,13 +205,4 @@ func newLegend() ([]sample, size) {
 	return samples, size{widest, y + step/2}
 }
 
-// looseSamples returns the samples of the legend for separate pictures, each at the origin.
-func looseSamples() []sample {
-	samples, _ := newLegend()
-	for i := range samples {
-		samples[i].X, samples[i].Y = 1, sampleHeight/2
-	}
-	return samples
-}
-
 func classOf(by graph.Edge) string { return string(by) }

@@ -61,7 +61,19 @@ func UpstreamMermaid(w io.Writer, x *declcfg.Index, o UpstreamOptions) error {
   classDef skipped stroke:#FF0000,stroke-width:4px
   classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px
 `)
-	u.drawPackages(out)
+	names := map[string]bool{}
+	for _, c := range u.channels {
+		names[c.pkg] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(out, "  %%%% package %q\n  subgraph %q\n", name, name)
+		for _, c := range u.channels {
+			if c.pkg == name {
+				u.drawChannel(out, c)
+			}
+		}
+		out.WriteString("  end\n")
+	}
 	if err := out.Flush(); err != nil { // do not iterate again after an error
 		return err
 	}
@@ -106,7 +118,16 @@ func (u *upstream) read(x *declcfg.Index) error {
 		}
 		for _, o := range p.Deprecations {
 			if o.Value != nil {
-				u.readDeprecations(p.Name, o.Value.Entries)
+				for _, e := range o.Value.Entries {
+					switch e.Reference.Schema {
+					case declcfg.SchemaPackage:
+						u.packages[p.Name] = true
+					case declcfg.SchemaChannel:
+						u.channelNames[e.Reference.Name] = true
+					case declcfg.SchemaBundle:
+						u.bundles[e.Reference.Name] = true
+					}
+				}
 			}
 		}
 	}
@@ -147,19 +168,6 @@ func CheckUpstream(m *declcfg.Meta, v any) error {
 		return &declcfg.Error{Pos: m.Pos, Err: fmt.Errorf("bundle %q: %w", m.Name, err)}
 	}
 	return nil
-}
-
-func (u *upstream) readDeprecations(pkg string, entries []declcfg.Deprecation) {
-	for _, e := range entries {
-		switch e.Reference.Schema {
-		case declcfg.SchemaPackage:
-			u.packages[pkg] = true
-		case declcfg.SchemaChannel:
-			u.channelNames[e.Reference.Name] = true
-		case declcfg.SchemaBundle:
-			u.bundles[e.Reference.Name] = true
-		}
-	}
 }
 
 // version returns the version of a bundle, or 0.0.0 if the bundle is not in the catalog.
@@ -290,22 +298,6 @@ func (u *upstream) covered(skipRange string, entries []declcfg.Entry, ascending 
 	}
 	slices.Sort(found)
 	return found
-}
-
-func (u *upstream) drawPackages(out *bufio.Writer) {
-	names := map[string]bool{}
-	for _, c := range u.channels {
-		names[c.pkg] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(out, "  %%%% package %q\n  subgraph %q\n", name, name)
-		for _, c := range u.channels {
-			if c.pkg == name {
-				u.drawChannel(out, c)
-			}
-		}
-		out.WriteString("  end\n")
-	}
 }
 
 func (u *upstream) drawChannel(out *bufio.Writer, c *upstreamChannel) {

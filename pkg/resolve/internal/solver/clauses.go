@@ -42,7 +42,21 @@ func (p *Problem) load(separate bool) (g *gini.Gini, guards []z.Lit) {
 			l.guard = l.g.Lit()
 			guards = append(guards, l.guard)
 		}
-		l.constraint(c)
+		switch c.Kind {
+		case Mandatory:
+			l.clause(literal(c.Subject))
+		case Prohibited:
+			l.clause(literal(c.Subject).Not())
+		case Dependency:
+			for _, v := range c.Others {
+				l.g.Add(literal(v))
+			}
+			l.clause(literal(c.Subject).Not())
+		case Conflict:
+			l.clause(literal(c.Subject).Not(), literal(c.Others[0]).Not())
+		case AtMostOne:
+			l.atMostOne(c.Others)
+		}
 	}
 	return l.g, guards
 }
@@ -51,24 +65,6 @@ func (p *Problem) load(separate bool) (g *gini.Gini, guards []z.Lit) {
 type loader struct {
 	g     *gini.Gini
 	guard z.Lit // of the current constraint
-}
-
-func (l *loader) constraint(c Constraint) {
-	switch c.Kind {
-	case Mandatory:
-		l.clause(literal(c.Subject))
-	case Prohibited:
-		l.clause(literal(c.Subject).Not())
-	case Dependency:
-		for _, v := range c.Others {
-			l.g.Add(literal(v))
-		}
-		l.clause(literal(c.Subject).Not())
-	case Conflict:
-		l.clause(literal(c.Subject).Not(), literal(c.Others[0]).Not())
-	case AtMostOne:
-		l.atMostOne(c.Others)
-	}
 }
 
 // atMostOne adds, for each member, a variable that is true if any of the members up to it is chosen.

@@ -100,7 +100,11 @@ func (s *search) revise(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	wrong := s.guesses[n]
-	s.takeBack(n)
+	for _, g := range s.guesses[n:] {
+		s.guessed[g.variable] = false
+	}
+	s.guesses, s.assumed = s.guesses[:n], s.assumed[:n+1]
+	s.queue, s.next = s.queue[:wrong.queued], wrong.choice
 	candidates := s.queue[s.next]
 	for i := wrong.candidate + 1; i < len(candidates); i++ {
 		possible, err := solve(ctx, s.full, append(s.assumed, literal(candidates[i])))
@@ -130,16 +134,6 @@ func (s *search) consistent(ctx context.Context) (int, error) {
 		}
 	}
 	return -1, nil
-}
-
-// takeBack takes back all guesses after the first n.
-func (s *search) takeBack(n int) {
-	first := s.guesses[n]
-	for _, g := range s.guesses[n:] {
-		s.guessed[g.variable] = false
-	}
-	s.guesses, s.assumed = s.guesses[:n], s.assumed[:n+1]
-	s.queue, s.next = s.queue[:first.queued], first.choice
 }
 
 // restart propagates the assumptions again, with everything that the solver has learned. It reports false if they lead
