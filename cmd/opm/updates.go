@@ -169,8 +169,11 @@ func (f *updatesFlags) print(
 			warn(cmd, "%s", text)
 		}
 	}
-	failed := func() error { return cmp.Or(outline.Err(), cmd.Context().Err()) }
-	dependencies := outline.Dependencies(index)
+	dependencies, err := outline.Dependencies(cmd.Context(), index, packages)
+	if err != nil {
+		return err
+	}
+	failed := cmd.Context().Err
 	f.opts.Dependencies = func(bundle *declcfg.Meta) []*resolve.Dependency {
 		all, err := dependencies.Of(cmd.Context(), bundle)
 		switch {

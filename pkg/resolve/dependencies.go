@@ -35,7 +35,7 @@ type Dependency struct {
 // Dependencies finds the dependencies of bundles within their catalog. It is not safe for concurrent use.
 type Dependencies struct {
 	properties   map[*declcfg.Meta][]Property // at least the requirements
-	satisfy      func(context.Context, *Dependency, requirement) error
+	satisfy      func(context.Context, ...*foundDependency) error
 	requirements requirementReader
 	known        map[string]*foundDependency // by type and value of the property
 }
@@ -43,18 +43,26 @@ type Dependencies struct {
 // A foundDependency is the dependency of a property, or the error of finding it.
 type foundDependency struct {
 	*Dependency
-	err error
+	requirement requirement
+	err         error
+}
+
+func newDependency(r requirement) *foundDependency {
+	return &foundDependency{&Dependency{Requires: wants(r), SatisfiedBy: []string{}, Sentence: r.String()}, r, nil}
 }
 
 // Dependencies returns the dependencies of the catalog.
 func (c *Catalog) Dependencies() *Dependencies {
-	return newDependencies(c.properties, func(ctx context.Context, d *Dependency, r requirement) error {
-		return d.satisfy(ctx, r, c)
+	return newDependencies(c.properties, func(ctx context.Context, all ...*foundDependency) error {
+		for _, d := range all {
+			d.satisfy(ctx, c)
+		}
+		return nil
 	})
 }
 
 func newDependencies(
-	properties map[*declcfg.Meta][]Property, satisfy func(context.Context, *Dependency, requirement) error,
+	properties map[*declcfg.Meta][]Property, satisfy func(context.Context, ...*foundDependency) error,
 ) *Dependencies {
 	return &Dependencies{properties, satisfy, newRequirementReader(), map[string]*foundDependency{}}
 }
@@ -75,10 +83,9 @@ func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Depende
 		key := propertyKey(&p.Property)
 		found := d.known[key]
 		if found == nil {
-			found = &foundDependency{Dependency: newDependency(required.requirement)}
-			found.err = d.satisfy(ctx, found.Dependency, required.requirement)
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
+			found = newDependency(required.requirement)
+			if err := cmp.Or(d.satisfy(ctx, found), ctx.Err()); err != nil {
+				return nil, err
 			}
 			d.known[key] = found
 		}
@@ -106,21 +113,38 @@ type Packages interface {
 // packages that may satisfy them, one at a time. The error is about a property that OLM cannot read, or it is the error
 // of from or of ctx.
 func ReadDependencies(ctx context.Context, properties []declcfg.Property, from Packages) ([]*Dependency, error) {
-	var all []*Dependency
-	var required []requirement
-	reader, names := newRequirementReader(), map[string]bool{}
+	var found []*foundDependency
+	reader := newRequirementReader()
 	for i := range properties {
 		r, err := reader.read(&properties[i])
 		if err != nil {
 			return nil, err
 		}
-		if r == nil {
-			continue
+		if r != nil {
+			found = append(found, newDependency(r.requirement))
 		}
-		all, required = append(all, newDependency(r.requirement)), append(required, r.requirement)
-		some, err := packagesFor(r.requirement, from)
+	}
+	if err := satisfyFrom(ctx, from, found...); err != nil {
+		return nil, err
+	}
+	var all []*Dependency
+	for _, d := range found {
+		if d.err != nil {
+			return nil, d.err
+		}
+		all = append(all, d.Dependency)
+	}
+	return all, nil
+}
+
+// satisfyFrom satisfies dependencies, without Providers. It reads only the packages that may satisfy them, one at a
+// time. The error is the error of from.
+func satisfyFrom(ctx context.Context, from Packages, all ...*foundDependency) error {
+	names := map[string]bool{}
+	for _, d := range all {
+		some, err := packagesFor(d.requirement, from)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, name := range some {
 			names[name] = true
@@ -129,16 +153,14 @@ func ReadDependencies(ctx context.Context, properties []declcfg.Property, from P
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		c, err := from.Read(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for i, r := range required {
-			if err := all[i].satisfy(ctx, r, c); err != nil {
-				return nil, err
-			}
-			all[i].Providers = nil
+		for _, d := range all {
+			d.satisfy(ctx, c)
+			d.Providers = nil
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // packagesFor returns the names of packages that may satisfy a requirement; all other packages cannot.
@@ -175,13 +197,12 @@ func packagesForEach(terms []requirement, from Packages) ([][]string, error) {
 	return all, nil
 }
 
-func newDependency(r requirement) *Dependency {
-	return &Dependency{Requires: wants(r), SatisfiedBy: []string{}, Sentence: r.String()}
-}
-
-// satisfy adds the packages and bundles of a catalog that satisfy the dependency.
-func (d *Dependency) satisfy(ctx context.Context, required requirement, c *Catalog) error {
-	entries, err := satisfying(ctx, required, required.among(c.list()))
+// satisfy adds the packages and bundles of a catalog that satisfy the dependency, unless it failed before.
+func (d *foundDependency) satisfy(ctx context.Context, c *Catalog) {
+	if d.err != nil {
+		return
+	}
+	entries, err := satisfying(ctx, d.requirement, d.requirement.among(c.list()))
 	installable, seen := map[*entry]bool{}, map[*bundle]bool{}
 	for _, e := range entries {
 		if e.deprecated {
@@ -205,18 +226,18 @@ func (d *Dependency) satisfy(ctx context.Context, required requirement, c *Catal
 		}
 	}
 	slices.Sort(d.SatisfiedBy)
-	return err
+	d.err = err
 }
 
 // An Outline finds the dependencies of the bundles of a catalog without all their properties in memory: it reads the
-// packages that may satisfy a dependency again. The zero value is empty.
+// packages that may satisfy a dependency again, one at a time. The zero value is empty.
 //
 //	var o resolve.Outline
 //	index, err := declcfg.ReadIndexAndCheck(ctx, o.Keep, sources...)
 //	if err != nil {
 //		return err
 //	}
-//	dependencies := o.Dependencies(index)
+//	dependencies, err := o.Dependencies(ctx, index, index.Packages())
 type Outline struct {
 	mu       sync.Mutex
 	required map[*declcfg.Meta][]Property
@@ -225,8 +246,6 @@ type Outline struct {
 
 	index     *declcfg.Index
 	providing map[declcfg.GVK][]string // package names
-	read      map[string]*Catalog      // by package name
-	err       error                    // see Err
 }
 
 // Keep stores the parts of an object that the outline needs, for [declcfg.ReadIndexAndCheck]. It may be called
@@ -265,10 +284,12 @@ func addOnce[K comparable](table map[K][]string, key K, name string) {
 	}
 }
 
-// Dependencies returns the dependencies of the catalog with this index. Of objects that are read again, it retains the
-// same parts as a [Catalog]. Its errors include the errors of reading packages again; see Err.
-func (o *Outline) Dependencies(index *declcfg.Index) *Dependencies {
-	o.index, o.providing, o.read = index, map[declcfg.GVK][]string{}, map[string]*Catalog{}
+// Dependencies returns the dependencies of the catalog with this index. It finds the dependencies of all bundles of the
+// packages at once, so that each package is read again once. The error is the error of reading packages, or of ctx.
+func (o *Outline) Dependencies(
+	ctx context.Context, index *declcfg.Index, packages []*declcfg.PackageIndex,
+) (*Dependencies, error) {
+	o.index, o.providing = index, map[declcfg.GVK][]string{}
 	for text, names := range o.apis {
 		var api declcfg.GVK
 		p := declcfg.Property{Type: declcfg.PropertyGVK, Value: []byte(text)}
@@ -278,28 +299,23 @@ func (o *Outline) Dependencies(index *declcfg.Index) *Dependencies {
 			}
 		}
 	}
-	satisfy := func(ctx context.Context, d *Dependency, r requirement) error {
-		names, err := packagesFor(r, o)
-		if err != nil {
-			return err
-		}
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			c, err := o.Read(name)
-			if err != nil {
-				return err
+	d := newDependencies(o.required, func(ctx context.Context, all ...*foundDependency) error {
+		return satisfyFrom(ctx, o, all...)
+	})
+	var all []*foundDependency
+	for _, p := range packages {
+		for _, b := range p.Bundles {
+			for _, p := range o.required[b.Meta] {
+				required, err := d.requirements.read(&p.Property)
+				if key := propertyKey(&p.Property); err == nil && d.known[key] == nil {
+					d.known[key] = newDependency(required.requirement)
+					all = append(all, d.known[key])
+				}
 			}
-			if err := d.satisfy(ctx, r, c); err != nil {
-				return err
-			}
 		}
-		return nil
 	}
-	return newDependencies(o.required, satisfy)
+	return d, cmp.Or(d.satisfy(ctx, all...), ctx.Err())
 }
-
-// Err returns the first error of reading a package again.
-func (o *Outline) Err() error { return o.err }
 
 // Names implements [Packages].
 func (o *Outline) Names() (names []string, err error) {
@@ -314,9 +330,6 @@ func (o *Outline) Providing(api declcfg.GVK) ([]string, error) { return o.provid
 
 // Read implements [Packages]. The catalog also has the packages with a bundle whose olm.package names this package.
 func (o *Outline) Read(name string) (*Catalog, error) {
-	if o.read[name] != nil {
-		return o.read[name], nil
-	}
 	c := &Catalog{Index: &declcfg.Index{}}
 	for _, name := range append([]string{name}, o.claims[name]...) {
 		p := o.index.Package(name)
@@ -325,14 +338,12 @@ func (o *Outline) Read(name string) (*Catalog, error) {
 		}
 		for d := range parallel.Map(context.Background(), 0, slices.Values(p.Metas()), decode) {
 			if d.err != nil {
-				o.err = cmp.Or(o.err, d.err)
 				return nil, d.err
 			}
 			c.Add(d.meta, d.value)
 		}
 	}
 	c.interned = nil
-	o.read[name] = c
 	return c, nil
 }
 

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -24,7 +25,11 @@ func checkOutline(t *testing.T, source declcfg.Source) (total, read int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, outlined := c.Dependencies(), o.Dependencies(index)
+	whole := c.Dependencies()
+	outlined, err := o.Dependencies(t.Context(), index, index.Packages())
+	if err != nil {
+		t.Error(err)
+	}
 	for i, p := range index.Packages() {
 		for j, b := range p.Bundles {
 			want, wantErr := whole.Of(t.Context(), c.Index.Packages()[i].Bundles[j].Meta)
@@ -35,10 +40,26 @@ func checkOutline(t *testing.T, source declcfg.Source) (total, read int) {
 			total += len(got)
 		}
 	}
-	if o.Err() != nil {
-		t.Error(o.Err())
+	counted := countedPackages{Outline: &o}
+	var again []*foundDependency
+	for _, d := range outlined.known {
+		again = append(again, newDependency(d.requirement))
 	}
-	return total, len(o.read)
+	if err := satisfyFrom(t.Context(), &counted, again...); err != nil {
+		t.Error(err)
+	}
+	return total, counted.read
+}
+
+// countedPackages counts the packages that are read.
+type countedPackages struct {
+	*Outline
+	read int
+}
+
+func (c *countedPackages) Read(name string) (*Catalog, error) {
+	c.read++
+	return c.Outline.Read(name)
 }
 
 func equalDependencies(a, b *Dependency) bool {
@@ -104,8 +125,7 @@ func TestOutlineOfChangedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	files["c.yaml"] = &fstest.MapFile{Data: []byte("{}")}
-	_, err = o.Dependencies(index).Of(t.Context(), index.Package("p").Bundles[0].Meta)
-	if err == nil || o.Err() == nil {
-		t.Errorf("errors %v and %v", err, o.Err())
+	if _, err = o.Dependencies(t.Context(), index, index.Packages()); !errors.Is(err, declcfg.ErrChanged) {
+		t.Errorf("error %v, want %v", err, declcfg.ErrChanged)
 	}
 }
