@@ -108,8 +108,8 @@ func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Ob
 	return errors.Join(errs...)
 }
 
-// remove deletes a manifest that may be gone already. Its referrers are deleted by themselves; the index that lists them
-// in a registry without an API for referrers is deleted with it.
+// remove deletes a manifest that may be gone already, and the index that lists its referrers if the registry has no API
+// for them.
 func (r *Registry) remove(ctx context.Context, m Obsolete) error {
 	repo, err := r.repository(m.Repository)
 	if err != nil {

@@ -92,7 +92,7 @@ func (r *Registry) advise(path string, err error) error {
 		return err
 	}
 	_, full, _ := strings.Cut(r.base+"/"+path, "/")
-	return fmt.Errorf("%w (if the registry allows no path as deep as %q, join components with --max-components)", err, full)
+	return fmt.Errorf("%w (if the registry refuses paths as deep as %q, join components with --max-components)", err, full)
 }
 
 func (r *Registry) prepare() error { return nil }
