@@ -105,7 +105,9 @@ func getChannelEntriesThatProvide(_ context.Context, s *store.Store, req *api.Ge
 	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), false)
 }
 
-func getLatestChannelEntriesThatProvide(_ context.Context, s *store.Store, req *api.GetLatestProvidersRequest) messages {
+func getLatestChannelEntriesThatProvide(
+	_ context.Context, s *store.Store, req *api.GetLatestProvidersRequest,
+) messages {
 	return s.EntriesThatProvide(req.GetGroup(), req.GetVersion(), req.GetKind(), true)
 }
 

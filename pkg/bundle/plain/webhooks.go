@@ -76,7 +76,8 @@ func (g *generator) services() {
 		}
 		meta := g.meta(operator.ServiceNameV1(d.Name))
 		if g.Certificates == ServiceCA {
-			metav1.SetMetaDataAnnotation(&meta, "service.beta.openshift.io/serving-cert-secret-name", operator.SecretNameV1(d.Name))
+			const annotation = "service.beta.openshift.io/serving-cert-secret-name"
+			metav1.SetMetaDataAnnotation(&meta, annotation, operator.SecretNameV1(d.Name))
 		}
 		spec := corev1.ServiceSpec{Ports: operator.ServicePortsV1(g.CSV, d.Name)}
 		if d.Spec.Selector != nil {
@@ -99,7 +100,8 @@ const (
 func (g *generator) trust(meta *metav1.ObjectMeta, deployment string) {
 	switch g.Certificates {
 	case CertManager:
-		metav1.SetMetaDataAnnotation(meta, "cert-manager.io/inject-ca-from", g.Namespace+"/"+operator.SecretNameV1(deployment))
+		secret := g.Namespace + "/" + operator.SecretNameV1(deployment)
+		metav1.SetMetaDataAnnotation(meta, "cert-manager.io/inject-ca-from", secret)
 	case ServiceCA:
 		metav1.SetMetaDataAnnotation(meta, "service.beta.openshift.io/inject-cabundle", "true")
 	}
