@@ -63,12 +63,15 @@ func (c *catalog) close() {
 }
 
 // check returns the error of reading the catalog: files that changed meanwhile, references to parts of bundles, or err.
-// It warns if the catalog has no packages.
-func (c *catalog) check(packages int, err error) error {
+// It warns if the catalog has no packages, or looks like several catalogs.
+func (c *catalog) check(index *declcfg.Index, err error) error {
 	if err := cmp.Or(c.Unchanged(), err); err != nil {
 		return ofParts(c.refs, err)
 	}
-	warnIfNone(c.cmd, packages, "packages", c.refs...)
+	warnIfNone(c.cmd, len(index.Packages()), "packages", c.refs...)
+	if len(c.refs) == 1 {
+		warnIfSeveral(c.cmd, c.refs[0], index)
+	}
 	return nil
 }
 
@@ -96,7 +99,7 @@ func readIndex(
 	return from.withCatalog(cmd, "reading", openOptions(cmd), refs, func(c *catalog, done func()) error {
 		index, err := declcfg.ReadIndexAndCheck(cmd.Context(), check, c.Sources...)
 		done()
-		if err := c.check(len(index.Packages()), err); err != nil {
+		if err := c.check(index, err); err != nil {
 			return err
 		}
 		return use(index)
@@ -130,7 +133,7 @@ func (f *imageFlags) readCatalogs(
 		for _, check := range checks {
 			err = cmp.Or(err, check(cmd, ref, c.Sources))
 		}
-		if err := c.check(len(read.Index.Packages()), err); err != nil {
+		if err := c.check(read.Index, err); err != nil {
 			closeAll()
 			return nil, nil, err
 		}

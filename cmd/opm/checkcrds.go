@@ -116,6 +116,9 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string) (report *crdcheck.Re
 		defer bundles.Close()
 		names := bundles.Packages()
 		warnIfNone(cmd, len(names), "packages", refs...)
+		if len(refs) == 1 {
+			warnIfSeveral(cmd, refs[0], bundles.Index)
+		}
 		if f.pkg != "" && !slices.Contains(names, f.pkg) {
 			return declcfg.NotFound("no package", f.pkg, names)
 		}

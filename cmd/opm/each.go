@@ -61,17 +61,37 @@ func (f *eachFlag) addForAll(cmd *cobra.Command, at int) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, f.insert(args, "")) }
 }
 
-// paths returns the catalogs of the flag or, without it, the only path.
+// paths returns the catalogs of the flag, each once, or, without it, the only path.
 func (f *eachFlag) paths(path string) ([]string, error) {
 	if !f.given() {
 		return []string{path}, nil
 	}
 	refs, err := f.refs()
+	if err != nil {
+		return nil, err
+	}
 	var paths []string
 	for _, r := range refs {
 		paths = append(paths, r.ref)
 	}
-	return paths, err
+	return paths, checkDistinct(refs)
+}
+
+// checkDistinct returns an error if two of several arguments are one catalog.
+func checkDistinct(refs []*namedRef) error {
+	for i, r := range refs {
+		if j := slices.IndexFunc(refs[:i], r.isSame); j >= 0 {
+			return usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].name, r.name, r.ref)}
+		}
+	}
+	return nil
+}
+
+// isSame reports whether two arguments are one catalog.
+func (r *namedRef) isSame(other *namedRef) bool {
+	a, errA := os.Stat(r.ref)
+	b, errB := os.Stat(other.ref)
+	return r.ref == other.ref || errA == nil && errB == nil && os.SameFile(a, b)
 }
 
 func (f *eachFlag) addFlag(cmd *cobra.Command, at int) {

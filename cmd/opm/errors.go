@@ -206,6 +206,18 @@ func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
 	}
 }
 
+// warnIfSeveral warns if a catalog looks like several catalogs, for a command that reads catalogs that are not valid.
+func warnIfSeveral(cmd *cobra.Command, ref string, index *declcfg.Index) {
+	looks := validate.Several(ref, index)
+	if looks == "" || reference.Of(ref).Kind != reference.Directory {
+		return
+	}
+	if cmd.Flag("each") != nil {
+		looks += "; run the command for each of them with --each " + strings.TrimSuffix(ref, "/") + "/"
+	}
+	warn(cmd, "%s", looks)
+}
+
 // bundleAround returns the bundle directory that has dir as its manifests or metadata, "" for none.
 func bundleAround(dir string) string {
 	parent, base := filepath.Split(filepath.Clean(dir))

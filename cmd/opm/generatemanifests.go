@@ -89,7 +89,7 @@ func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 		}
 		index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
 		done()
-		return c.check(len(index.Packages()), err)
+		return c.check(index, err)
 	})
 	return size.Load(), err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 
@@ -102,13 +101,13 @@ func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *acro
 
 // readAcross is [readEach] for the catalogs of versions of a platform.
 func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
-	for i, r := range refs {
+	if err := checkDistinct(refs); err != nil {
+		return nil, nil, err
+	}
+	for _, r := range refs {
 		p, err := f.across.platformOf(r)
 		if err != nil {
 			return nil, nil, err
-		}
-		if j := slices.IndexFunc(refs[:i], r.isSame); j >= 0 {
-			return nil, nil, usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].name, r.name, r.ref)}
 		}
 		all = append(all, &across.Catalog{Name: r.name, Platform: p})
 	}
@@ -119,7 +118,7 @@ func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*
 		use := func(opened *catalog, done func()) error {
 			err := all[i].Read(cmd.Context(), opened.Sources...)
 			done()
-			return opened.check(len(all[i].Index.Packages()), err)
+			return opened.check(all[i].Index, err)
 		}
 		return all[i], f.images.withCatalog(cmd, "reading", openOptions(cmd), []string{refs[i].ref}, use)
 	})
@@ -164,11 +163,4 @@ func platformOf(r *namedRef) (platform.Platform, error) {
 	return platform.Platform{}, usageError{
 		fmt.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.ref),
 	}
-}
-
-// isSame reports whether two arguments are one catalog.
-func (r *namedRef) isSame(other *namedRef) bool {
-	a, errA := os.Stat(r.ref)
-	b, errB := os.Stat(other.ref)
-	return r.ref == other.ref || errA == nil && errB == nil && os.SameFile(a, b)
 }

@@ -18,7 +18,8 @@ import (
 
 // Bundles are the bundles of catalogs, with their CustomResourceDefinitions and update edges.
 type Bundles struct {
-	index    *declcfg.Index
+	Index *declcfg.Index
+
 	library  *library
 	contents map[*declcfg.Meta]*contents
 }
@@ -34,7 +35,7 @@ func Read(ctx context.Context, held image.SpoolOptions, sources ...declcfg.Sourc
 			errs = append(errs, err)
 			continue
 		}
-		b.index.Add(o.meta, o.value)
+		b.Index.Add(o.meta, o.value)
 		b.contents[o.meta] = o.contents
 	}
 	if errs != nil {
@@ -67,7 +68,7 @@ func (b *Bundles) Close() error { return b.library.store.Close() }
 // Packages returns the names of the packages, sorted.
 func (b *Bundles) Packages() []string {
 	var names []string
-	for _, p := range b.index.Packages() {
+	for _, p := range b.Index.Packages() {
 		names = append(names, p.Name)
 	}
 	return names
@@ -95,7 +96,7 @@ const maxUpdates = 1_000_000
 func (b *Bundles) updates(pkg string, selects func(pkg, bundle string) bool) ([]update, error) {
 	var all []update
 	n := 0
-	for _, p := range b.index.Packages() {
+	for _, p := range b.Index.Packages() {
 		if pkg != "" && p.Name != pkg {
 			continue
 		}

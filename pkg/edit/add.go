@@ -76,6 +76,7 @@ func (a Add) apply(p *pkg) error {
 			return err
 		}
 	}
+	p.placed = a.Bundle
 	if err := p.addEntry(declcfg.Entry{Name: a.Bundle.Name}, a.Channel, a.Updates); err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (t *target) create(ctx context.Context, a Add) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.plan(ctx, &pkg{name: a.Bundle.Package, units: []*unit{u}, notes: []string{note}})
+		return t.plan(ctx, &pkg{name: a.Bundle.Package, units: []*unit{u}, notes: []string{note}, placed: a.Bundle})
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("create package %q: %s exists", a.Bundle.Package, file)
@@ -218,9 +219,8 @@ func (t *target) create(ctx context.Context, a Add) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan{
-		target: t, file: file, content: text, result: &Result{Notes: []string{note}, Problems: report.Problems},
-	}, nil
+	result := &Result{Notes: []string{note}, Bundle: a.Bundle, Problems: report.Problems}
+	return &plan{target: t, file: file, content: text, result: result}, nil
 }
 
 // atEnd returns the text as documents to append to a file.
@@ -273,6 +273,10 @@ func (e Promote) apply(p *pkg) error {
 	}
 	if err := p.check(Bundle, e.Bundle); err != nil {
 		return err
+	}
+	bundles, _ := values[declcfg.Bundle](p)
+	if i := slices.IndexFunc(bundles, func(b *declcfg.Bundle) bool { return b.Name == e.Bundle }); i >= 0 {
+		p.placed = bundles[i]
 	}
 	entry := declcfg.Entry{Name: e.Bundle}
 	channels, _ := values[declcfg.Channel](p)

@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,6 +32,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // Options control an edit.
@@ -54,6 +56,8 @@ type Edit interface {
 type Result struct {
 	Notes []string // choices made for the user, and next steps; one sentence each
 	Diff  []byte   // the changes to the files as a unified diff; nil unless Options.DryRun is set
+
+	Bundle *declcfg.Bundle // that was added or promoted; nil if there is none, or a template has only its image
 
 	// Problems are the validation errors of the resulting package. If there are any, nothing was written.
 	Problems []*problem.Problem
@@ -143,7 +147,23 @@ func newPlan(ctx context.Context, path string, e Edit, o Options) (*plan, error)
 // plan validates an edited package.
 func (t *target) plan(ctx context.Context, p *pkg) (*plan, error) {
 	problems, err := p.problems(ctx)
-	return &plan{target: t, edited: p, result: &Result{Notes: p.notes, Problems: problems}}, err
+	if len(problems) > 0 {
+		if looks := t.several(); looks != "" {
+			return nil, fmt.Errorf("%s: edit one of them, or all with --each %s/", looks, strings.TrimSuffix(t.path, "/"))
+		}
+	}
+	return &plan{target: t, edited: p, result: &Result{Notes: p.notes, Bundle: p.placed, Problems: problems}}, err
+}
+
+// several returns the sentence of [validate.Several] about a directory.
+func (t *target) several() string {
+	var index declcfg.Index
+	for _, m := range t.metas {
+		if t.isTree && m.Schema == declcfg.SchemaPackage {
+			index.Add(m, nil)
+		}
+	}
+	return validate.Several(t.path, &index)
 }
 
 // A target is the catalog or the template to edit.

@@ -28,7 +28,8 @@ type pkg struct {
 	items    []*item
 	units    []*unit // ordered by file and position
 	notes    []string
-	create   bool // creates missing channels
+	placed   *declcfg.Bundle // added, or promoted to another channel
+	create   bool            // creates missing channels
 }
 
 // An item is an object: a document of a catalog, or an element of a template.
