@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,8 +58,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		if add.LikeOthers = !changesForm; cmd.Flags().Changed("replaces") {
 			add.Updates.Replaces = &f.replaces
 		}
-		var releases string
-		if err := from.readBundle(cmd, args[0], &add, &releases); err != nil {
+		if err := from.readBundle(cmd, args[0], &add, &f.releases); err != nil {
 			return err
 		}
 		if showImpact {
@@ -68,10 +68,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 			}
 		}
 		f.noDiff = showImpact && format != "text"
-		if err := f.run(cmd, args[1], add); err != nil {
-			return err
-		}
-		return f.warnOfPlatforms(cmd, args[1], add.Bundle, releases)
+		return f.run(cmd, args[1], add)
 	}
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
 	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json")
@@ -79,35 +76,36 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 	return cmd
 }
 
-// warnOfPlatforms warns of the catalogs whose platform a bundle does not support. releases are those of OpenShift that
-// the bundle names.
-func (f *editFlags) warnOfPlatforms(cmd *cobra.Command, path string, b *declcfg.Bundle, releases string) error {
-	paths, err := f.each.paths(path)
+// warnOfPlatforms warns if the platform of a catalog does not support the bundle that an edit added or promoted.
+func (f *editFlags) warnOfPlatforms(cmd *cobra.Command, path string, b *declcfg.Bundle) error {
+	if b == nil {
+		return nil
+	}
+	c, err := readConfig("", path)
 	if err != nil {
 		return err
 	}
-	for _, path := range paths {
-		c, err := readConfig("", path)
-		if err != nil {
-			return err
-		}
-		p, err := c.targetOf(path)
-		if err != nil {
-			return err
-		}
-		if p == (platform.Platform{}) {
-			p, _ = platformOf(parseNamedRef(path)) // most catalogs are for no platform in particular
-		}
-		if why := unsupported(b, releases, p); why != "" {
-			warn(cmd, "%s does not belong into %s, which is for %s: %s",
-				legible.Name(b.Name), legible.Name(path), p, legible.Text(why))
-		}
+	p, err := c.targetOf(path)
+	if err != nil {
+		return err
+	}
+	if p == (platform.Platform{}) {
+		p, _ = platformOf(parseNamedRef(path))
+	}
+	if p == (platform.Platform{}) { // as most catalogs
+		return nil
+	}
+	if why := f.unsupported(b, p); why != "" {
+		warn(cmd, "%s does not belong in %s, which is for %s: %s",
+			legible.Name(b.Name), legible.Name(path), p, legible.Text(why))
 	}
 	return nil
 }
 
-// unsupported returns why a bundle is not for a platform, "" if it is or the platform is zero.
-func unsupported(b *declcfg.Bundle, releases string, p platform.Platform) string {
+// unsupported returns why a bundle is not for a platform, "" if it is.
+func (f *editFlags) unsupported(b *declcfg.Bundle, p platform.Platform) string {
+	csv := b.CSVMetadata()
+	releases := cmp.Or(f.releases, csv.Annotations[platform.AnnotationVersions])
 	if supported, err := platform.ParseSupported(releases); err == nil && p.OpenShift != (platform.Version{}) &&
 		!supported.Contains(p.OpenShift) {
 		return fmt.Sprintf("it is for %s (%s)", supported, platform.AnnotationVersions)
@@ -121,11 +119,10 @@ func unsupported(b *declcfg.Bundle, releases string, p platform.Platform) string
 			return fmt.Sprintf("it is for OpenShift up to %s (%s)", last, declcfg.PropertyMaxOpenShiftVersion)
 		}
 	}
-	least := b.CSVMetadata().MinKubeVersion
-	v, err := declcfg.ParseVersion(strings.TrimPrefix(least, "v"), "")
+	v, err := declcfg.ParseVersion(strings.TrimPrefix(csv.MinKubeVersion, "v"), "")
 	needs := platform.Version{Major: v.Semver.Major, Minor: v.Semver.Minor}
 	if err == nil && p.Kubernetes != (platform.Version{}) && needs.After(p.Kubernetes) {
-		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s", least, p.Kubernetes)
+		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s", csv.MinKubeVersion, p.Kubernetes)
 	}
 	return ""
 }

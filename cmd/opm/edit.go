@@ -25,6 +25,8 @@ type editFlags struct {
 	replaces string // see addEntry
 	each     eachFlag
 	noDiff   bool // standard output has a report that programs read
+
+	releases string // the releases of OpenShift that an added bundle is for, by its annotations
 }
 
 // editNote says what all edits have in common.
@@ -108,6 +110,11 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	}
 	for _, r := range results {
 		if _, err := textOutput(cmd).Write(abbreviated(r.Diff)); err != nil {
+			return err
+		}
+	}
+	for i, r := range results {
+		if err := f.warnOfPlatforms(cmd, paths[i], r.Bundle); err != nil {
 			return err
 		}
 	}
