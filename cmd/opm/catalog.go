@@ -209,11 +209,8 @@ func (f *imageFlags) withValidated(
 	use func(c *catalog, report *validate.Report, done func()) error,
 ) error {
 	return f.withCatalog(cmd, work, from, []string{ref}, func(c *catalog, done func()) error {
-		sources := slices.Clone(c.Sources)
-		for i := range sources {
-			sources[i].Memo = f.each.memo(opts)
-		}
-		report, err := validate.Catalog(cmd.Context(), opts, sources...)
+		opts.Memo = f.each.memo(opts)
+		report, err := validate.Catalog(cmd.Context(), opts, c.Sources...)
 		if err := cmp.Or(c.Unchanged(), err, notCatalog(ref, report)); err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ type eachFlag struct {
 // A sharedChecks is the memo of validations whose options allow to share it.
 type sharedChecks struct {
 	opts validate.Options
-	memo *declcfg.Memo
+	memo *validate.Memo
 }
 
 const eachUsage = "run once for each of several catalogs: `CATALOG`, NAME=CATALOG or, with a slash at the end, all " +
@@ -238,7 +238,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 }
 
 // memo returns the memo for a validation with these options, or nil without --each.
-func (f *eachFlag) memo(opts validate.Options) *declcfg.Memo {
+func (f *eachFlag) memo(opts validate.Options) *validate.Memo {
 	if !f.given() {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (f *eachFlag) memo(opts validate.Options) *declcfg.Memo {
 			return s.memo
 		}
 	}
-	s := sharedChecks{opts, new(declcfg.Memo)}
+	s := sharedChecks{opts, new(validate.Memo)}
 	f.memos = append(f.memos, s)
 	return s.memo
 }

@@ -316,12 +316,15 @@ func (s *splitter) jsonBoundary(data []byte) int {
 // boundaryWindow is the number of bytes of a chunk that are searched at once, from its end: most objects are smaller.
 const boundaryWindow = 32 << 10
 
-// lastBoundary returns the offset of the last object whose line break is in data[from:], or 0.
+// lastBoundary returns the offset of the last object whose line break is in data[from:], or 0. It looks for braces,
+// which are less frequent than line breaks.
 func lastBoundary(data []byte, from int) (last int) {
-	for i := range occurrences(data[from:], []byte("\n{")) {
-		before := bytes.TrimRight(data[:from+i], space)
-		if len(before) > 0 && before[len(before)-1] == '}' {
-			last = from + i + 1
+	for i := range occurrences(data[from:], []byte("{")) {
+		if i += from; i == 0 || data[i-1] != '\n' {
+			continue
+		}
+		if before := bytes.TrimRight(data[:i], space); len(before) > 0 && before[len(before)-1] == '}' {
+			last = i
 		}
 	}
 	return last

@@ -37,8 +37,6 @@ func knownAs(p *Problem) Known {
 	return k
 }
 
-var indices = regexp.MustCompile(`\[[0-9]+\]`)
-
 // names returns the names that p is about: its Names, or else the quoted strings of its message. They exclude the hint,
 // because it changes when another object gets a similar name.
 func (p *Problem) names() []string {

@@ -22,25 +22,33 @@ func Merge(reports []CatalogReport) []*Problem {
 	type identity struct {
 		rule, pkg, path, message, fix string
 		severity                      Severity
-		nth                           int // among equal problems of a catalog
+	}
+	type equal struct {
+		listed []*Problem
+		report int // index of the last report with such a problem
+		n      int // number of such problems in it
 	}
 	var all []*Problem
-	listed := map[identity]*Problem{}
-	for _, r := range reports {
-		seen := map[identity]int{}
+	known := map[identity]*equal{}
+	for i, r := range reports {
 		for _, p := range r.Problems {
-			id := identity{p.Rule, p.Package, withoutIndices(p.Path), p.Message, p.Fix, p.Severity, 0}
-			n := seen[id]
-			seen[id]++
-			id.nth = n
-			same := listed[id]
-			if same == nil {
-				same = p
-				same.Catalogs = nil
-				listed[id] = same
-				all = append(all, same)
+			id := identity{p.Rule, p.Package, withoutIndices(p.Path), p.Message, p.Fix, p.Severity}
+			e := known[id]
+			if e == nil {
+				e = &equal{report: i}
+				known[id] = e
 			}
+			if e.report != i {
+				e.report, e.n = i, 0
+			}
+			if e.n == len(e.listed) {
+				p.Catalogs = nil
+				e.listed = append(e.listed, p)
+				all = append(all, p)
+			}
+			same := e.listed[e.n]
 			same.Catalogs = append(same.Catalogs, r.Catalog)
+			e.n++
 		}
 	}
 	return all
@@ -48,10 +56,22 @@ func Merge(reports []CatalogReport) []*Problem {
 
 // withoutIndices returns a path without the indices of lists, which change with every insertion before them.
 func withoutIndices(path string) string {
-	if !strings.Contains(path, "[") { // most paths
-		return path
+	var text strings.Builder
+	for {
+		before, rest, found := strings.Cut(path, "[")
+		if !found && text.Len() == 0 {
+			return path
+		}
+		text.WriteString(before)
+		if !found {
+			return text.String()
+		}
+		text.WriteByte('[')
+		if digits := strings.TrimLeft(rest, "0123456789"); digits != rest && strings.HasPrefix(digits, "]") {
+			rest = digits
+		}
+		path = rest
 	}
-	return indices.ReplaceAllString(path, "[]")
 }
 
 // maxCatalogs is the number of catalogs that the text of a problem names.

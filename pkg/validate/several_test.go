@@ -53,7 +53,7 @@ func TestSeveral(t *testing.T) {
 func TestMemo(t *testing.T) {
 	changed := maps.Clone(broken(t))
 	changed["new.yaml"] = "{schema: olm.package, name: ash, defaultChannel: a}"
-	var memo declcfg.Memo
+	var memo validate.Memo
 	for i, files := range []map[string]string{broken(t), changed, broken(t)} {
 		source := declcfg.Source{Name: "v" + strconv.Itoa(i), FS: mapFS(files)}
 		opts := validate.Options{Target: parseTarget(t, "ocp=4."+strconv.Itoa(18+i))}
@@ -64,7 +64,7 @@ func TestMemo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source.Memo = &memo
+		opts.Memo = &memo
 		got, err := validate.Catalog(t.Context(), opts, source)
 		if err != nil {
 			t.Fatal(err)

@@ -29,7 +29,9 @@ func (r *relations) updates(ctx context.Context) {
 			packages = append(packages, p)
 		}
 	}
-	for channels := range parallel.Map(ctx, 0, slices.Values(packages), r.validator.updates) {
+	v := r.validator
+	check := func(p *declcfg.PackageIndex) []scope { return v.opts.Memo.updatesOf(p, v.updates) }
+	for channels := range parallel.Map(ctx, 0, slices.Values(packages), check) {
 		for _, s := range channels {
 			n := min(len(s.found), r.room)
 			r.room -= n

@@ -11,7 +11,6 @@ package validate
 
 import (
 	"context"
-	"reflect"
 	"runtime"
 
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -39,20 +38,8 @@ type Options struct {
 	// Other, if not nil, is called for each valid object of a custom schema, in the order read. The index of the report
 	// does not contain these objects.
 	Other func(*declcfg.Meta)
-}
 
-// ShareMemo reports whether validations with these options and with others can share a [declcfg.Memo], because they
-// check single objects in the same way. Catalogs for several platforms can.
-func (o Options) ShareMemo(others Options) bool {
-	for _, target := range []*platform.Platform{&o.Target, &others.Target} {
-		if *target != (platform.Platform{}) { // objects do not depend on the version, see needs and fitTarget
-			*target = platform.Platform{Metadata: "any", OLMv1: target.OLMv1}
-			if target.OLMv1 != platform.OLMv1Absent {
-				target.OLMv1 = ""
-			}
-		}
-	}
-	return reflect.DeepEqual(o, others)
+	Memo *Memo // of validations for which [Options.ShareMemo] is true; nil for none
 }
 
 // A Report has the problems of a catalog, and an index of its readable objects. The check stops at 100,000 errors; of
@@ -76,7 +63,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		value, err := o.Decode()
 		return c.Object(o, value, err), nil
 	}
-	for r, err := range declcfg.Map(ctx, object, c.v.portable(sources, c.keep)...) {
+	for r, err := range declcfg.Map(ctx, object, opts.Memo.sharing(c.v.portable(sources, c.keep))...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
