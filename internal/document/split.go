@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"hash/maphash"
 	"io"
 	"iter"
 	"runtime/debug"
@@ -64,22 +63,6 @@ func (c *Chunk) Recycle() {
 		debug.FreeOSMemory() // before the next one takes as much
 		<-largeTurn
 	}
-}
-
-// A Key identifies the text of a chunk, its place in the file, and how it is read. Keys are equal in one process only.
-type Key struct {
-	sum       uint64
-	size, off int64
-	place     Place
-
-	yaml, more, mixed, failed bool
-}
-
-var seed = maphash.MakeSeed()
-
-// Key returns the key of c. It is called before Read, which may change the text.
-func (c *Chunk) Key() Key {
-	return Key{maphash.Bytes(seed, c.data), c.Size(), c.off, c.place, c.yaml, c.more, c.notJSON != nil, c.err != nil}
 }
 
 // Split yields the documents of a file in order, several in each chunk. A chunk begins at the end of the previous one.

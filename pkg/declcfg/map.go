@@ -19,13 +19,17 @@ import (
 // last.
 func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Source) iter.Seq2[T, error] {
 	work := func(c *chunk) batch[T] {
+		if known, ok := c.known.(batch[T]); ok {
+			return known.moved(Twin{c.file})
+		}
 		if c.Chunk != nil {
 			defer c.Recycle() // no part of its text is used after this
 		}
-		return memoized(c, func() batch[T] { return readBatch(c, fn) })
+		return readBatch(c, fn)
 	}
 	return func(yield func(T, error) bool) {
 		var skip *file
+		var keep keeper[T]
 		expanded := 0
 		for b := range parallel.Map(ctx, 0, allChunks(sources), work) {
 			if b.file != nil && b.file == skip {
@@ -37,6 +41,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 				return
 			}
 			b.reportNotes()
+			keep.add(b)
 			for _, r := range b.results {
 				if !yield(r.value, r.err) {
 					return
@@ -49,7 +54,9 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		if err := ctx.Err(); err != nil {
 			var none T
 			yield(none, err)
+			return
 		}
+		keep.end()
 	}
 }
 
@@ -57,6 +64,7 @@ type batch[T any] struct {
 	results []result[T]
 	file    *file // nil for an error or a note of the walk
 	broken  bool  // the rest of the file cannot be read
+	known   bool  // from a memo
 
 	note     *note             // of the walk
 	refused  []*document.Error // see [document.Chunk]

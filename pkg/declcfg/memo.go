@@ -1,25 +1,28 @@
 package declcfg
 
 import (
+	"bytes"
+	"hash/maphash"
+	"io"
+	"slices"
 	"sync"
-
-	"github.com/opm-toolchain/opm/internal/document"
 )
 
-// A Memo keeps the results of [Map], so that the same text at the same place of another file is not read and given to
-// the function again. It is for catalogs with many equal files, such as those for several versions of a platform, and
-// holds all results in memory. Only a [Movable] result is kept.
+// A Memo keeps the results of [Map] by file, so that a file with the same content is not parsed and given to the
+// function again. It is for catalogs with many equal files, such as those for several versions of a platform, and holds
+// all results in memory. Only [Movable] results are kept, and only for files without errors.
 //
 // A memo is for one function and one type of results. The zero value is empty. Goroutines may share a Memo.
 type Memo struct {
 	mu   sync.Mutex
-	kept map[memoKey]any // the batch[T] of a chunk
+	kept map[memoKey]any // the batch[T] of a file
 }
 
-// A memoKey identifies the text of a chunk, and how it is read.
+// A memoKey identifies the content of a file, and how it is read. Keys are equal in one process only.
 type memoKey struct {
-	document.Key
-	ordered bool
+	sum             uint64
+	size, maxObject int64
+	ordered         bool
 }
 
 // A Movable is a result of [Map] that holds for an equal object in another file, too.
@@ -28,7 +31,7 @@ type Movable interface {
 	Moved(t Twin) any
 }
 
-// A Twin is a file in which the text of objects is equal to that of another file, and at the same place.
+// A Twin is a file with the content of another file.
 type Twin struct{ file *file }
 
 // Meta returns the Meta of the object that is equal to m.
@@ -44,32 +47,74 @@ func (t Twin) Pos(p Pos) Pos {
 	return p
 }
 
-// memoized returns what read returns for a chunk, or a copy of what it returned for a chunk of the same text.
-func memoized[T any](c *chunk, read func() batch[T]) batch[T] {
-	if c.Chunk == nil || c.file.memo == nil || c.file.withheld != nil {
-		return read()
-	}
-	memo := c.file.memo
-	key := memoKey{c.Key(), c.file.ordered}
-	memo.mu.Lock()
-	known, ok := memo.kept[key].(batch[T])
-	memo.mu.Unlock()
-	if ok {
-		return known.moved(Twin{c.file})
-	}
-	b := read()
-	if b.movable() {
-		memo.mu.Lock()
-		defer memo.mu.Unlock()
-		if memo.kept == nil {
-			memo.kept = map[memoKey]any{}
+// hashed is the number of bytes that are read and hashed at once: they are still in a cache of the CPU.
+const hashed = 128 << 10
+
+// identify sets the key of f from the content of h, and returns a reader of it: the content in buf, if it has room, or
+// h. It does nothing if the file cannot be read, so that reading it again returns the error.
+func (f *file) identify(h io.ReaderAt, size int64, buf []byte) io.ReaderAt {
+	key := memoKey{size: size, maxObject: f.maxObject, ordered: f.ordered}
+	fits := size <= int64(cap(buf))
+	for off := int64(0); off < size; {
+		to := buf[:min(size-off, hashed)]
+		if fits {
+			to = buf[off : off+int64(len(to))]
 		}
-		memo.kept[key] = b.moved(Twin{c.file}) // a copy: the caller of Map may change its results
+		if n, err := h.ReadAt(to, off); n < len(to) || err != nil && err != io.EOF {
+			return h
+		}
+		key.sum = maphash.Comparable(seed, [2]uint64{key.sum, maphash.Bytes(seed, to)})
+		off += int64(len(to))
 	}
-	return b
+	f.key = key
+	if fits {
+		return bytes.NewReader(buf[:size])
+	}
+	return h
 }
 
-// movable reports whether b holds for another file with the same text. Errors are not moved: they are rare, and name
+// known returns the results for the content of f, a batch[T], or nil.
+func (f *file) known() any {
+	f.memo.mu.Lock()
+	defer f.memo.mu.Unlock()
+	return f.memo.kept[f.key]
+}
+
+// A keeper puts the results of files into their memos.
+type keeper[T any] struct {
+	whole batch[T] // of the current file
+	keeps bool
+}
+
+// add adds the next batch, before its results are used: the caller of Map may change them.
+func (k *keeper[T]) add(b batch[T]) {
+	if b.file != k.whole.file {
+		k.end()
+		k.whole, k.keeps = batch[T]{file: b.file}, b.file != nil && b.file.key != memoKey{} && !b.known
+	}
+	if k.keeps = k.keeps && b.movable(); !k.keeps {
+		return
+	}
+	k.whole.results = append(k.whole.results, b.moved(Twin{b.file}).results...)
+	k.whole.refused = append(k.whole.refused, b.refused...)
+	k.whole.expanded += b.expanded
+}
+
+// end puts the results of the current file, which is complete, into its memo.
+func (k *keeper[T]) end() {
+	if !k.keeps {
+		return
+	}
+	memo := k.whole.file.memo
+	memo.mu.Lock()
+	defer memo.mu.Unlock()
+	if memo.kept == nil {
+		memo.kept = map[memoKey]any{}
+	}
+	memo.kept[k.whole.file.key] = k.whole
+}
+
+// movable reports whether b holds for another file with the same content. Errors are not moved: they are rare, and name
 // their file in several ways.
 func (b *batch[T]) movable() bool {
 	for _, r := range b.results {
@@ -81,11 +126,10 @@ func (b *batch[T]) movable() bool {
 }
 
 func (b batch[T]) moved(t Twin) batch[T] {
-	b.file = t.file
-	results := make([]result[T], len(b.results))
+	b.file, b.known = t.file, true
+	b.results = slices.Clone(b.results)
 	for i, r := range b.results {
-		results[i].value = any(r.value).(Movable).Moved(t).(T)
+		b.results[i].value = any(r.value).(Movable).Moved(t).(T)
 	}
-	b.results = results
 	return b
 }

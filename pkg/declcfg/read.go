@@ -22,6 +22,8 @@ type chunk struct {
 	file *file
 	err  error // the file cannot be opened; there is no Chunk
 	note *note // of the walk; the chunk has no other content
+
+	known any // the results for the whole file, from a memo; there is no Chunk
 }
 
 // A note is a difference to upstream: input that upstream rejects, and that is read here.
@@ -48,7 +50,20 @@ func (f *file) chunks() iter.Seq[*chunk] {
 		}
 		defer h.Close()
 		f.record.Add(f.label, f.fsys, f.name, info)
-		for c := range document.Split(h, info.Size(), f.maxObject) {
+		var r io.ReaderAt = h
+		if f.memo != nil && f.withheld == nil {
+			buf := document.Buffers.Get()
+			defer document.Buffers.Put(buf)
+			r = f.identify(h, info.Size(), buf[:cap(buf)])
+			if known := f.known(); known != nil {
+				if f.read != nil {
+					f.read(info.Size())
+				}
+				yield(&chunk{file: f, known: known})
+				return
+			}
+		}
+		for c := range document.Split(r, info.Size(), f.maxObject) {
 			if f.read != nil {
 				f.read(c.Size())
 			}

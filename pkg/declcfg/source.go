@@ -63,6 +63,7 @@ type file struct {
 	ordered   bool    // as the source
 	withheld  map[string]bool
 	memo      *Memo
+	key       memoKey // of the content, if there is a memo
 	note      func(*Error)
 	read      func(int64)
 }
