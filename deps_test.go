@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/publish/pipeline": {
 		"pkg/publish", "pkg/compose", "pkg/template", "pkg/validate", "pkg/resolve", "pkg/diff", "pkg/imagecheck",
-		"pkg/render", "pkg/image", "pkg/problem", "pkg/declcfg", "internal/markdown", "internal/nearest",
+		"pkg/render", "pkg/image", "pkg/problem", "pkg/declcfg", "internal/report", "internal/nearest",
 		"internal/plural", "internal/regular", "internal/shell",
 	},
 	"pkg/publish/manifests": {
@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json, "internal/markdown"},
+	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/plural", json, "internal/report"},
 	"pkg/filter": {
 		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
 		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem",
@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 	"pkg/resolve/internal/solver": {"github.com/go-air/gini"},
 	"pkg/simulate": {
 		"pkg/cluster", "pkg/cluster/olm", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery",
-		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/markdown", "internal/plural", "internal/nearest", json,
+		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/report", "internal/plural", "internal/nearest", json,
 		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck",
 		"pkg/graph", "pkg/problem", "pkg/cluster/catalogsource", "github.com/prometheus/client_golang",
 		"github.com/prometheus/common", "pkg/bundle", "pkg/platform",
@@ -86,7 +86,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/cluster/audit": {
 		"pkg/simulate", "pkg/cluster", "pkg/cluster/olm", "pkg/cluster/operatorgroup", "pkg/cluster/rbac",
-		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/legible", "internal/markdown", "internal/plural",
+		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/legible", "internal/report", "internal/plural",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
 	},
 	"pkg/cluster/olm": {
@@ -110,11 +110,10 @@ var arrows = map[string][]string{
 	},
 	"pkg/list": {
 		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve", "internal/parallel",
-		"github.com/klauspost/compress", "internal/markdown",
+		"github.com/klauspost/compress", "internal/report",
 	},
 	"pkg/across": {
-		"pkg/cluster", "pkg/problem", "pkg/graph", "pkg/platform", "pkg/declcfg", "internal/legible", "internal/markdown",
-		"internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
+		"pkg/cluster", "pkg/problem", "pkg/graph", "pkg/platform", "pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
 	},
 	"pkg/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
@@ -183,12 +182,12 @@ var arrows = map[string][]string{
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"pkg/impact": {
 		"pkg/cluster/audit", "pkg/cluster/rbac", "pkg/crdcheck", "pkg/resolve", "pkg/graph", "pkg/image", "pkg/problem",
-		"pkg/declcfg", "internal/legible", "internal/markdown", "internal/parallel", "internal/plural", "k8s.io/api",
+		"pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "k8s.io/api",
 	},
 	"pkg/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
-		"internal/markdown",
+		"internal/report",
 	},
 	"pkg/declcfg": {
 		"pkg/place", "internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
@@ -213,7 +212,6 @@ var arrows = map[string][]string{
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {"k8s.io/apimachinery"},
-	"internal/markdown":    {"internal/legible"},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {},
@@ -221,6 +219,7 @@ var arrows = map[string][]string{
 	"internal/plural":      {},
 	"internal/pool":        {},
 	"internal/reference":   {"internal/nearest"},
+	"internal/report":      {"internal/legible", "internal/plural"},
 	"internal/regular":     {},
 	"internal/schematest":  {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/shared":      {},

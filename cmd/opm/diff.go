@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -113,9 +112,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 	}
-	err = writeReport(outputAs(cmd, f.format), report, f.format,
-		func(w io.Writer) error { return diff.WriteText(w, report) },
-		func(w io.Writer) error { return diff.WriteMarkdown(w, report) })
+	err = writeReport(outputAs(cmd, f.format), report, f.format, report.Report)
 	if err != nil {
 		return err
 	}
@@ -162,9 +159,7 @@ func (f *diffFlags) writeImpact(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	return writeReport(outputAs(cmd, f.format), report, f.format,
-		func(w io.Writer) error { return impact.WriteText(w, report) },
-		func(w io.Writer) error { return impact.WriteMarkdown(w, report) })
+	return writeReport(outputAs(cmd, f.format), report, f.format, report.Report)
 }
 
 // writeImpact writes the impact of an added bundle, which it adds to a copy of the catalog. It writes nothing if the

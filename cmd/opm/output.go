@@ -16,6 +16,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -36,13 +37,13 @@ func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 	return textOutput(cmd)
 }
 
-// writeReport writes a value as text or Markdown with its own functions, or as [writeValue] does.
-func writeReport(w io.Writer, v any, form string, text, markdown func(io.Writer) error) error {
+// writeReport writes the report about a value as text or Markdown, or the value as [writeValue] does.
+func writeReport(w io.Writer, v any, form string, about func() *report.Report) error {
 	switch form {
 	case "text":
-		return text(w)
+		return about().Text(w)
 	case "markdown":
-		return markdown(w)
+		return about().Markdown(w)
 	}
 	return writeValue(w, v, form)
 }

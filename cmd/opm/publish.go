@@ -223,7 +223,7 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 // status of the outcome.
 func (f *publishFlags) print(cmd *cobra.Command, s *pipeline.Summary, file io.Writer) error {
 	var text strings.Builder
-	err := s.WriteMarkdown(&text)
+	err := s.Report().Markdown(&text)
 	if err != nil {
 		return err
 	}

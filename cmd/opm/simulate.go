@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/audit"
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
@@ -253,9 +254,9 @@ func (f *simulateFlags) writeResult(w io.Writer, r *simulate.Result) error {
 	case f.format == "prometheus":
 		return r.WriteMetrics(w)
 	case f.timeline:
-		return writeReport(w, r, f.format, r.WriteTimeline, r.WriteMarkdownTimeline)
+		return writeReport(w, r, f.format, r.Timeline)
 	}
-	return writeReport(w, r, f.format, r.WriteText, r.WriteMarkdown)
+	return writeReport(w, r, f.format, r.Report)
 }
 
 // checkGroup prints the effects of adding the OperatorGroup in a file to the cluster.
@@ -278,7 +279,7 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 		return fmt.Errorf("--check-operatorgroup %s: %w", f.group, err)
 	}
 	done()
-	if err := writeReport(outputAs(cmd, f.format), check, f.format, check.WriteText, check.WriteMarkdown); err != nil {
+	if err := writeReport(outputAs(cmd, f.format), check, f.format, check.Report); err != nil {
 		return err
 	}
 	if !check.CanAdd() {
@@ -299,7 +300,6 @@ func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
 		}
 		done()
 		return writeReport(outputAs(cmd, f.format), operators, f.format,
-			func(w io.Writer) error { return audit.WriteText(w, operators) },
-			func(w io.Writer) error { return audit.WriteMarkdown(w, operators) })
+			func() *report.Report { return audit.ReportOf(operators) })
 	})
 }

@@ -59,12 +59,14 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 	if !f.all && f.across.installed == nil && f.across.state.paths == nil {
 		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
 	}
+	out := outputAs(cmd, f.format)
 	switch {
-	case f.across.writeBaseline:
+	case f.across.writeBaseline || len(plans) == 0:
 	case f.format == string(problem.Text):
-		err = report.WriteText(outputAs(cmd, f.format), plans)
+		err = report.Table(plans).Text(out)
 	case f.format == string(problem.Markdown):
-		err = report.WriteMarkdown(outputAs(cmd, f.format), plans)
+		err = report.Table(plans).Markdown(out)
+		fmt.Fprintln(out)
 	}
 	if err != nil {
 		return err

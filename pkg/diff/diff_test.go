@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
@@ -198,7 +199,7 @@ kiln: other changes
 			if !strings.Contains(base, test.from) {
 				t.Fatalf("%q does not stand in the catalog", test.from)
 			}
-			text := written(t, diff.WriteText, compare(t, base, strings.ReplaceAll(base, test.from, test.to)))
+			text := written(t, (*report.Report).Text, compare(t, base, strings.ReplaceAll(base, test.from, test.to)))
 			_, got, found := strings.Cut(text, "\n\n")
 			if !found {
 				got = text
@@ -235,10 +236,10 @@ func TestSame(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := compare(t, base, strings.Replace(base, test.from, test.to, 1))
-			if got := written(t, diff.WriteText, r); got != "no changes\n" || len(r.Packages) > 0 {
+			if got := written(t, (*report.Report).Text, r); got != "no changes\n" || len(r.Packages) > 0 {
 				t.Errorf("got %s", got)
 			}
-			if got := written(t, diff.WriteMarkdown, r); got != "### Catalog: no changes\n" {
+			if got := written(t, (*report.Report).Markdown, r); got != "### Catalog: no changes\n" {
 				t.Errorf("got %s", got)
 			}
 		})
@@ -263,7 +264,7 @@ func TestPublishedRewritten(t *testing.T) {
 		if _, err := io.Copy(&json, pipe); err != nil {
 			t.Fatal(err)
 		}
-		if got := written(t, diff.WriteText, compareSources(t, before, catalog(json.String()))); got != "no changes\n" {
+		if got := written(t, (*report.Report).Text, compareSources(t, before, catalog(json.String()))); got != "no changes\n" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -35,7 +35,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := diff.WriteText(os.Stdout, report); err != nil {
+	if err := report.Report().Text(os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("fail:", report.Fail(diff.LostPath))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
@@ -34,10 +35,10 @@ func compareSources(t testing.TB, before, after []declcfg.Source) *diff.Report {
 }
 
 // written returns the text that write writes for a report.
-func written(t testing.TB, write func(io.Writer, *diff.Report) error, r *diff.Report) string {
+func written(t testing.TB, write func(*report.Report, io.Writer) error, r *diff.Report) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := write(&out, r); err != nil {
+	if err := write(r.Report(), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

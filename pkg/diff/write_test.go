@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/diff"
 )
 
@@ -20,13 +21,13 @@ func TestNamesInMarkdown(t *testing.T) {
 			"[{reference: {schema: olm.bundle, name: \"%s\"}, message: \"%s\"}]}\n", odd, text)
 	}
 	r := compare(t, note("x"), note(odd))
-	got := written(t, diff.WriteMarkdown, r)
+	got := written(t, (*report.Report).Markdown, r)
 	want := "- bundle ``` a`b``c <b>&|*x* \\x1b[31m\\n# d ``` is still deprecated, in other words: " +
 		"a\\`b\\`\\`c \\<b\\>\\&\\|\\*x\\* \\\\x1b\\[31m \\# d\n"
 	if !strings.Contains(got, want) {
 		t.Errorf("got:\n%s\nwant in it:\n%s", got, want)
 	}
-	text := written(t, diff.WriteText, r)
+	text := written(t, (*report.Report).Text, r)
 	if want := "  bundle a`b``c <b>&|*x* \\x1b[31m\\n# d is still deprecated, in other words: a`b``c <b>&|*x* \\x1b[31m # d\n"; !strings.Contains(text, want) {
 		t.Errorf("got:\n%s\nwant in it:\n%s", text, want)
 	}
@@ -48,7 +49,7 @@ func TestMarkdownFits(t *testing.T) {
 		"many sections": compare(t, packages("p", "a"), packages("p", "b")),
 		"long sections": compare(t, packages("p", "a"), packages("q", "a")),
 	} {
-		got := written(t, diff.WriteMarkdown, r)
+		got := written(t, (*report.Report).Markdown, r)
 		if n := utf8.RuneCountInString(got); n > 65_536 || n < 65_000 {
 			t.Errorf("%s: a comment of %d characters, want a little less than 65,536", name, n)
 		}
@@ -74,12 +75,12 @@ func TestManyNames(t *testing.T) {
 		added = append(added, fmt.Sprintf("v%d", i+2))
 	}
 	r := compare(t, graphOf("v1", "v1"), graphOf("v1 "+strings.Join(added, " "), "v1"))
-	got := written(t, diff.WriteText, r)
+	got := written(t, (*report.Report).Text, r)
 	if want := "  12 bundles added: v2, v3, v4, v5, v6, v7, v8, v9 and 4 more\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("got:\n%s\nwant at its end:\n%s", got, want)
 	}
 	r = compare(t, graphOf("v1", "v1"), graphOf("v1 "+strings.Join(added[:9], " "), "v1"))
-	if got := written(t, diff.WriteText, r); !strings.HasSuffix(got, ": v2, v3, v4, v5, v6, v7, v8, v9, v10\n") {
+	if got := written(t, (*report.Report).Text, r); !strings.HasSuffix(got, ": v2, v3, v4, v5, v6, v7, v8, v9, v10\n") {
 		t.Errorf("one more name is as short as the words that there is one; got:\n%s", got)
 	}
 }
@@ -87,7 +88,7 @@ func TestManyNames(t *testing.T) {
 // TestManyImages checks that many bundles with changed images share one line.
 func TestManyImages(t *testing.T) {
 	before := graphOf("v1 v2 v3 v4 v5 v6 v7 v8 v9", "v9")
-	got := written(t, diff.WriteText, compare(t, before, strings.ReplaceAll(before, "registry.example", "mirror.example")))
+	got := written(t, (*report.Report).Text, compare(t, before, strings.ReplaceAll(before, "registry.example", "mirror.example")))
 	want := "  9 published bundles changed, v1, v2, v3, v4, v5, v6, v7, v8, v9: image\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("got:\n%s\nwant at its end:\n%s", got, want)

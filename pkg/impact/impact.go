@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	return impact.WriteMarkdown(os.Stdout, report)
+//	return report.Report().Markdown(os.Stdout)
 //
 // The analyses are those of packages graph, audit, crdcheck and resolve.
 package impact

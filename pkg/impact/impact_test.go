@@ -124,7 +124,7 @@ func TestGolden(t *testing.T) {
 		return 12_345_678, nil
 	}})
 	var text, markdown strings.Builder
-	if err := errors.Join(impact.WriteText(&text, report), impact.WriteMarkdown(&markdown, report)); err != nil {
+	if err := errors.Join(report.Report().Text(&text), report.Report().Markdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
 	golden.Compare(t, "testdata/kiln.txt", text.String())

@@ -3,14 +3,12 @@ package list
 import (
 	"cmp"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/markdown"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -130,32 +128,23 @@ func (m *Matrix) Write(w io.Writer, f Format) error {
 	case HTML:
 		return matrixPage.Execute(w, m)
 	case Markdown:
-		return m.writeMarkdown(w)
+		return m.table().Markdown(w)
 	}
-	return align(w, len(m.columns()), func(yield func([]string) bool) {
-		header := m.columns()
-		for i := range header {
-			header[i] = legible.Name(header[i])
-			if i < len(header)-len(m.Catalogs) {
-				header[i] = strings.ToUpper(header[i])
-			}
+	return m.table().Text(w)
+}
+
+func (m *Matrix) table() *report.Report {
+	var rows [][]string
+	for _, r := range m.Rows {
+		cells := m.titles(r)
+		for _, name := range m.Catalogs {
+			cells = append(cells, r.cell(name))
 		}
-		if !yield(header) {
-			return
-		}
-		for _, r := range m.Rows {
-			cells := m.titles(r)
-			for _, name := range m.Catalogs {
-				cells = append(cells, r.cell(name))
-			}
-			for i := range cells {
-				cells[i] = legible.Name(cells[i])
-			}
-			if !yield(cells) {
-				return
-			}
-		}
-	})
+		rows = append(rows, cells)
+	}
+	out := &report.Report{}
+	out.Table(m.columns(), rows)
+	return out
 }
 
 // Channels reports whether the rows are channels.
@@ -169,15 +158,15 @@ func (m *Matrix) columns() []string {
 	if m.Channels() {
 		titles = append(titles, "channel")
 	}
-	return slices.Concat(titles, m.Catalogs)
+	return slices.Concat(titles, report.Names(m.Catalogs))
 }
 
 // titles returns the cells of a row before its heads.
 func (m *Matrix) titles(r MatrixRow) []string {
 	if m.Channels() {
-		return []string{r.Package, r.Channel}
+		return []string{report.Name(r.Package), report.Name(r.Channel)}
 	}
-	return []string{r.Package}
+	return []string{report.Name(r.Package)}
 }
 
 // In returns the head of the row in a catalog, or nil if the catalog does not have the row.
@@ -210,29 +199,6 @@ func (r MatrixRow) Label(h *MatrixHead) string {
 		text += " (" + h.Channel + ")"
 	}
 	return text
-}
-
-func (m *Matrix) writeMarkdown(w io.Writer) error {
-	var text strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&text, "| %s |\n", strings.Join(cells, " | ")) }
-	var header []string
-	for _, name := range m.columns() {
-		header = append(header, markdown.Escape(name))
-	}
-	line(header)
-	line(slices.Repeat([]string{"---"}, len(header)))
-	for _, r := range m.Rows {
-		var cells []string
-		for _, title := range m.titles(r) {
-			cells = append(cells, markdown.Code(title))
-		}
-		for _, name := range m.Catalogs {
-			cells = append(cells, markdown.Escape(r.cell(name)))
-		}
-		line(cells)
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
 }
 
 //go:embed matrix.tmpl

@@ -1,45 +1,33 @@
 package problem
 
 import (
-	"bufio"
-	"fmt"
-	"io"
-	"unicode/utf8"
-
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/markdown"
-	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/report"
 )
 
-func (r *Report) writeMarkdown(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "### %s: %s\n", markdown.Escape(r.Subject), Summary(r.Problems))
-	length := 0
+// Comment returns what Markdown has.
+func (r *Report) Comment() *report.Report {
+	out := &report.Report{}
+	out.Heading(3, r.Subject+": "+Summary(r.Problems))
+	items := make([]string, len(r.Problems))
 	for i, p := range r.Problems {
-		if i == 0 {
-			out.WriteByte('\n')
-		}
-		line := p.markdown()
-		if length += utf8.RuneCountInString(line); r.Limit > 0 && length > r.Limit {
-			fmt.Fprintf(out, "- and %s more\n", plural.Number(len(r.Problems)-i))
-			break
-		}
-		out.WriteString(line)
+		items[i] = p.item()
 	}
-	return out.Flush()
+	out.List(r.Limit, items)
+	return out
 }
 
-func (p *Problem) markdown() string {
-	line := fmt.Sprintf("- **%s** ", p.Severity)
+func (p *Problem) item() string {
+	line := report.Strong(string(p.Severity)) + " "
 	if p.Pos.File != "" {
-		line += markdown.Code(p.Pos.String()) + ": "
+		line += report.Name(p.Pos.String()) + ": "
 	}
 	if p.Path != "" {
-		line += markdown.Escape(legible.Message(p.Path)) + ": "
+		line += legible.Message(p.Path) + ": "
 	}
-	line += markdown.Escape(p.text())
+	line += p.text()
 	if p.Rule != "" {
-		line += " (" + markdown.Code(p.Rule) + ")"
+		line += " (" + report.Name(p.Rule) + ")"
 	}
-	return line + "\n"
+	return line
 }

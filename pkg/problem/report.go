@@ -59,7 +59,7 @@ func (r *Report) Write(w io.Writer, format Format) error {
 	case GitHub:
 		return writeGitHub(w, r.Problems)
 	case Markdown:
-		return r.writeMarkdown(w)
+		return r.Comment().Markdown(w)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }

@@ -2,86 +2,56 @@ package simulate
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/markdown"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
 // maxExplanation is the maximum number of lines of an explanation in a summary.
 const maxExplanation = 10
 
-// WriteText writes the Outcomes, the other objects that wait, and the numbers of changed objects of each kind.
-func (r *Result) WriteText(out io.Writer) error {
-	w := new(strings.Builder)
-	r.writeAssumed(w)
-	fmt.Fprintln(w, ending(r))
+// Report returns the Outcomes, the other objects that wait, and the numbers of changed objects of each kind.
+func (r *Result) Report() *report.Report {
+	out := r.assumed()
+	out.Line("%s", ending(r))
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
-		fmt.Fprintf(w, "%s: %s\n", legible.Name(o.Object.String()), legible.Name(o.versions()))
-		for _, line := range o.lines() {
-			text := strings.TrimLeft(line, " ")
-			fmt.Fprintf(w, "  %s%s\n", line[:len(line)-len(text)], sentence(text))
-		}
+		out.Item(0, "%s: %s", report.Name(o.Object.String()), o.versions())
+		o.addReasons(out)
 	}
 	for _, o := range r.otherWaiting() {
-		fmt.Fprintln(w, sentence(o.String()))
+		out.Item(0, "%s", legible.Message(o.String()))
 	}
-	if counts := r.counts(); counts != nil {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "KIND\tCREATED\tUPDATED\tDELETED")
-		for _, c := range counts {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", legible.Name(c.kind), number(c.created), number(c.updated), number(c.deleted))
-		}
-		t.Flush()
+	var rows [][]string
+	for _, c := range r.counts() {
+		rows = append(rows, []string{c.kind, number(c.created), number(c.updated), number(c.deleted)})
 	}
-	return r.writeEnd(out, w)
-}
-
-// WriteMarkdown writes the same content as WriteText, as lists and a table.
-func (r *Result) WriteMarkdown(out io.Writer) error {
-	w := new(strings.Builder)
-	fmt.Fprintf(w, "%s.\n\n", ending(r))
-	for i := range r.Outcomes {
-		o := &r.Outcomes[i]
-		fmt.Fprintf(w, "- %s: %s\n", markdown.Code(o.Object.String()), markdown.Escape(o.versions()))
-		for _, line := range o.lines() {
-			text := strings.TrimLeft(line, " ")
-			fmt.Fprintf(w, "  %s- %s\n", line[:len(line)-len(text)], markdown.Escape(strings.TrimPrefix(text, "- ")))
-		}
+	if rows != nil {
+		out.Table([]string{"kind", "created:", "updated:", "deleted:"}, rows)
 	}
-	writeWaiting(w, r.otherWaiting())
-	if counts := r.counts(); counts != nil {
-		fmt.Fprint(w, "\n| kind | created | updated | deleted |\n| --- | ---: | ---: | ---: |\n")
-		for _, c := range counts {
-			fmt.Fprintf(w, "| %s | %s | %s | %s |\n", markdown.Escape(c.kind), number(c.created), number(c.updated),
-				number(c.deleted))
-		}
-	}
-	return r.writeMarkdownEnd(out, w)
+	return r.end(out)
 }
 
 // versions describes the bundles that were installed before, are installed after, and are next.
 func (o *Outcome) versions() string {
-	text := o.Before + " -> " + cmp.Or(o.After, "nothing")
+	before, after := report.Name(o.Before), report.Name(o.After)
+	text := before + " -> " + cmp.Or(after, "nothing")
 	switch {
 	case o.Before == o.After && o.After == "":
 		text = "nothing is installed"
 	case o.Before == o.After:
-		text = o.After + " stays"
+		text = after + " stays"
 	case o.Before == "":
-		text = o.After + " is installed"
+		text = after + " is installed"
 	}
 	switch o.Phase {
 	case "", string(v1alpha1.CSVPhaseSucceeded):
@@ -91,26 +61,26 @@ func (o *Outcome) versions() string {
 		text += ", in phase " + o.Phase
 	}
 	if o.Next != "" {
-		text += ", " + o.Next + " is next"
+		text += ", " + report.Name(o.Next) + " is next"
 	}
 	return text
 }
 
-// lines describe the reasons why the object is not updated, and actions that would help.
-func (o *Outcome) lines() []string {
-	var lines []string
+// addReasons adds the reasons why the object is not updated, and actions that would help.
+func (o *Outcome) addReasons(out *report.Report) {
 	explained := o.Explanation != nil || o.inConflict && len(o.BlockedBy) > 0 ||
 		slices.ContainsFunc(o.Waiting, o.isAboutOther)
 	for _, w := range o.Waiting {
 		switch {
 		case o.isAboutOther(w):
-			lines = append(lines, w.String())
+			out.Item(1, "%s", legible.Message(w.String()))
 		case !explained: // otherwise it follows from the other lines
-			lines = append(lines, "waits for "+w.For+mark(w.Verdict))
+			out.Item(1, "waits for %s", legible.Message(w.For+mark(w.Verdict)))
 		}
 	}
 	for _, b := range o.BlockedBy {
-		lines = append(lines, fmt.Sprintf("blocked by %s in the same namespace: %s", b.Object.named(), b.Message))
+		by, message := legible.Message(b.Object.named()), legible.Message(b.Message)
+		out.Item(1, "blocked by %s in the same namespace: %s", by, message)
 	}
 	var why strings.Builder
 	if o.Explanation != nil {
@@ -118,11 +88,13 @@ func (o *Outcome) lines() []string {
 	} else if o.extension != nil {
 		_ = o.extension.WriteShort(&why, maxExplanation, "in JSON")
 	}
-	lines = append(lines, slices.Collect(strings.SplitSeq(strings.TrimSuffix(why.String(), "\n"), "\n"))...)
-	for _, help := range o.Help {
-		lines = append(lines, "would help: "+help)
+	for line := range strings.Lines(why.String()) {
+		text := strings.TrimLeft(line, " ")
+		out.Item(1+(len(line)-len(text))/2, "%s", legible.Message(text))
 	}
-	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+	for _, help := range o.Help {
+		out.Item(1, "would help: %s", legible.Message(help))
+	}
 }
 
 // named returns the kind and name, without the namespace.
@@ -182,12 +154,11 @@ func (r *Result) counts() []kindCount {
 // changeSigns are the signs of changes in the timeline.
 var changeSigns = map[cluster.Change]string{cluster.Created: "+", cluster.Updated: "~", cluster.Deleted: "-"}
 
-// WriteTimeline writes the Events by step, and the objects that wait at the end. Events that differ only in their
-// objects share a line. A reason is omitted if the previous event has it, or the last event of the step with the
-// same kind and change.
-func (r *Result) WriteTimeline(out io.Writer) error {
-	w := new(strings.Builder)
-	r.writeAssumed(w)
+// Timeline returns the Events by step, and the objects that wait at the end. Events that differ only in their objects
+// share a line. A reason is omitted if the previous event has it, or the last event of the step with the same kind and
+// change.
+func (r *Result) Timeline() *report.Report {
+	out := r.assumed()
 	type subject struct {
 		kind   string
 		change cluster.Change
@@ -197,40 +168,48 @@ func (r *Result) WriteTimeline(out io.Writer) error {
 		if e.Step != step {
 			step, last = e.Step, ""
 			clear(reasons)
-			fmt.Fprintf(w, "step %d\n", step)
+			out.Item(0, "step %d", step)
 		}
-		fmt.Fprintf(w, "  %s %s: %s\n", changeSigns[e.Change], legible.Name(e.objects), sentence(e.Text))
+		sign := report.Name(changeSigns[e.Change])
+		out.Item(1, "%s %s: %s", sign, report.Name(e.objects), legible.Message(e.Text))
 		of, reason := subject{e.Object.Kind, e.Change}, e.Why+mark(e.Verdict)
 		if reason != last && reason != reasons[of] {
 			last = reason
-			fmt.Fprintf(w, "      %s\n", sentence(reason))
+			out.Item(3, "%s", legible.Message(reason))
 		}
 		reasons[of] = reason
 	}
-	fmt.Fprintln(w, ending(r))
+	out.Line("%s", ending(r))
 	for _, o := range r.Waiting {
-		fmt.Fprintf(w, "  %s\n", sentence(o.String()))
+		out.Item(1, "%s", legible.Message(o.String()))
 	}
-	return r.writeEnd(out, w)
+	return r.end(out)
 }
 
-func (r *Result) writeAssumed(w io.Writer) {
+// assumed returns a report of the assumptions.
+func (r *Result) assumed() *report.Report {
+	out := &report.Report{}
 	for _, a := range r.Assumed {
-		fmt.Fprintf(w, "assumed: %s\n", sentence(a))
+		out.Item(0, "assumed: %s", legible.Message(a))
 	}
+	return out
 }
 
-// writeEnd writes the buffered text, followed by the verdict about OpenShift and the changes.
-func (r *Result) writeEnd(out io.Writer, w *strings.Builder) error {
-	for _, line := range r.OpenShift.lines() {
-		fmt.Fprintln(w, sentence(line))
+// end adds the verdict about OpenShift and the changes to a report.
+func (r *Result) end(out *report.Report) *report.Report {
+	for i, line := range r.OpenShift.lines() {
+		if i == 0 {
+			out.Line("%s", line)
+		} else {
+			out.Item(0, "%s", legible.Message(line))
+		}
 	}
 	if len(r.Changes) > 0 {
-		fmt.Fprintln(w)
-		_ = cluster.WriteDiff(w, r.Changes) // writing to a Builder does not fail
+		var text strings.Builder
+		_ = cluster.WriteDiff(&text, r.Changes) // writing to a Builder does not fail
+		out.Code(text.String())
 	}
-	_, err := io.WriteString(out, w.String())
-	return err
+	return out
 }
 
 // A line is a sequence of Events that differ only in the names of their objects.
@@ -275,8 +254,6 @@ func (o *OpenShift) lines() []string {
 	return lines
 }
 
-func sentence(text string) string { return legible.Text(legible.Message(text)) }
-
 // mark returns a verdict in parentheses, "" for Computed.
 func mark(v Verdict) string {
 	if v == Computed {
@@ -295,48 +272,4 @@ func ending(r *Result) string {
 		return "nothing changes"
 	}
 	return "no changes after " + steps
-}
-
-// WriteMarkdownTimeline writes the Events as a table, and the objects that wait and the assumptions as lists.
-func (r *Result) WriteMarkdownTimeline(out io.Writer) error {
-	w := new(strings.Builder)
-	if len(r.Events) > 0 {
-		fmt.Fprint(w, "| step | object | | what | why |\n| ---: | --- | --- | --- | --- |\n")
-	}
-	for e := range r.lines() {
-		fmt.Fprintf(w, "| %d | %s | %s | %s | %s |\n", e.Step, markdown.Code(e.objects), e.Change,
-			markdown.Escape(e.Text), markdown.Escape(e.Why+mark(e.Verdict)))
-	}
-	if len(r.Events) > 0 {
-		fmt.Fprintln(w)
-	}
-	fmt.Fprintf(w, "%s.\n", ending(r))
-	writeWaiting(w, r.Waiting)
-	return r.writeMarkdownEnd(out, w)
-}
-
-func writeWaiting(w io.Writer, all []Wait) {
-	markdown.List(w, "Waiting", all, func(o Wait) string {
-		return markdown.Code(o.Object.String()) + " for " + markdown.Escape(o.For+mark(o.Verdict))
-	})
-}
-
-// writeMarkdownEnd writes the buffered text, followed by the assumptions, the verdict about OpenShift, and the changes
-// as code.
-func (r *Result) writeMarkdownEnd(out io.Writer, w *strings.Builder) error {
-	markdown.List(w, "Assumed", r.Assumed, markdown.Escape)
-	if lines := r.OpenShift.lines(); lines != nil {
-		fmt.Fprintf(w, "\n%s\n", markdown.Escape(lines[0]))
-		markdown.List(w, "Blocked", lines[1:], markdown.Escape)
-	}
-	if len(r.Changes) > 0 {
-		fmt.Fprint(w, "\nChanges:\n\n")
-		var text strings.Builder
-		_ = cluster.WriteDiff(&text, r.Changes)
-		for line := range strings.Lines(text.String()) {
-			fmt.Fprintf(w, "    %s", line) // indented code: no content can close it
-		}
-	}
-	_, err := io.WriteString(out, w.String())
-	return err
 }

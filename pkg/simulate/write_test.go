@@ -8,9 +8,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
-// TestWriteTimeline checks that Events that differ only in their objects share a line, and that a reason is written
+// TestTimeline checks that Events that differ only in their objects share a line, and that a reason is written
 // once for consecutive events, and once in a step for a kind.
-func TestWriteTimeline(t *testing.T) {
+func TestTimeline(t *testing.T) {
 	r := &Result{Idle: true, Steps: 2}
 	event := func(step int, c cluster.Change, kind, name, text, why string) {
 		r.Events = append(r.Events, Event{
@@ -51,7 +51,7 @@ step 2
 no changes after 2 steps
 `
 	var got strings.Builder
-	if err := r.WriteTimeline(&got); err != nil {
+	if err := r.Timeline().Text(&got); err != nil {
 		t.Fatal(err)
 	}
 	if got.String() != want {

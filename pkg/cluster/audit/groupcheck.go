@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -12,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/markdown"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/operatorgroup"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -179,29 +178,28 @@ func sharing(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup
 // fail.
 func (c *GroupCheck) CanAdd() bool { return len(c.Siblings) == 0 && len(c.Broken) == 0 }
 
-// WriteText writes the effect of the group for a terminal.
-func (c *GroupCheck) WriteText(out io.Writer) error {
-	w := new(strings.Builder)
-	fmt.Fprintf(w, "%s: %s\n", legible.Name(c.Group.String()), c.summary())
+// Report returns a report about the effect of the group.
+func (c *GroupCheck) Report() *report.Report {
+	r := &report.Report{}
+	r.Line("%s: %s", report.Name(c.Group.String()), c.summary())
 	if len(c.Siblings) > 0 {
-		fmt.Fprintf(w, "  %s\n", legible.Text(legible.Message(c.siblings())))
+		r.Item(1, "%s", legible.Message(c.siblings()))
 	}
 	for _, m := range c.Broken {
-		message := legible.Text(legible.Message(m.Message))
-		fmt.Fprintf(w, "  - %s: %s: %s\n", legible.Name(m.Object.String()), m.Reason, message)
-		fmt.Fprintf(w, "      %s\n", legible.Text(legible.Message(m.Why)))
+		r.Item(1, "- %s: %s: %s", report.Name(m.Object.String()), m.Reason, legible.Message(m.Message))
+		r.Item(3, "%s", legible.Message(m.Why))
 	}
 	for _, m := range c.Repaired {
-		fmt.Fprintf(w, "  + %s no longer fails: %s\n", legible.Name(m.Object.String()), m.Reason)
+		r.Item(1, "+ %s no longer fails: %s", report.Name(m.Object.String()), m.Reason)
 	}
 	for _, s := range c.Shared {
-		fmt.Fprintf(w, "  %s\n", legible.Text(s.sentence()))
+		r.Item(1, "its operators cannot provide APIs that operators of %s provide in %s: %s",
+			report.Name(s.Group.String()), operatorgroup.TargetText(s.Namespaces), list(s.APIs))
 	}
 	for _, a := range c.Assumed {
-		fmt.Fprintf(w, "assumed: %s\n", legible.Message(a))
+		r.Item(0, "assumed: %s", legible.Message(a))
 	}
-	_, err := io.WriteString(out, w.String())
-	return err
+	return r
 }
 
 func (c *GroupCheck) summary() string {
@@ -223,29 +221,4 @@ func (c *GroupCheck) siblings() string {
 	}
 	return "the namespace has an OperatorGroup already: " + plural.Some(names) +
 		"; OLM installs nothing in a namespace with several"
-}
-
-func (s *SharedGroup) sentence() string {
-	return fmt.Sprintf("its operators cannot provide APIs that operators of %s provide in %s: %s",
-		s.Group, operatorgroup.TargetText(s.Namespaces), strings.Join(s.APIs, ", "))
-}
-
-// WriteMarkdown writes the effect of the group as lists.
-func (c *GroupCheck) WriteMarkdown(out io.Writer) error {
-	w := new(strings.Builder)
-	fmt.Fprintf(w, "%s %s.\n", markdown.Code(c.Group.String()), markdown.Escape(c.summary()))
-	if len(c.Siblings) > 0 {
-		fmt.Fprintf(w, "\n%s.\n", markdown.Escape(c.siblings()))
-	}
-	markdown.List(w, "Broken", c.Broken, func(m Membership) string {
-		return fmt.Sprintf("%s: %s: %s (%s)", markdown.Code(m.Object.String()), m.Reason, markdown.Escape(m.Message),
-			markdown.Escape(m.Why))
-	})
-	markdown.List(w, "Repaired", c.Repaired, func(m Membership) string {
-		return markdown.Code(m.Object.String()) + ": " + string(m.Reason)
-	})
-	markdown.List(w, "Shared", c.Shared, func(s SharedGroup) string { return markdown.Escape(s.sentence()) })
-	markdown.List(w, "Assumed", c.Assumed, markdown.Escape)
-	_, err := io.WriteString(out, w.String())
-	return err
 }

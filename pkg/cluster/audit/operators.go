@@ -7,7 +7,6 @@ package audit
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -16,8 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/markdown"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
@@ -202,107 +200,70 @@ func headOrAll(p *declcfg.PackageIndex) []declcfg.Indexed[declcfg.BundleSummary]
 	return nil
 }
 
-// A style is a format of text.
-type style struct {
-	operator, section, item string // formats
-	name, text              func(string) string
-}
-
-var (
-	plain = style{"%s\n", "  %s:\n", "    %s\n", legible.Name, legible.Text}
-	marks = style{"## %s\n\n", "- %s:\n", "  - %s\n", markdown.Code, markdown.Escape}
-)
-
-// WriteText writes operators for a terminal.
-func WriteText(w io.Writer, operators []*Operator) error { return plain.write(w, operators) }
-
-// WriteMarkdown writes operators as Markdown.
-func WriteMarkdown(w io.Writer, operators []*Operator) error { return marks.write(w, operators) }
-
-func (s style) write(w io.Writer, operators []*Operator) error {
-	var b strings.Builder
-	for i, o := range operators {
-		if i > 0 {
-			b.WriteString("\n")
+// ReportOf returns a report about operators.
+func ReportOf(operators []*Operator) *report.Report {
+	r := &report.Report{}
+	for _, o := range operators {
+		r.Heading(2, o.title())
+		if o.NotEvaluable != "" {
+			r.Item(1, "permissions are not evaluable offline:")
+			r.Item(2, "%s", o.NotEvaluable)
 		}
-		fmt.Fprintf(&b, s.operator, s.title(o))
-		for _, section := range s.sections(o) {
-			fmt.Fprintf(&b, s.section, section.title)
-			for _, item := range section.items {
-				fmt.Fprintf(&b, s.item, item)
+		for _, g := range o.Grants {
+			r.Item(1, "service account %s, %s:", report.Name(g.ServiceAccount), o.scope(g.Scope))
+			for _, rule := range g.Rules {
+				r.Item(2, "%s", RuleText(rule))
 			}
 		}
+		if len(o.APIs) == 0 {
+			continue
+		}
+		var to []string
+		for _, open := range o.APIs[0].Opened { // the same for all
+			to = append(to, open.Role+" ("+verbs(open.Verbs)+")")
+		}
+		r.Item(1, "opened to %s:", strings.Join(to, ", "))
+		for _, a := range o.APIs {
+			r.Item(2, "%s", report.Name(a.Kind+"."+a.Version+"."+a.Group))
+		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return r
 }
 
-func (s style) title(o *Operator) string {
+func (o *Operator) title() string {
 	switch {
 	case o.Catalog != "":
-		return s.name(o.Name) + " of package " + s.name(o.Package) + " in catalog " + s.name(o.Catalog)
+		return report.Name(o.Name) + " of package " + report.Name(o.Package) + " in catalog " + report.Name(o.Catalog)
 	case o.Namespace != "":
-		return s.name(o.Name) + " in namespace " + s.name(o.Namespace)
+		return report.Name(o.Name) + " in namespace " + report.Name(o.Namespace)
 	}
-	return s.name(o.Name)
+	return report.Name(o.Name)
 }
 
-// A section is a list below a title.
-type section struct {
-	title string
-	items []string
-}
-
-func (s style) sections(o *Operator) []section {
-	var all []section
-	if o.NotEvaluable != "" {
-		all = append(all, section{"permissions are not evaluable offline", []string{s.text(o.NotEvaluable)}})
-	}
-	for _, g := range o.Grants {
-		granted := section{title: "service account " + s.name(g.ServiceAccount) + ", " + s.scope(o, g.Scope)}
-		for _, r := range g.Rules {
-			granted.items = append(granted.items, RuleText(r, s.name))
-		}
-		all = append(all, granted)
-	}
-	if len(o.APIs) == 0 {
-		return all
-	}
-	var to []string
-	for _, open := range o.APIs[0].Opened { // the same for all
-		to = append(to, open.Role+" ("+s.verbs(open.Verbs)+")")
-	}
-	opened := section{title: "opened to " + strings.Join(to, ", ")}
-	for _, a := range o.APIs {
-		opened.items = append(opened.items, s.name(a.Kind+"."+a.Version+"."+a.Group))
-	}
-	return append(all, opened)
-}
-
-func (s style) scope(o *Operator, scope Scope) string {
+func (o *Operator) scope(s Scope) string {
 	switch {
-	case scope == Cluster:
+	case s == Cluster:
 		return "in the whole cluster"
 	case o.Namespace != "":
 		others := slices.DeleteFunc(slices.Clone(o.Watches), func(n string) bool { return n == o.Namespace })
-		return "in " + s.list(append([]string{o.Namespace}, others...))
+		return "in " + list(append([]string{o.Namespace}, others...))
 	case o.AllNamespaces:
 		return "in the namespaces that it watches, which may be all"
 	}
 	return "in the namespaces that it watches"
 }
 
-func (s style) verbs(verbs []string) string {
+func verbs(verbs []string) string {
 	if slices.Contains(verbs, rbacv1.VerbAll) {
 		return "everything"
 	}
-	return s.list(verbs)
+	return list(verbs)
 }
 
 // objects returns the resources or URLs of a rule: pods, deployments.apps named x, /metrics.
-func (s style) objects(r rbacv1.PolicyRule) string {
+func objects(r rbacv1.PolicyRule) string {
 	if len(r.NonResourceURLs) > 0 {
-		return s.list(r.NonResourceURLs)
+		return list(r.NonResourceURLs)
 	}
 	var resources []string
 	for _, group := range r.APIGroups {
@@ -313,23 +274,14 @@ func (s style) objects(r rbacv1.PolicyRule) string {
 			resources = append(resources, resource)
 		}
 	}
-	text := s.list(resources)
+	text := list(resources)
 	if len(r.ResourceNames) > 0 {
-		text += " named " + s.list(r.ResourceNames)
+		text += " named " + list(r.ResourceNames)
 	}
 	return text
 }
 
-// RuleText returns a rule as text, such as: get, list: pods, deployments.apps. Name quotes verbs and resources.
-func RuleText(r rbacv1.PolicyRule, name func(string) string) string {
-	s := style{name: name}
-	return s.verbs(r.Verbs) + ": " + s.objects(r)
-}
+// RuleText returns a rule as text of a report, such as: get, list: pods, deployments.apps.
+func RuleText(r rbacv1.PolicyRule) string { return verbs(r.Verbs) + ": " + objects(r) }
 
-func (s style) list(names []string) string {
-	shown := make([]string, len(names))
-	for i, n := range names {
-		shown[i] = s.name(n)
-	}
-	return strings.Join(shown, ", ")
-}
+func list(names []string) string { return strings.Join(report.Names(names), ", ") }

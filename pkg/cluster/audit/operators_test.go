@@ -94,10 +94,10 @@ func TestWho(t *testing.T) {
 	}
 	operators = append(operators, OfState(&state)...)
 	var plain, marked strings.Builder
-	if err := WriteText(&plain, operators); err != nil {
+	if err := ReportOf(operators).Text(&plain); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteMarkdown(&marked, operators); err != nil {
+	if err := ReportOf(operators).Markdown(&marked); err != nil {
 		t.Fatal(err)
 	}
 	data, err := yaml.Marshal(operators)

@@ -4,7 +4,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	err = summary.WriteMarkdown(os.Stdout)
+//	err = summary.Report().Markdown(os.Stdout)
 //
 // A step runs unless a step it needs did not pass, so that one run reports as many problems as possible.
 package pipeline

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -130,17 +131,17 @@ func TestMarkdown(t *testing.T) {
 	})
 	run.do(Push, passing, steps...)
 	var out strings.Builder
-	if err := run.summary().WriteMarkdown(&out); err != nil {
+	if err := run.summary().Report().Markdown(&out); err != nil {
 		t.Fatal(err)
 	}
 	got := out.String()
-	const want = "## Not published: `registry.example/a:v1`\n\n| step | status | |\n|---|---|---|\n" +
+	const want = "## Not published: `registry.example/a:v1`\n\n| step | status |  |\n| --- | --- | --- |\n" +
 		"| validate | **failed** | 1 error, 10,000 warnings and 1 hint in 1 file |\n"
 	const list = "### validate: 1 error and 10,000 warnings in 1 file\n\n- **error** e\\|1\n- **warning** w0\n"
 	if !strings.HasPrefix(got, want) || !strings.Contains(got, list) || !strings.Contains(got, " more\n\n### resolve: ") {
 		t.Errorf("got\n%.2000s\nwant at its start\n%s\nand then\n%s", got, want, list)
 	}
-	if n := utf8.RuneCountInString(got); n > diff.MaxComment || n < diff.MaxComment*9/10 {
-		t.Errorf("%d characters, want a little less than %d", n, diff.MaxComment)
+	if n := utf8.RuneCountInString(got); n > report.MaxComment || n < report.MaxComment*9/10 {
+		t.Errorf("%d characters, want a little less than %d", n, report.MaxComment)
 	}
 }

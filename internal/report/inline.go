@@ -1,0 +1,133 @@
+package report
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/opm-toolchain/opm/internal/legible"
+)
+
+// The characters around the marked parts of a text. Names cannot contain them, since legible.Name escapes control
+// characters. A text that contains them can only make a part of itself a name.
+const (
+	nameMark   = "\x02"
+	strongMark = "\x0e"
+	endMark    = "\x03"
+)
+
+// Name marks a name in a text: all its characters are kept, and it is code in Markdown. An empty name is "".
+func Name(name string) string {
+	if name == "" {
+		return ""
+	}
+	return nameMark + legible.Name(name) + endMark
+}
+
+// Names marks names.
+func Names(names []string) []string {
+	marked := make([]string, len(names))
+	for i, n := range names {
+		marked[i] = Name(n)
+	}
+	return marked
+}
+
+// Strong emphasizes words without names in Markdown.
+func Strong(words string) string { return strongMark + words + endMark }
+
+// A style writes the parts of a text in a format.
+type style struct{ name, words, strong func(string) string }
+
+var (
+	terminal = &style{legible.Name, words, words}
+	capitals = &style{legible.Name, func(s string) string { return strings.ToUpper(words(s)) }, words}
+	marked   = &style{codeSpan, escaped, func(s string) string { return "**" + escaped(s) + "**" }}
+	inTable  = &style{
+		func(s string) string { return strings.ReplaceAll(codeSpan(s), "|", `\|`) }, marked.words, marked.strong,
+	}
+	tags = &style{
+		func(s string) string { return "<code>" + html.EscapeString(legible.Name(s)) + "</code>" },
+		func(s string) string { return html.EscapeString(words(s)) },
+		func(s string) string { return "<strong>" + html.EscapeString(words(s)) + "</strong>" },
+	}
+)
+
+// line writes a text in one line.
+func (s *style) line(text string) string {
+	var line strings.Builder
+	for text = strings.TrimSpace(text); ; {
+		i := strings.IndexAny(text, nameMark+strongMark)
+		if i < 0 {
+			line.WriteString(s.words(text))
+			return line.String()
+		}
+		line.WriteString(s.words(text[:i]))
+		part, rest, _ := strings.Cut(text[i+1:], endMark)
+		if strings.HasPrefix(text[i:], nameMark) {
+			line.WriteString(s.name(part))
+		} else {
+			line.WriteString(s.strong(part))
+		}
+		text = rest
+	}
+}
+
+// row writes the cells of a row.
+func (s *style) row(cells []string, separator string) string {
+	written := make([]string, len(cells))
+	for i, c := range cells {
+		written[i] = s.line(c)
+	}
+	return strings.Join(written, separator)
+}
+
+// listMark matches the beginning of a line that Markdown reads as an item of a list or as a rule.
+var listMark = regexp.MustCompile(`^(\d*)([-.)](?:\s|-|$))`)
+
+// start writes a text as a line at the start of a paragraph or an item in Markdown.
+func start(text string) string { return listMark.ReplaceAllString(marked.line(text), `$1\$2`) }
+
+// words writes words in one line, with white space at their ends as one space.
+func words(s string) string {
+	spaced := strings.Join(strings.Fields("|"+s+"|"), " ")
+	return legible.Name(spaced[1 : len(spaced)-1])
+}
+
+// escaped writes words in one line of Markdown.
+func escaped(s string) string {
+	var text strings.Builder
+	for _, r := range words(s) {
+		if r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(`.,:;-/()'"%`, r) {
+			text.WriteByte('\\')
+		}
+		text.WriteRune(r)
+	}
+	return strings.ReplaceAll(text.String(), `-\>`, "->") // arrows need no escape, and are also read as text
+}
+
+// codeSpan writes a name as code, between more backticks than it has in a row.
+func codeSpan(name string) string {
+	name = legible.Name(name)
+	around, space := fence(name, 1), ""
+	if strings.Contains(name, "`") {
+		space = " "
+	}
+	return around + space + name + space + around
+}
+
+// fence returns at least so many backticks, and more than a text has in a row.
+func fence(text string, least int) string {
+	run := 0
+	for _, r := range text {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		least = max(least, run+1)
+	}
+	return strings.Repeat("`", least)
+}
