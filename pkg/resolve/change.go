@@ -74,7 +74,12 @@ func (x *explainer) changes(ctx context.Context, core []int, wanted *entry) ([]C
 			return changes, err
 		}
 		if helps {
-			changes = append(changes, combine(edits))
+			all := edits[0].Change
+			for _, e := range edits[1:] {
+				all.Text += ", and " + e.Text
+				all.Places = slices.Concat(all.Places, e.Places)
+			}
+			changes = append(changes, all)
 			helped[edits[0].instead] = edits[0].instead != nil
 		}
 		if len(edits) > 1 {
@@ -85,15 +90,6 @@ func (x *explainer) changes(ctx context.Context, core []int, wanted *entry) ([]C
 		}
 	}
 	return changes, nil
-}
-
-func combine(edits []edit) Change {
-	all := edits[0].Change
-	for _, e := range edits[1:] {
-		all.Text += ", and " + e.Text
-		all.Places = slices.Concat(all.Places, e.Places)
-	}
-	return all
 }
 
 // edited returns the question with edits applied.
@@ -277,7 +273,13 @@ func (x *explainer) editRequirement(i int) []edit {
 func (q *question) widen(r *requiredPackage, e *entry, property int) []edit {
 	key, where := propertyKey(&e.properties[property].Property), e.propertyPlace(property).find()
 	var edits []edit
-	for _, version := range q.outside(r) {
+	var outside []string
+	for _, text := range q.versions(r.PackageName) {
+		if v, err := semver.Parse(text); err == nil && !r.versions.Contains(v) && len(outside) < 3 {
+			outside = append(outside, text)
+		}
+	}
+	for _, version := range outside {
 		wide := *r
 		wide.VersionRange = fmt.Sprintf("%s || %s", r.VersionRange, version)
 		var err error
@@ -294,17 +296,6 @@ func (q *question) widen(r *requiredPackage, e *entry, property int) []edit {
 		})
 	}
 	return edits
-}
-
-// outside returns up to three versions of the package that are not in its range: the installed one, then the highest.
-func (q *question) outside(r *requiredPackage) []string {
-	var outside []string
-	for _, text := range q.versions(r.PackageName) {
-		if v, err := semver.Parse(text); err == nil && !r.versions.Contains(v) && len(outside) < 3 {
-			outside = append(outside, text)
-		}
-	}
-	return outside
 }
 
 // versions returns the versions of a package: of installed operators, then of catalogs, the highest first.

@@ -154,22 +154,6 @@ func (s *conflict) unique(i int, variables []int) *Reason {
 	if from.kind == FactOneBundle {
 		what, too = "is of package "+from.shared, ", as is "
 	}
-	others, first := s.demanded(members, excluded), excluded[0]
-	switch {
-	case len(others) > 0:
-		what += too + some(s.namesOf(others), "or")
-	case slices.Contains(members[slices.Index(members, first)+1:], first):
-		what += " twice"
-	default:
-		what += ", of which there can be only one"
-	}
-	r := s.reason(from.kind, excluded, what, s.shared(from.shared))
-	r.Because = s.whyChosen(members)
-	return r
-}
-
-// demanded returns the members that a constraint demands, without the excluded ones.
-func (s *conflict) demanded(members, excluded []int) []int {
 	var demanded []int
 	for _, i := range s.core {
 		c := s.constraints[i]
@@ -185,7 +169,17 @@ func (s *conflict) demanded(members, excluded []int) []int {
 			}
 		}
 	}
-	return demanded
+	switch {
+	case len(demanded) > 0:
+		what += too + some(s.namesOf(demanded), "or")
+	case slices.Contains(members[slices.Index(members, excluded[0])+1:], excluded[0]):
+		what += " twice"
+	default:
+		what += ", of which there can be only one"
+	}
+	r := s.reason(from.kind, excluded, what, s.shared(from.shared))
+	r.Because = s.whyChosen(members)
+	return r
 }
 
 // whyChosen explains why one of the variables must be chosen, unless it is already explained: why a bundle or a
