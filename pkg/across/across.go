@@ -162,7 +162,15 @@ func Run(ctx context.Context, catalogs []*Catalog, o Options) (*Report, error) {
 	}
 	for _, name := range o.Bundles {
 		if !known[name] {
-			return nil, declcfg.NotFound("no bundle", name, bundleNames(catalogs[0]))
+			var names []string
+			for _, x := range catalogs[0].Index.Packages() {
+				for _, b := range x.Bundles {
+					if b.Value != nil {
+						names = append(names, b.Value.Name)
+					}
+				}
+			}
+			return nil, declcfg.NotFound("no bundle", name, names)
 		}
 	}
 	r.Problems = problem.Sort(r.Problems) // and removes the ones that both versions of OLM have
@@ -185,17 +193,4 @@ func (o Options) packages(first *Catalog) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
 		return name == "" || o.Package != "" && name != o.Package
 	})
-}
-
-// bundleNames returns the names of all bundles of a catalog.
-func bundleNames(c *Catalog) []string {
-	var names []string
-	for _, x := range c.Index.Packages() {
-		for _, b := range x.Bundles {
-			if b.Value != nil {
-				names = append(names, b.Value.Name)
-			}
-		}
-	}
-	return names
 }

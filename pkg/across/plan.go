@@ -197,7 +197,11 @@ func (s *search) journey(start *node) *journey {
 				continue
 			default:
 				step.Action, step.Channel = Switch, n.channel
-				j.drop(s.layers[n.layer], n)
+				l := s.layers[n.layer]
+				if j.leaving != "" && !l.knows(n.bundle, j.leaving) {
+					isGone := l.channel(j.leaving) == nil
+					j.dropped = append(j.dropped, drop{n.layer, j.leaving, n.bundle, n.channel, isGone})
+				}
 			}
 			j.steps = append(j.steps, step)
 		}
@@ -206,14 +210,6 @@ func (s *search) journey(start *node) *journey {
 		j.obstacle = s.obstacle(last)
 	}
 	return j
-}
-
-// drop records that the operator had to switch to the channel of a node, unless it did so only to get an update.
-func (j *journey) drop(l *layer, to *node) {
-	if j.leaving != "" && !l.knows(to.bundle, j.leaving) {
-		isGone := l.channel(j.leaving) == nil
-		j.dropped = append(j.dropped, drop{to.layer, j.leaving, to.bundle, to.channel, isGone})
-	}
 }
 
 // obstacle returns the reason why a plan ends at a node.

@@ -34,19 +34,6 @@ func (g *group) drops() []drop {
 	return all
 }
 
-// addDrop adds the problem of a channel that users have to leave.
-func (r *Report) addDrop(l *layer, g *group, d drop) {
-	names := []string{d.channel}
-	message := fmt.Sprintf("catalog %q has no channel %q; its users must switch to channel %q",
-		l.Name, d.channel, d.instead)
-	if !d.gone {
-		names = append(names, d.bundle)
-		message = fmt.Sprintf("channel %q of catalog %q neither has nor updates %s; its users must switch to channel %q",
-			d.channel, l.Name, d.bundle, d.instead)
-	}
-	r.problem(g, ruleChannel, l.pos(), names, message)
-}
-
 // problem adds a problem of a package.
 func (r *Report) problem(g *group, rule string, pos declcfg.Pos, names []string, message string) {
 	r.Problems = append(r.Problems, &problem.Problem{

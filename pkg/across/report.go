@@ -49,7 +49,16 @@ func (r *Report) add(p *packagePlans) {
 				g.Bundles(), first, last, in, g.Obstacle.Message))
 		}
 		for _, d := range g.drops() {
-			r.addDrop(p.layers[d.layer], g, d)
+			l := p.layers[d.layer]
+			names := []string{d.channel}
+			message := fmt.Sprintf("catalog %q has no channel %q; its users must switch to channel %q",
+				l.Name, d.channel, d.instead)
+			if !d.gone {
+				names = append(names, d.bundle)
+				message = fmt.Sprintf("channel %q of catalog %q neither has nor updates %s; its users must switch to channel %q",
+					d.channel, l.Name, d.bundle, d.instead)
+			}
+			r.problem(g, ruleChannel, l.pos(), names, message)
 		}
 		for _, in := range g.Installed {
 			all[in.Bundle] = true

@@ -62,7 +62,29 @@ func read(ctx context.Context, sources []declcfg.Source) (*catalog, error) {
 			errs = append(errs, err)
 			continue
 		}
-		c.add(o)
+		pkg := o.meta.Owner()
+		c.packages[pkg] = true
+		c.index.Add(o.meta, o.value)
+		id := name{pkg, o.meta.Schema, o.meta.Name}
+		switch {
+		case o.meta.Schema == declcfg.SchemaDeprecations:
+			messages := c.messages.of(pkg)
+			for _, d := range o.deprecations {
+				target := name{pkg, d.Reference.Schema, d.Reference.Name}
+				if _, known := messages[target]; !known {
+					messages[target] = message{d.Message, mix(sumOf(d.Unknown), sumOf(d.Reference.Unknown))}
+				}
+			}
+			c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
+		case o.value == nil:
+			sum := mix('{', 0)
+			for _, p := range o.content {
+				sum = mix(sum, mix(maphash.String(seed, p.key), p.sum))
+			}
+			c.others.of(pkg)[id] += sum // several objects may have the same name, in any order
+		default:
+			c.addContent(id, o.content)
+		}
 	}
 	slices.SortStableFunc(errs, declcfg.CompareErrors)
 	return c, errors.Join(errs...)
@@ -82,32 +104,6 @@ func readObject(m *declcfg.Object) (object, error) {
 	}
 	o.value = declcfg.Slim(v)
 	return o, nil
-}
-
-func (c *catalog) add(o object) {
-	pkg := o.meta.Owner()
-	c.packages[pkg] = true
-	c.index.Add(o.meta, o.value)
-	id := name{pkg, o.meta.Schema, o.meta.Name}
-	switch {
-	case o.meta.Schema == declcfg.SchemaDeprecations:
-		messages := c.messages.of(pkg)
-		for _, d := range o.deprecations {
-			target := name{pkg, d.Reference.Schema, d.Reference.Name}
-			if _, known := messages[target]; !known {
-				messages[target] = message{d.Message, mix(sumOf(d.Unknown), sumOf(d.Reference.Unknown))}
-			}
-		}
-		c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
-	case o.value == nil:
-		sum := mix('{', 0)
-		for _, p := range o.content {
-			sum = mix(sum, mix(maphash.String(seed, p.key), p.sum))
-		}
-		c.others.of(pkg)[id] += sum // several objects may have the same name, in any order
-	default:
-		c.addContent(id, o.content)
-	}
 }
 
 // addContent sets the content of a name, unless it is already set.

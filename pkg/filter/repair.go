@@ -38,7 +38,16 @@ func (c *keptChannel) repair() []Change {
 				r.change(SkipsChanged, e.Name, "%q no longer skips the head %q", e.Name, r.head)
 			}
 		}
-		r.breakCycle()
+		// Remove the edge with which the chain leads back into itself, if there is one. opm accepts such a cycle if
+		// a part of it is skipped, even by an entry that is not kept; OLM never does.
+		reached := map[string]bool{}
+		for e := r.entries[r.head]; e != nil; e = r.entries[e.Replaces] {
+			reached[e.Name] = true
+			if reached[e.Replaces] {
+				r.change(ReplacesChanged, e.Name, "%q no longer replaces %q, which leads back to it", e.Name, e.Replaces)
+				e.Replaces = ""
+			}
+		}
 		r.skip((*graph.Channel).Heads, "nothing else would update it")
 		r.skip((*graph.Channel).Stranded, "no update would lead from it to the head")
 		r.keepUpdates()
@@ -149,19 +158,6 @@ func (r *repairer) closeGaps() {
 		}
 		e.Skips = append(e.Skips, was)
 		r.change(ReplacesChanged, e.Name, "%q replaces %q and skips %q, which it replaced", e.Name, next, was)
-	}
-}
-
-// breakCycle removes the edge with which the chain leads back into itself, if there is one. opm accepts such a cycle if
-// a part of it is skipped, even by an entry that is not kept; OLM never does.
-func (r *repairer) breakCycle() {
-	reached := map[string]bool{}
-	for e := r.entries[r.head]; e != nil; e = r.entries[e.Replaces] {
-		reached[e.Name] = true
-		if reached[e.Replaces] {
-			r.change(ReplacesChanged, e.Name, "%q no longer replaces %q, which leads back to it", e.Name, e.Replaces)
-			e.Replaces = ""
-		}
 	}
 }
 

@@ -26,7 +26,15 @@ func (r *Result) WriteMetrics(out io.Writer) error {
 			ready.WithLabelValues(o.Value.Namespace, o.Value.Name).Set(oneIf(connection.LastObservedState == connected))
 		}
 	}
-	m.subscriptions(r)
+	syncs := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "subscription_sync_total", Help: "Monotonic count of subscription syncs",
+	}, []string{"name", "installed", "channel", "package", "approval"})
+	m.MustRegister(syncs)
+	for o := range r.State.Subscriptions.All() {
+		spec := o.Value.Spec
+		syncs.WithLabelValues(o.Value.Name, o.Value.Status.InstalledCSV, spec.Channel, spec.Package,
+			string(spec.InstallPlanApproval)).Inc()
+	}
 	m.operators(r)
 	families, err := m.Gather()
 	if err != nil {
@@ -51,18 +59,6 @@ func (m metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVe
 	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	m.MustRegister(g)
 	return g
-}
-
-func (m metrics) subscriptions(r *Result) {
-	syncs := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "subscription_sync_total", Help: "Monotonic count of subscription syncs",
-	}, []string{"name", "installed", "channel", "package", "approval"})
-	m.MustRegister(syncs)
-	for o := range r.State.Subscriptions.All() {
-		spec := o.Value.Spec
-		syncs.WithLabelValues(o.Value.Name, o.Value.Status.InstalledCSV, spec.Channel, spec.Package,
-			string(spec.InstallPlanApproval)).Inc()
-	}
 }
 
 // operators adds the metrics of ClusterServiceVersions. It ignores copies, as OLM does.

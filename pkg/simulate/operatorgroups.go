@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -143,7 +142,15 @@ func (g *grouping) updateTargets(namespacesChanged bool) {
 			g.errors[key] = fmt.Errorf("ServiceAccount %s not found", o.Value.Spec.ServiceAccountName)
 		} else if namespacesChanged {
 			var targets []string
-			targets, g.errors[key] = operatorgroup.Targets(o.Value, byLabel.candidates(o.Value))
+			fewest := byLabel[label{}] // the namespaces with the rarest label of the group: it selects no others
+			if o.Value.Spec.Selector != nil {
+				for key, value := range o.Value.Spec.Selector.MatchLabels {
+					if some := byLabel[label{key, value}]; len(some) < len(fewest) {
+						fewest = some
+					}
+				}
+			}
+			targets, g.errors[key] = operatorgroup.Targets(o.Value, slices.Values(fewest))
 			old := slices.Sorted(slices.Values(o.Value.Status.Namespaces))
 			if g.errors[key] == nil && !slices.Equal(targets, old) {
 				o = update(g.run, o, func(og *operatorsv1.OperatorGroup) {
@@ -199,19 +206,6 @@ func (g *grouping) syncAccount(o group) (group, bool) {
 type labelIndex map[label][]*corev1.Namespace
 
 type label struct{ key, value string }
-
-// candidates yields a superset of the namespaces that a group selects: the namespaces with the rarest of its labels.
-func (l labelIndex) candidates(g *operatorsv1.OperatorGroup) iter.Seq[*corev1.Namespace] {
-	fewest := l[label{}]
-	if g.Spec.Selector != nil {
-		for key, value := range g.Spec.Selector.MatchLabels {
-			if some := l[label{key, value}]; len(some) < len(fewest) {
-				fewest = some
-			}
-		}
-	}
-	return slices.Values(fewest)
-}
 
 // updateIndex puts a group into the index.
 func (g *grouping) updateIndex(o group) {

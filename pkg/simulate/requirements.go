@@ -94,7 +94,13 @@ func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings,
 		}
 	}
 	for _, d := range c.GetOwnedAPIServiceDescriptions() {
-		findDeployment(d, strategy, f)
+		status := deploymentNotFound
+		if slices.ContainsFunc(strategy.DeploymentSpecs, func(spec v1alpha1.StrategyDeploymentSpec) bool {
+			return spec.Name == d.DeploymentName
+		}) {
+			status = deploymentFound
+		}
+		f.add(serviceRow(d), status, "")
 	}
 	for _, api := range c.Spec.NativeAPIs {
 		ns.findNative(api, f)
@@ -219,16 +225,6 @@ const (
 	deploymentFound    = v1alpha1.StatusReason("DeploymentFound")
 	deploymentNotFound = v1alpha1.StatusReason("DeploymentNotFound")
 )
-
-func findDeployment(d v1alpha1.APIServiceDescription, s *v1alpha1.StrategyDetailsDeployment, f *findings) {
-	status := deploymentNotFound
-	if slices.ContainsFunc(s.DeploymentSpecs, func(spec v1alpha1.StrategyDeploymentSpec) bool {
-		return spec.Name == d.DeploymentName
-	}) {
-		status = deploymentFound
-	}
-	f.add(serviceRow(d), status, "")
-}
 
 // findNative checks an API of the cluster that needs no definition.
 func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {

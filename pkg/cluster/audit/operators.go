@@ -76,7 +76,20 @@ type Open struct {
 // Of returns the permissions of an operator. A ClusterServiceVersion of a cluster is annotated with the namespaces that
 // the operator watches; for one of a catalog, these are the permissions that it would have.
 func Of(csv *v1alpha1.ClusterServiceVersion) *Operator {
-	o := &Operator{Namespace: csv.Namespace, Name: csv.Name, Grants: []Grant{}, APIs: accesses(csv)}
+	var opened []Open
+	for _, l := range rbac.Levels() {
+		opened = append(opened, Open{l.Name, l.Verbs})
+	}
+	all := []Access{}
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		if plural, group, ok := strings.Cut(d.Name, "."); ok {
+			all = append(all, Access{d.Kind, d.Version, group, plural, opened})
+		}
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		all = append(all, Access{d.Kind, d.Version, d.Group, d.Name, opened})
+	}
+	o := &Operator{Namespace: csv.Namespace, Name: csv.Name, Grants: []Grant{}, APIs: all}
 	o.AllNamespaces = slices.Contains(csv.Spec.InstallModes, v1alpha1.InstallMode{
 		Type: v1alpha1.InstallModeTypeAllNamespaces, Supported: true,
 	})
@@ -112,25 +125,6 @@ func (o *Operator) add(g Grant) {
 	if len(g.Rules) > 0 {
 		o.Grants = append(o.Grants, g)
 	}
-}
-
-// accesses returns the APIs of a ClusterServiceVersion and the roles that may use them, without the APIs that OLM
-// cannot open to roles.
-func accesses(csv *v1alpha1.ClusterServiceVersion) []Access {
-	var opened []Open
-	for _, l := range rbac.Levels() {
-		opened = append(opened, Open{l.Name, l.Verbs})
-	}
-	all := []Access{}
-	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
-		if plural, group, ok := strings.Cut(d.Name, "."); ok {
-			all = append(all, Access{d.Kind, d.Version, group, plural, opened})
-		}
-	}
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		all = append(all, Access{d.Kind, d.Version, d.Group, d.Name, opened})
-	}
-	return all
 }
 
 // OfState returns the permissions of the operators of a cluster, by namespace and name.

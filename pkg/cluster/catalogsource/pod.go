@@ -75,7 +75,14 @@ func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *core
 		pod.Spec.PriorityClassName = class
 	}
 	if security == v1alpha1.Restricted {
-		restrict(&pod.Spec)
+		pod.Spec.SecurityContext = &corev1.PodSecurityContext{
+			RunAsNonRoot: new(true), RunAsUser: new(int64(user)),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		}
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			c.SecurityContext.AllowPrivilegeEscalation = new(false)
+			c.SecurityContext.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
+		}
 	}
 	pod.Annotations[annotationEvict] = "true"
 	return pod
@@ -189,17 +196,5 @@ func initContainer(name, image string, mounts ...corev1.VolumeMount) corev1.Cont
 		Name: name, Image: image, VolumeMounts: mounts,
 		SecurityContext:          &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-	}
-}
-
-// restrict changes a pod to meet the restricted level of the Pod Security Standards.
-func restrict(spec *corev1.PodSpec) {
-	spec.SecurityContext = &corev1.PodSecurityContext{
-		RunAsNonRoot: new(true), RunAsUser: new(int64(user)),
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-	}
-	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		c.SecurityContext.AllowPrivilegeEscalation = new(false)
-		c.SecurityContext.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
 	}
 }

@@ -125,7 +125,14 @@ func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 		b.Width = boxWidth - b.X
 		b.X += left
 		b.Y = laneHead + row*rowStep
-		b.arrange()
+		b.VersionX = b.TextX() + width(b.Label, labelSize) + 8
+		x := b.X + b.Width - boxPadding + 3
+		for i := range slices.Backward(b.Badges) {
+			word := b.Badges[i]
+			x -= word.Width
+			b.Badges[i] = badgeOf(word.Text, word.Class, x, b.Y+boxHeight/2)
+			x -= 6
+		}
 	}
 	l.Edges = edges.draw(left, left+boxWidth, l.Boxes)
 	l.Width = left + boxWidth + gutter(edges.skippedTracks) + lanePadding
@@ -228,18 +235,6 @@ func (l *lane) describe(n *graph.Node, name string, words []string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// arrange lays out the content of a box: the version after the label, the badges on the right.
-func (b *box) arrange() {
-	b.VersionX = b.TextX() + width(b.Label, labelSize) + 8
-	x := b.X + b.Width - boxPadding + 3
-	for i := range slices.Backward(b.Badges) {
-		word := b.Badges[i]
-		x -= word.Width
-		b.Badges[i] = badgeOf(word.Text, word.Class, x, b.Y+boxHeight/2)
-		x -= 6
-	}
 }
 
 // rows is the order of the nodes of a channel in its lane.
