@@ -115,6 +115,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	}
 	if isText(f.format) && !f.info {
 		opts.Unplaced = c.levels.Always(problem.Info, template.Rules())
+		opts.Counted = c.Baseline == "" && !f.each.given()
 	}
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
 	if isTemplate(ref) {

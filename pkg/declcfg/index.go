@@ -147,6 +147,7 @@ func Slim(v any) any {
 	case *Channel:
 		v.Properties, v.Unknown = nil, nil
 		v.Entries = slices.Clip(slices.Clone(v.Entries)) // decoding leaves room for more
+		shareNames(v.Entries)
 	case *Bundle:
 		return v.Summarize()
 	case *Deprecations:
@@ -156,6 +157,25 @@ func Slim(v any) any {
 		}
 	}
 	return v
+}
+
+// shareNames makes equal names of entries share memory: most bundles are named by two entries.
+func shareNames(entries []Entry) {
+	names := make(map[string]string, len(entries))
+	for i := range entries {
+		names[entries[i].Name] = entries[i].Name
+	}
+	share := func(name *string) {
+		if known, ok := names[*name]; ok {
+			*name = known
+		}
+	}
+	for i := range entries {
+		share(&entries[i].Replaces)
+		for k := range entries[i].Skips {
+			share(&entries[i].Skips[k])
+		}
+	}
 }
 
 // Version returns the version of b. It fails unless b has exactly one olm.package property, with a version that can be

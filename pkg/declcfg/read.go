@@ -90,7 +90,11 @@ func (c *chunk) read(visit func(*Object, error)) error {
 			visit(nil, c.file.unreadable(err))
 			return
 		}
+		last := o.Meta
 		o.Meta = o.scanned.meta(c.file.pos(doc.Place))
+		if last != nil && last.Package == o.Package {
+			o.Package = last.Package // one copy for all objects of a package
+		}
 		o.src = source{
 			file: c.file, off: doc.Offset, size: len(doc.Text), start: doc.Start, sum: maphash.Bytes(seed, doc.Text),
 			yaml: doc.YAML, repaired: doc.Repaired,

@@ -255,6 +255,30 @@ func TestUnplaced(t *testing.T) {
 	)
 }
 
+// TestCounted checks that counted problems are behind all others, as many as without Counted, and that problems of one
+// rule in one file are one Problem.
+func TestCounted(t *testing.T) {
+	files := maps.Clone(valid)
+	files["keys.yaml"] = "{schema: olm.channel, package: oak, name: more, a1: 1, b1: 2, c1: 3}"
+	opts := validate.Options{Unplaced: []string{"unknown-key"}}
+	var names [2][]string
+	for i := range names {
+		opts.Counted = i == 1
+		problems := check(t, opts, files)
+		for _, p := range problems {
+			names[i] = append(names[i], p.Rule)
+		}
+		n := len(problems)
+		if opts.Counted && (n < 4 || problems[n-3] != problems[n-1] || problems[n-4].Rule == "unknown-key") {
+			t.Errorf("got %v", problems)
+		}
+		slices.Sort(names[i])
+	}
+	if !slices.Equal(names[0], names[1]) {
+		t.Errorf("got %v, want %v", names[1], names[0])
+	}
+}
+
 // TestErrorsOnly checks that ErrorsOnly reports the same errors as a full run.
 func TestErrorsOnly(t *testing.T) {
 	if testing.Short() {

@@ -27,6 +27,7 @@ type Options struct {
 	Alone      []string // names of update rules that are reported even if another problem is the cause
 	ErrorsOnly bool     // check only rules of severity error, which is faster
 	Unplaced   []string // names of rules whose problems have the position of the object, which is faster
+	Counted    bool     // only count the problems of Unplaced rules, which takes less memory; see [Report]
 	Policy     Policy   // additional requirements of the catalog maintainers
 
 	// Target is the platform that the catalog is for, the zero value if it is not known. Its Kubernetes must be known.
@@ -45,7 +46,9 @@ type Options struct {
 // A Report has the problems of a catalog, and an index of its readable objects. The check stops at 100,000 errors; of
 // each other severity, at most 100,000 problems are listed.
 type Report struct {
-	Problems []*problem.Problem // sorted by position
+	// Problems are sorted by position. With Options.Counted, the problems of Unplaced rules are behind all others, where
+	// the first problem of a rule about a package in a file represents the others.
+	Problems []*problem.Problem
 	Index    *declcfg.Index
 
 	unreadable unreadableParts
@@ -83,10 +86,11 @@ type Checker struct {
 	sources   []declcfg.Source
 	objects   int
 
-	found  []*problem.Problem
-	counts map[problem.Severity]int // problems in found
-	more   int                      // number of warnings and hints that are not in found
-	cut    bool                     // the check stopped: too many errors, or too many problems in one object
+	found   []*problem.Problem
+	counted []*problem.Problem       // see Options.Counted
+	counts  map[problem.Severity]int // problems in found and counted
+	more    int                      // number of warnings and hints that are in neither
+	cut     bool                     // the check stopped: too many errors, or too many problems in one object
 }
 
 // NewChecker returns a checker for the catalog that consists of the sources. It fails as [Catalog] does.
@@ -148,6 +152,9 @@ func (c *Checker) Add(object any, err error) {
 // catalog with many warnings is still valid.
 func (c *Checker) keep(problems ...*problem.Problem) {
 	c.cut = c.cut || len(problems) >= maxProblems
+	if c.v.opts.Counted {
+		problems = problem.Sort(problems) // drops repetitions
+	}
 	for _, p := range problems {
 		isError := p.Severity == problem.Error || c.v.alone[p.Rule]
 		if c.counts[p.Severity] >= maxProblems && !isError {
@@ -155,9 +162,24 @@ func (c *Checker) keep(problems ...*problem.Problem) {
 			continue
 		}
 		c.counts[p.Severity]++
-		c.found = append(c.found, p)
+		if c.v.opts.Counted && c.v.unplaced[p.Rule] {
+			c.count(p)
+		} else {
+			c.found = append(c.found, p)
+		}
 		c.cut = c.cut || isError && c.counts[p.Severity] >= maxProblems
 	}
+}
+
+// count adds p, or the problem that represents it, to the counted problems.
+func (c *Checker) count(p *problem.Problem) {
+	if n := len(c.counted); n > 0 {
+		last := c.counted[n-1]
+		if last.Rule == p.Rule && last.Package == p.Package && last.Pos.File == p.Pos.File {
+			p = last
+		}
+	}
+	c.counted = append(c.counted, p)
 }
 
 // Report checks the relations between the added objects, and returns all problems. Its error is the error of ctx.
@@ -177,7 +199,7 @@ func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	if c.cut {
 		return &Report{Problems: stopped(c.found), Index: index, unreadable: c.relations.unreadable}, ctx.Err()
 	}
-	problems := problem.Sort(c.found)
+	problems := append(problem.Sort(c.found), c.counted...)
 	if c.more > 0 {
 		rest := &problem.Problem{Severity: problem.Info, Message: plural.Number(c.more) + " more, which are not listed"}
 		if c.counts[problem.Warning] >= maxProblems {
