@@ -238,7 +238,7 @@ func filesOf(t *testing.T, img v1.Image) map[string]string {
 
 func TestBundleJobs(t *testing.T) {
 	operators := writeBundles(t, "oak", "pine")
-	images := served{Prompt: "h:1", Slow: "h:2", Catalog: "catalog"}
+	images := served{Prompt: "h:1", Slow: "h:2", SlowTLS: "h:3", Catalog: "catalog"}
 	for i := range 200 {
 		images.Images = append(images.Images, fmt.Sprint("image", i))
 	}
@@ -258,6 +258,7 @@ func TestBundleJobs(t *testing.T) {
 		"render, 20 bundle images: 22, last h:1/image190",
 		"render, 20 bundle images, 1s a request: 22, last h:2/image190",
 		"render, 200 bundle images, 1s a request: 202, last h:2/image199",
+		"render, 200 bundle images, HTTP/2, 1s a request: 204, last h:3/image199",
 		"validate, catalog image: 3, last h:1/catalog",
 		"render, catalog image of opm build: 3, last h:1/bench/built:latest",
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"time"
@@ -27,6 +28,7 @@ const imageCount = 1000
 type served struct {
 	Prompt  string   // the host that answers at once
 	Slow    string   // the host that takes its time for each request
+	SlowTLS string   // the same over HTTP/2 with TLS
 	Images  []string // the paths and digests of the images of bundles, which both hosts have
 	Catalog string   // the path and digest of the image of the catalog
 }
@@ -99,6 +101,10 @@ func serve(in io.Reader, out io.Writer, operators, catalog string, n int, delay 
 	if s.Slow, err = listen(slowed(handler, delay)); err != nil {
 		return err
 	}
+	slow := httptest.NewUnstartedServer(slowed(handler, delay))
+	slow.EnableHTTP2 = true
+	slow.StartTLS()
+	s.SlowTLS = slow.Listener.Addr().String()
 	for i, img := range images {
 		image, err := push(s.Prompt, fmt.Sprintf("bench/bundle-%04d", i), img)
 		if err != nil {

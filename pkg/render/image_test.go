@@ -254,7 +254,8 @@ func TestAnyDirectory(t *testing.T) {
 	}
 }
 
-// TestJobs checks that the result and the order of warnings do not depend on the number of jobs.
+// TestJobs checks that the result and the order of warnings do not depend on the number of jobs, and that no more
+// requests are made than needed: a ping for the registry, then the manifest, the config and the layer of each image.
 func TestJobs(t *testing.T) {
 	r := newRegistry(t)
 	var refs []string
@@ -270,9 +271,13 @@ func TestJobs(t *testing.T) {
 		opts := withImages(t, "")
 		opts.Jobs = jobs
 		opts.Bundles.Warn = func(e *declcfg.Error) { warnings = append(warnings, e.Error()) }
+		before := r.requests.Load()
 		out, err := rendered(t.Context(), refs, opts, "", "")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if n, want := r.requests.Load()-before, int64(1+3*len(refs)); n != want {
+			t.Errorf("%d jobs: %d requests, want %d", jobs, n, want)
 		}
 		return out, warnings
 	}
