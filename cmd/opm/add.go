@@ -122,7 +122,8 @@ func (f *editFlags) unsupported(b *declcfg.Bundle, p platform.Platform) string {
 	v, err := declcfg.ParseVersion(strings.TrimPrefix(csv.MinKubeVersion, "v"), "")
 	needs := platform.Version{Major: v.Semver.Major, Minor: v.Semver.Minor}
 	if err == nil && p.Kubernetes != (platform.Version{}) && needs.After(p.Kubernetes) {
-		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s", csv.MinKubeVersion, p.Kubernetes)
+		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s",
+			csv.MinKubeVersion, p.Kubernetes)
 	}
 	return ""
 }

@@ -168,8 +168,8 @@ func (r *Report) Markdown(w io.Writer) error {
 	for i, b := range r.blocks {
 		text := b.markdown
 		if b.folded != nil {
-			n := 0
-			text, n = b.fold(left)
+			list, n := b.fold(left)
+			text = list
 			left -= utf8.RuneCountInString(text) + len("\n\n")
 			leftOut += len(b.folded) - n
 		}

@@ -27,7 +27,7 @@ type Bundles struct {
 // Read reads catalogs, which may be single bundles. The error joins all read errors. The caller closes Bundles; the
 // sources are not used after Read.
 func Read(ctx context.Context, held image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
-	library := &library{store: spool.NewStore(1, spool.Options(held)), texts: map[digest]*io.SectionReader{}}
+	library := &library{store: spool.NewStore(1, held), texts: map[digest]*io.SectionReader{}}
 	b := &Bundles{&declcfg.Index{}, library, map[*declcfg.Meta]*contents{}}
 	var errs []error
 	for o, err := range declcfg.Map(ctx, b.library.object, sources...) {

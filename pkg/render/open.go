@@ -131,7 +131,7 @@ func (o *opened) addSource(s declcfg.Source) {
 
 // openStream holds the content of r, which is a catalog file or an archive.
 func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error {
-	blob, err := hold(ctx, r, o.Limits.Archive().Unpacked, spool.Options(o.Spool))
+	blob, err := hold(ctx, r, o.Limits.Archive().Unpacked, o.Spool)
 	if errors.Is(err, document.ErrBinary) {
 		return &declcfg.Error{Pos: declcfg.Pos{File: name}, Err: err}
 	}
@@ -221,7 +221,7 @@ func (o *opened) openFile(ctx context.Context) error {
 
 // openArchive opens an archive of images, of a bundle or of a catalog, depending on the content.
 func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
-	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Limits: o.Limits.Archive(), Spool: spool.Options(o.Spool)})
+	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Limits: o.Limits.Archive(), Spool: o.Spool})
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
 	}

@@ -76,7 +76,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
 	}
 	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
-	held := spool.Options(opts.Spool)
+	held := opts.Spool
 	held.MemoryLimit = cmp.Or(held.MemoryLimit, bundleMemory)
 	with.bundles = spool.NewStore(1, held)
 	with.onClose(with.bundles.Close)

@@ -294,7 +294,7 @@ func (r *runner) repair(ctx context.Context, damage error) error {
 	case <-time.After(retryDamaged):
 	}
 	select {
-	case <-r.live.damaged:
+	case <-r.live.damaged: //nolint:errcheck // the error was logged for the first call
 	default:
 	}
 	return ctx.Err()

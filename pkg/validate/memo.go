@@ -9,9 +9,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
-// A Memo keeps results of checks for catalogs with equal files, such as those for several versions of a platform. Files
-// that are equal to a file of an earlier catalog are not parsed and checked again, and the updates of packages that only
-// such files define are not. The zero value is empty.
+// A Memo keeps results of checks for catalogs with equal files, such as those for several versions of a platform. A
+// file that is equal to a file of an earlier catalog is not parsed and checked again, and neither are the updates of a
+// package if only such files define it. The zero value is empty.
 type Memo struct {
 	objects declcfg.Memo
 
