@@ -92,7 +92,7 @@ func (f *editFlags) warnOfPlatforms(cmd *cobra.Command, path string, b *declcfg.
 	if p == (platform.Platform{}) {
 		p, _ = platformOf(parseNamedRef(path))
 	}
-	if p == (platform.Platform{}) { // as most catalogs
+	if p == (platform.Platform{}) { // most catalogs have no target
 		return nil
 	}
 	if why := f.unsupported(b, p); why != "" {
@@ -102,7 +102,7 @@ func (f *editFlags) warnOfPlatforms(cmd *cobra.Command, path string, b *declcfg.
 	return nil
 }
 
-// unsupported returns why a bundle is not for a platform, "" if it is.
+// unsupported returns the reason why a platform does not support a bundle, or "" if it does.
 func (f *editFlags) unsupported(b *declcfg.Bundle, p platform.Platform) string {
 	csv := b.CSVMetadata()
 	releases := cmp.Or(f.releases, csv.Annotations[platform.AnnotationVersions])

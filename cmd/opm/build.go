@@ -69,7 +69,7 @@ little more than what changed.`,
 }
 
 func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
-	var dir string // of a catalog
+	var dir string // the catalog; "" for an image of opm only
 	if !f.onlyOpm {
 		dir = args[0]
 	}
@@ -140,7 +140,7 @@ func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options)
 	return built, err
 }
 
-// invalid prints the problems of an invalid catalog; other errors it returns.
+// invalid prints the problems if err is about an invalid catalog, and returns the error that ends the command.
 func invalid(cmd *cobra.Command, err error, dir string) error {
 	found, ok := errors.AsType[*publish.InvalidError](err)
 	if !ok {
@@ -220,8 +220,8 @@ func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags.StringVar(&f.httpAddr, "http-addr", "", "serve HTTP on `ADDRESS` too, as HOST:PORT")
 }
 
-// check rejects flags that contradict each other, and returns those about the content of the image. Without a catalog,
-// dir is "".
+// check rejects flags that contradict each other, and returns the build options that the flags set. dir is the catalog,
+// or "" for an image without one.
 func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 	if opts, err = f.checkImage(); err != nil {
 		return opts, err
@@ -312,7 +312,7 @@ func (f *buildFlags) checkPlatforms() error {
 	return nil
 }
 
-// checkHTTPAddr refuses what no image can serve HTTP on; an image need not serve it.
+// checkHTTPAddr returns an error if the address for HTTP has no fixed port. "" is valid: the image does not serve HTTP.
 func checkHTTPAddr(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if n, _ := strconv.ParseUint(port, 10, 16); addr != "" && (err != nil || n == 0) {
@@ -321,7 +321,7 @@ func checkHTTPAddr(addr string) error {
 	return nil
 }
 
-// open opens what serves the catalog on each platform. closeAll closes it, also after an error.
+// open opens the binary or the base image for each platform. closeAll closes them; call it after an error, too.
 func (f *buildFlags) open(
 	ctx context.Context, registry image.Options,
 ) (platforms []publish.Platform, closeAll func(), err error) {
@@ -344,7 +344,8 @@ func (f *buildFlags) open(
 	return platforms, closeAll, nil
 }
 
-// openPlatform opens what serves the catalog on a platform. Unless c is nil, it closes that, also after an error.
+// openPlatform opens the binary or the base image for a platform. The caller closes c if it is not nil, also after an
+// error.
 func (f *buildFlags) openPlatform(
 	ctx context.Context, platform string, registry image.Options,
 ) (p publish.Platform, c io.Closer, err error) {

@@ -37,7 +37,7 @@ type openBundle struct {
 	close  func() error
 }
 
-// withBundle calls use with a bundle, a directory or an image. Of an image, it reads the manifests and the metadata.
+// withBundle calls use with the bundle in a directory or an image. Of an image, it reads only manifests and metadata.
 func (f *imageFlags) withBundle(cmd *cobra.Command, ref string, use func(*openBundle) error) error {
 	images, err := f.open(cmd)
 	if err != nil {
@@ -67,7 +67,7 @@ func openBundleRef(ctx context.Context, ref string, images *images) (*openBundle
 	return openBundleImage(ctx, opener, ref, "manifests", "metadata")
 }
 
-// openBundleImage opens an image. It reads the named files, or all without names.
+// openBundleImage opens a bundle image. It reads the named files, or all files if there are no names.
 func openBundleImage(ctx context.Context, opener *image.Opener, ref string, names ...string) (*openBundle, error) {
 	if r := reference.Of(ref); r.Kind == reference.Missing {
 		return nil, fmt.Errorf("open bundle %q: %w", ref, r.Err)
@@ -114,14 +114,14 @@ func (f *bundleFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail on bundles with files that would be ignored with a warning")
 }
 
-// addImageRef adds the flag that is about bundle directories.
+// addImageRef adds the flag that sets the image references of bundle directories.
 func (f *bundleFlags) addImageRef(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.imageRef, imageRefTemplate, "",
 		"image of a bundle directory, as a `TEMPLATE` with {{.Package}}, {{.Name}} and {{.Version}}")
 }
 
-// options returns how bundles are read. Warnings about ignored files go to standard error.
+// options returns the options for reading bundles. Warnings about ignored files go to standard error.
 func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
 	opts := &bundle.Options{Strict: f.strict, EnvImages: f.envImages, Warn: func(e *declcfg.Error) {
 		warnAt(cmd, e.Pos, e.Message())
@@ -137,7 +137,7 @@ func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
 	return opts, nil
 }
 
-// bundleRendering are the flags of commands that render bundles: how they are opened, and changed.
+// bundleRendering are the flags of commands that render bundles: flags for opening bundles, and for changing them.
 type bundleRendering struct {
 	level    render.Migration
 	migrate  bool
@@ -171,7 +171,8 @@ func (f *bundleRendering) add(cmd *cobra.Command) {
 	addReadFlags(cmd, &f.images)
 }
 
-// open returns how references are opened, with the images and the catalogs of --reuse open until closeAll is called.
+// open returns the options for opening references. Their images and the catalogs of --reuse are open until closeAll is
+// called.
 func (f *bundleRendering) open(cmd *cobra.Command) (opts render.Options, closeAll func(), err error) {
 	if opts, err = f.options(cmd); err != nil {
 		return opts, nil, err

@@ -98,7 +98,7 @@ func (f *bundleBuildFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// build builds without an engine. The flags are checked before anything is written.
+// build builds the image without a container engine. It checks the flags before it writes anything.
 func (f *bundleBuildFlags) build(cmd *cobra.Command) error {
 	if _, err := insecureFlags(cmd); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (f *bundleMaker) generateForEngine(cmd *cobra.Command) error {
 	return nil
 }
 
-// wrote reports the written file in upstream's words, which scripts wait for.
+// wrote reports a written file in upstream's words, which scripts wait for.
 func (*bundleMaker) wrote(cmd *cobra.Command, name, dir string) {
 	if full, err := filepath.Abs(dir); err == nil {
 		dir = full

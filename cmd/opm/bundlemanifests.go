@@ -55,7 +55,7 @@ type bundleManifestsFlags struct {
 	format    manifests.Format
 	images    imageFlags
 
-	openShiftVersion *platform.Version // nil if it does not matter
+	openShiftVersion *platform.Version // nil if the flag is not given
 }
 
 func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {

@@ -122,7 +122,7 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	err = f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
-	if err == nil && isText(f.format) { // in the words of upstream, for which scripts wait
+	if err == nil && isText(f.format) { // upstream's words, which scripts wait for
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: All validation tests have been completed successfully")
 	}
 	return err

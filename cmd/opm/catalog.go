@@ -146,7 +146,7 @@ func (f *imageFlags) readCatalogs(
 // A catalogCheck checks a catalog that was read. The error ends the command.
 type catalogCheck func(cmd *cobra.Command, ref string, sources []declcfg.Source) error
 
-// warnOfInvalid warns of a catalog that opm serve refuses, so that a cluster cannot have it.
+// warnOfInvalid warns about a catalog that no cluster can have, because opm serve refuses it.
 func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) error {
 	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, sources...)
 	if err == nil && len(report.Problems) > 0 {
@@ -161,7 +161,7 @@ func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) err
 	return err
 }
 
-// warnOfRanges warns of invalid skipRanges, in the named channels or, without names, in all.
+// warnOfRanges warns about invalid skipRanges in the named channels, or in all channels if there are no names.
 func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, channels ...string) {
 	for _, p := range packages {
 		for _, o := range p.Channels {
@@ -180,7 +180,7 @@ func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, channels
 	}
 }
 
-// warnOfFlaws warns of input that is not written as its author may expect.
+// warnOfFlaws warns about duplicate keys and invalid UTF-8 in objects.
 func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
 	for _, m := range metas {
 		for _, f := range m.Flaws() {
@@ -203,7 +203,8 @@ func openOptions(cmd *cobra.Command) render.Options {
 	}
 }
 
-// withValidated is withCatalog for a catalog that is validated. Problems that are in the report are no errors.
+// withValidated opens a catalog like withCatalog, and calls use with the report of its validation. Problems in the
+// report are not errors.
 func (f *imageFlags) withValidated(
 	cmd *cobra.Command, work string, from render.Options, ref string, opts validate.Options,
 	use func(c *catalog, report *validate.Report, done func()) error,
@@ -233,7 +234,7 @@ func (f *imageFlags) withValid(cmd *cobra.Command, ref string, use func(*declcfg
 	return f.withValidated(cmd, "reading", openOptions(cmd), ref, opts, valid)
 }
 
-// reportProblems prints the problems of a catalog that has to be valid, and returns an error that says nothing more.
+// reportProblems prints the problems of a catalog that must be valid, and returns a failure for them.
 func reportProblems(cmd *cobra.Command, problems []*problem.Problem) error {
 	return printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), problems, false)
 }
@@ -243,7 +244,7 @@ func printObjects(cmd *cobra.Command, metas []*declcfg.Meta, opts declcfg.WriteO
 	return incomplete(declcfg.Write(cmd.Context(), dataOutput(cmd), metas, opts))
 }
 
-// incomplete says of an error that it may have come after some output.
+// incomplete adds to an error that the output may be incomplete.
 func incomplete(err error) error {
 	if errors.Is(err, declcfg.ErrChanged) {
 		return errors.Join(err, errors.New("the output is not complete: discard it and run the command again"))
@@ -253,13 +254,12 @@ func incomplete(err error) error {
 
 const keepGoingUsage = "leave out packages that are not valid, and warn of each"
 
-// addKeepGoing adds the flag by which a catalog is opened without its invalid packages.
+// addKeepGoing adds the flag --keep-going, which opens a catalog without its invalid packages.
 func (f *imageFlags) addKeepGoing(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.keepGoing, "keep-going", false, keepGoingUsage)
 }
 
-// withhold removes the packages that are not valid from a catalog, and warns of them. It is an error if no other
-// package remains.
+// withhold removes the invalid packages from a catalog, and warns about each. It is an error if no package remains.
 func (c *catalog) withhold() error {
 	report, err := validate.Catalog(c.cmd.Context(), validate.Options{ErrorsOnly: true}, c.Sources...)
 	if err := cmp.Or(c.Unchanged(), err); err != nil {

@@ -61,7 +61,7 @@ type crdCheck struct {
 	reportFlags
 	format string
 	olm    olmFlag
-	pkg    string // "" is all
+	pkg    string // the only package; "" for all
 	jobs   int
 	lock   string
 	state  stateFlags
@@ -90,7 +90,7 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 	return f.print(cmd, textOutput(cmd), f.format, c, &out, report.Summary())
 }
 
-// check reads catalogs and bundles, which it closes again before it opens other images.
+// check reads the catalogs and bundles, and closes them before it opens further images.
 func (f *crdCheck) check(cmd *cobra.Command, refs []string) (report *crdcheck.Report, err error) {
 	opts, w := openOptions(cmd), display{cmd}
 	opts.Jobs, opts.Bundles = f.jobs, &bundle.Options{}

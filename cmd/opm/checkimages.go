@@ -51,7 +51,7 @@ type imageCheck struct {
 	reportFlags
 	format string
 	jobs   int
-	pkg    string // "" is all
+	pkg    string // the only package; "" for all
 	shard  render.Shard
 	images imageFlags
 
@@ -74,7 +74,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	return f.print(cmd, textOutput(cmd), f.format, c, report.Report(), report.Summary())
 }
 
-// check reads the catalog, which it closes again before it asks for images.
+// check reads the catalog, and closes it before it looks up the images.
 func (f *imageCheck) check(cmd *cobra.Command, ref string) (report *imagecheck.Report, err error) {
 	use := func(c *catalog, _ func()) error {
 		all, err := imagecheck.Read(cmd.Context(), c.Sources...)

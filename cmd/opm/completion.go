@@ -51,7 +51,7 @@ func namesOf(schema string) cobra.CompletionFunc {
 	}
 }
 
-// channelsOfArgs is channels, for commands with packages as further arguments.
+// channelsOfArgs completes channels for commands whose further arguments are packages.
 func channelsOfArgs(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if len(args) < 2 {
 		return channels(cmd, args, start)
@@ -59,7 +59,7 @@ func channelsOfArgs(cmd *cobra.Command, args []string, start string) ([]string, 
 	return catalogNames(cmd, args[0], declcfg.SchemaChannel, args[1:]), cobra.ShellCompDirectiveNoFileComp
 }
 
-// channelsOfSecond is channels, for a command with the catalog as its second argument.
+// channelsOfSecond completes channels for a command whose second argument is the catalog.
 func channelsOfSecond(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	return channels(cmd, args[min(1, len(args)):], start)
 }
@@ -81,7 +81,8 @@ func chosenPackages(cmd *cobra.Command) []string {
 	return chosen
 }
 
-// catalogNames returns the names of the objects of a schema, each once: of the given packages or, without any, of all.
+// catalogNames returns the names of the objects of a schema, each once, in the given packages, or in all packages if
+// none are given.
 func catalogNames(cmd *cobra.Command, ref, schema string, of []string) []string {
 	ctx := cmd.Context()
 	catalog, err := render.Open(ctx, []string{ref}, render.Options{})
@@ -106,7 +107,7 @@ func catalogNames(cmd *cobra.Command, ref, schema string, of []string) []string 
 	return names
 }
 
-// listOf completes the last of several words with commas in between.
+// listOf completes the last word of a comma-separated list.
 func listOf(words func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 		before := start[:strings.LastIndexByte(start, ',')+1]
@@ -140,15 +141,15 @@ func completeNothing(cmd *cobra.Command, flags ...string) {
 	completeWith(cmd, cobra.NoFileCompletions, flags...)
 }
 
-// byValueName are the completions of flags by the name of their value in the help.
+// byValueName maps the names of flag values in help texts to their completions.
 var byValueName = map[string]cobra.CompletionFunc{
 	"DIRECTORY": directories, "FILE": files, "CATALOG": files, "PATH": files, "[NAMESPACE/]NAME=CATALOG": files,
 	"PACKAGE": packages, "PACKAGE[:CHANNEL,...][@RANGE]": packages, "PACKAGE:CHANNEL": packages, "CHANNEL": channels,
 	"BUNDLE": bundles,
 }
 
-// completeFlags completes the values of the flags of a command and its subcommands, unless a command does it itself.
-// Values of other names than those in byValueName are not completed.
+// completeFlags adds completion to the flags of a command and its subcommands that have none yet. Values whose names
+// are not in byValueName are not completed.
 func completeFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name, _ := pflag.UnquoteUsage(f)

@@ -108,7 +108,7 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 	return compose.Run(cmd.Context(), config, opts)
 }
 
-// options returns the options that the flags state, without images.
+// options returns the options that the flags set, without the opener of images.
 func (f *composeFlags) options(cmd *cobra.Command) (compose.Options, error) {
 	opts := f.opts
 	opts.Platform, opts.Render = f.images.platform, openOptions(cmd)

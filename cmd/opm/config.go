@@ -34,20 +34,20 @@ const configFile = "opm.yaml"
 type config struct {
 	Rules    map[string]level         `json:"rules"`    // levels of rules, by name
 	Packages map[string]packageConfig `json:"packages"` // by name
-	Baseline string                   `json:"baseline"` // a file, seen from the directory of opm.yaml
-	Schemas  []string                 `json:"schemas"`  // CUE files, likewise
+	Baseline string                   `json:"baseline"` // a file, relative to the directory of opm.yaml
+	Schemas  []string                 `json:"schemas"`  // CUE files, relative to the directory of opm.yaml
 	Policy   validate.Policy          `json:"policy"`
-	Target   target                   `json:"target"`  // of the catalogs that Targets does not name
+	Target   target                   `json:"target"`  // for catalogs that are not in Targets
 	Targets  map[string]target        `json:"targets"` // by name of the catalog's directory
 
-	levels problem.Levels // that Rules and Packages give
+	levels problem.Levels // the levels in Rules and Packages
 }
 
 type packageConfig struct {
 	Rules map[string]level `json:"rules"`
 }
 
-// A level is a severity or off, which YAML reads as false.
+// A level is a severity, or off, which YAML decodes as false.
 type level problem.Severity
 
 func (l *level) UnmarshalJSON(text []byte) error {
@@ -66,7 +66,7 @@ func (l *level) UnmarshalJSON(text []byte) error {
 		nearest.Hint(word, []string{"error", "warning", "info", "off"}))
 }
 
-// readConfig reads the named file or, for "", the opm.yaml beside what ref is a path to, if there is one.
+// readConfig reads the named file or, for "", the opm.yaml beside the file or directory ref, if there is one.
 func readConfig(name, ref string) (*config, error) {
 	c := new(config)
 	defer c.setLevels()
@@ -92,7 +92,7 @@ func readConfig(name, ref string) (*config, error) {
 	errs := []error{c.checkRules(file)}
 	named := func(ptr jsontext.Pointer, name *string) {
 		*name = beside(path, *name)
-		if info, err := os.Stat(*name); err == nil { // a new baseline is still to be written
+		if info, err := os.Stat(*name); err == nil { // a new baseline does not exist yet
 			if err := regular.Check(info.Mode()); err != nil {
 				errs = append(errs, file.Errorf(ptr, "%s: %w", *name, err))
 			}
@@ -156,7 +156,7 @@ func (c *config) checkRules(file *strictyaml.File) error {
 	return errors.Join(errs...)
 }
 
-// setLevels sets the levels from the decoded file.
+// setLevels sets levels from Rules and Packages.
 func (c *config) setLevels() {
 	of := func(rules map[string]level) map[string]problem.Severity {
 		levels := map[string]problem.Severity{}
@@ -171,7 +171,7 @@ func (c *config) setLevels() {
 	}
 }
 
-// parseTarget reads a target such as ocp=4.14, whose Kubernetes must be known.
+// parseTarget parses a target such as ocp=4.14. It is an error if the Kubernetes version of the target is not known.
 func parseTarget(text string) (platform.Platform, error) {
 	p, err := platform.Parse(text)
 	if err != nil {
@@ -195,8 +195,8 @@ func (t *target) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// targetOf returns the target of a catalog: the target for the name of its directory, or else the one for all catalogs
-// beside opm.yaml. It is zero if there is none.
+// targetOf returns the target of a catalog: the target for the name of its directory, or else the target for all
+// catalogs beside opm.yaml. It is zero if there is no target.
 func (c *config) targetOf(ref string) (platform.Platform, error) {
 	if r := reference.Of(ref); r.Kind == reference.Directory {
 		path, err := filepath.Abs(r.Path)

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// convertTemplateCmd returns the command, below alpha as upstream or at the top level.
+// convertTemplateCmd returns the command, which exists at the top level and, as upstream, below alpha.
 func convertTemplateCmd(path string) *cobra.Command {
 	path += " convert-template"
 	cmd := group(&cobra.Command{

@@ -104,7 +104,7 @@ func writeDockerfile(dir string, c dockerfile.Catalog) error {
 	if _, err := regular.Directory(dir); err != nil {
 		return fmt.Errorf("generate dockerfile: %w", err)
 	}
-	// The name as it was given, so that "." makes "..Dockerfile", as upstream does.
+	// The name is used as given, as upstream does: "." gives "..Dockerfile".
 	parent, name := filepath.Split(filepath.Clean(dir))
 	c.Dir = name
 	target := filepath.Join(parent, name+".Dockerfile")
@@ -118,7 +118,7 @@ func writeDockerfile(dir string, c dockerfile.Catalog) error {
 	return nil
 }
 
-// warnNotPortable says if upstream's opm, in an image, would refuse the catalog in a directory.
+// warnNotPortable warns if upstream's opm, which the image contains, would refuse the catalog in a directory.
 func warnNotPortable(cmd *cobra.Command, dir, image, remedy string) error {
 	const rule = "portable"
 	c, err := readConfig("", dir)

@@ -33,7 +33,7 @@ type eachFlag struct {
 	memos  []sharedChecks
 }
 
-// A sharedChecks is the memo of validations whose options allow to share it.
+// A sharedChecks is a memo, and the options of the first validation that used it.
 type sharedChecks struct {
 	opts validate.Options
 	memo *validate.Memo
@@ -77,7 +77,7 @@ func (f *eachFlag) paths(path string) ([]string, error) {
 	return paths, checkDistinct(refs)
 }
 
-// checkDistinct returns an error if two of several arguments are one catalog.
+// checkDistinct returns an error if two arguments name the same catalog.
 func checkDistinct(refs []*namedRef) error {
 	for i, r := range refs {
 		if j := slices.IndexFunc(refs[:i], r.isSame); j >= 0 {
@@ -87,7 +87,7 @@ func checkDistinct(refs []*namedRef) error {
 	return nil
 }
 
-// isSame reports whether two arguments are one catalog.
+// isSame reports whether two arguments name the same catalog.
 func (r *namedRef) isSame(other *namedRef) bool {
 	a, errA := os.Stat(r.ref)
 	b, errB := os.Stat(other.ref)
@@ -115,7 +115,7 @@ func (f *eachFlag) addFlag(cmd *cobra.Command, at int) {
 
 func (f *eachFlag) given() bool { return f != nil && f.values != nil }
 
-// insert returns arguments with a catalog in its place if --each is given.
+// insert returns the arguments with ref inserted as CATALOG if --each is given, and unchanged otherwise.
 func (f *eachFlag) insert(args []string, ref string) []string {
 	if !f.given() || len(args) < f.at {
 		return args
@@ -149,8 +149,8 @@ func (f *eachFlag) refs() ([]*namedRef, error) {
 	return parseNamedRefs(args)
 }
 
-// counterpart returns the catalog with which the current one is compared: ref or, if it ends with a slash, the catalog
-// of the same name in that directory.
+// counterpart returns the catalog to compare with the catalog of the current run: ref or, if ref ends with a slash, the
+// catalog of the same name in that directory.
 func (f *eachFlag) counterpart(ref string) string {
 	if !f.given() || !strings.HasSuffix(ref, "/") {
 		return ref
@@ -158,8 +158,8 @@ func (f *eachFlag) counterpart(ref string) string {
 	return path.Join(ref, f.now.name)
 }
 
-// run calls one for each catalog. A catalog that fails is reported, and the others are done; the error then names all
-// that failed.
+// run calls one for each catalog. If it fails for a catalog, run reports the error and continues with the next catalog;
+// the returned error names all catalogs that failed.
 func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 	refs, err := f.refs()
 	if err != nil {
@@ -197,7 +197,7 @@ func (f *eachFlag) runOr(cmd *cobra.Command, ref string, one func(*namedRef) err
 	return f.run(cmd, one)
 }
 
-// sumUp adds the names of failed catalogs to the error that ends the command.
+// sumUp adds the names of the failed catalogs to the error that ends the command.
 func (f *eachFlag) sumUp(err error) error {
 	if len(f.failed) == 0 {
 		return err
@@ -237,7 +237,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// memo returns the memo for a validation with these options, or nil without --each.
+// memo returns the memo for validations with these options, or nil without --each.
 func (f *eachFlag) memo(opts validate.Options) *validate.Memo {
 	if !f.given() {
 		return nil
@@ -267,12 +267,12 @@ type eachOutput struct {
 	first   bool // no catalog has a heading yet
 }
 
-// headings are the beginnings of headings, by format. Formats without one cannot hold several catalogs.
+// headings maps each format that can hold several catalogs to the prefix of its headings.
 var headings = map[string]string{
 	"text": "", "wide": "", "markdown": "## ", "dot": "// ", "mermaid": "%% ", "json": "", "yaml": "", "name": "",
 }
 
-// start makes the command write to o.
+// start redirects the standard output of the command to o.
 func (o *eachOutput) start() error {
 	o.format, o.first = "text", true
 	if flag := o.cmd.Flag("output"); flag != nil {

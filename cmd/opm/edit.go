@@ -24,12 +24,12 @@ type editFlags struct {
 
 	replaces string // see addEntry
 	each     eachFlag
-	noDiff   bool // standard output has a report that programs read
+	noDiff   bool // no diff is printed, because standard output has a report
 
-	releases string // the releases of OpenShift that an added bundle is for, by its annotations
+	releases string // the annotation of an added bundle with the releases of OpenShift that it supports
 }
 
-// editNote says what all edits have in common.
+// editNote is the paragraph in the help of all commands that edit catalogs.
 const editNote = `
 
 CATALOG is a directory or a file with a catalog, or a template. Comments, order and formatting stay
@@ -47,8 +47,8 @@ func (f *editFlags) add(cmd *cobra.Command, at int) {
 	f.each.addForAll(cmd, at)
 }
 
-// addEntry adds the flags for a new channel entry, of which the named one is the channel, and for its edges, but for
-// --replaces, which the command sets. created are the objects that --create creates.
+// addEntry adds the flags for a new channel entry: the flag called name for its channel, and flags for its edges. The
+// command itself passes on --replaces. created names the objects that --create creates, for the help.
 func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u *edit.Updates, created string) {
 	flags := cmd.Flags()
 	flags.StringVar(channel, name, "", "put the bundle into `CHANNEL`")
@@ -61,8 +61,8 @@ func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u
 	flags.BoolVar(&f.create, "create", false, "create "+created)
 }
 
-// run makes an edit to a catalog or, with --each, to all of several, and prints its decisions, or the problems it would
-// cause.
+// run applies an edit to a catalog or, with --each, to several catalogs, and prints its notes, or the problems that it
+// would cause.
 func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	done := display{cmd}.Start("editing")
 	defer done()
@@ -139,7 +139,7 @@ func problemsOf(paths []string, results []*edit.Result) (problems []*problem.Pro
 // maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
 const maxDiffLine = 200
 
-// abbreviated returns a diff with the ends of long lines left out.
+// abbreviated returns a diff with long lines cut.
 func abbreviated(text []byte) []byte {
 	var short []byte
 	for line := range bytes.Lines(text) {

@@ -28,7 +28,7 @@ import (
 // interrupted is printed when a signal ended the program.
 const interrupted = "Error: interrupted"
 
-// A failure ends a command that has already printed its findings.
+// A failure is the error of a command that has already printed the details.
 type failure struct {
 	reason string // for the line that begins with "Error: "; "" for no such line
 	after  string // whole lines that follow: counts, notes
@@ -39,7 +39,7 @@ func (f *failure) Error() string { return f.reason }
 // failed returns the failure of a command whose output on standard output has the details.
 func failed(reason string) error { return &failure{reason: reason} }
 
-// with returns the failure with more lines to follow it.
+// with returns the failure with more lines after it.
 func (f *failure) with(lines string) *failure { return &failure{f.reason, f.after + lines} }
 
 // A usageError is an invalid command line. It is printed with the usage of the command.
@@ -55,8 +55,9 @@ type statusError struct {
 
 func (e *statusError) Unwrap() error { return e.error }
 
-// printError prints the errors of a failed command, each on a line: those in files as file:line:column: error: message.
-// Then follow the only line that begins with "Error: ", which has the first error, and hints, counts and usage.
+// printError prints the errors of a failed command, one per line. An error in a file is printed as
+// file:line:column: error: message. Then it prints the only line that begins with "Error: ", which has the first error,
+// and hints, counts and the usage.
 func printError(w io.Writer, cmd *cobra.Command, err error) {
 	var f *failure
 	var p *parallel.PanicError
@@ -82,7 +83,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	}
 }
 
-// listErrors prints errors, unless there is only one without a place, and returns what to print after them.
+// listErrors prints errors, except for a single error without a position, and returns the failure to print after them.
 func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
 	f := &failure{reason: reason(errs)}
 	if _, hasPlace := errs[0].(*declcfg.Error); hasPlace || len(errs) > 1 { //nolint:errorlint // a wrapper adds text
@@ -112,12 +113,12 @@ func outputFailure(err error) error {
 	return nil
 }
 
-// maxErrors is the maximum number of printed errors: nobody reads every error about a file that is no catalog.
+// maxErrors is the maximum number of printed errors. A file that is not a catalog may have many more.
 const maxErrors = 1000
 
-// flatten adds an error, or all that are joined in it.
+// flatten appends an error, or all errors that are joined in it.
 func flatten(errs []error, err error) []error {
-	if e, ok := err.(*statusError); ok { //nolint:errorlint // run adds it last
+	if e, ok := err.(*statusError); ok { //nolint:errorlint // run adds it as the outermost error
 		err = e.error
 	}
 	many, ok := err.(interface{ Unwrap() []error })
@@ -130,7 +131,7 @@ func flatten(errs []error, err error) []error {
 	return errs
 }
 
-// reason returns the first of the errors in words, its place and their number.
+// reason returns the message and the position of the first error, and the number of errors.
 func reason(errs []error) string {
 	if e, ok := errs[0].(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 		return problem.First(legible.Text(e.Message()), e.Pos, len(errs))
@@ -185,7 +186,7 @@ func notCatalog(ref string, report *validate.Report) error {
 	return bundleError(ref)
 }
 
-// ofParts returns the errors of those references that are parts of bundles, or err if there are none.
+// ofParts returns an error for each reference to a part of a bundle, or err if no reference is one.
 func ofParts(refs []string, err error) error {
 	var errs []error
 	for _, ref := range refs {
@@ -196,7 +197,7 @@ func ofParts(refs []string, err error) error {
 	return cmp.Or(errors.Join(errs...), err)
 }
 
-// warnIfNone warns if the references have no objects of the kind that the command reads.
+// warnIfNone warns if n, the number of objects that the command reads from the references, is 0.
 func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
 	if n > 0 {
 		return
@@ -228,8 +229,8 @@ func bundleAround(dir string) string {
 	return ""
 }
 
-// catalogError returns an error if ref is a directory or a file with objects of a catalog, or a part of a bundle, and
-// not a bundle; else nil.
+// catalogError returns an error if ref, which should be a bundle, is a directory or a file of a catalog, or a part of a
+// bundle; else nil.
 func catalogError(ctx context.Context, ref string) error {
 	r := reference.Of(ref)
 	if r.Kind != reference.Directory && r.Kind != reference.File || bundle.Is(os.DirFS(ref)) {
@@ -244,8 +245,8 @@ func catalogError(ctx context.Context, ref string) error {
 	return nil
 }
 
-// holdsObjects reports whether one of the first files that may be of a catalog has an object of one. It does not look
-// far: the path may be /.
+// holdsObjects reports whether a path has objects of a catalog. It reads only a few files near the top, since the path
+// may be /.
 func holdsObjects(ctx context.Context, path string, isFile bool) bool {
 	fsys, files := os.DirFS(path), []string(nil)
 	if isFile {
@@ -268,12 +269,12 @@ func holdsObjects(ctx context.Context, path string, isFile bool) bool {
 	return false
 }
 
-// notBundle returns the error of opening a catalog, or another object, as a bundle.
+// notBundle returns the error for a bundle reference to something else, such as a catalog.
 func notBundle(ref, what string) error {
 	return fmt.Errorf("open bundle %q: not a bundle: it is %s; run: %s", ref, what, shellLine("opm validate", ref))
 }
 
-// advice returns what to do about err, "" if that is not known.
+// advice returns a hint that says how to fix err, or "" if there is none.
 func advice(cmd *cobra.Command, err error) string {
 	if b, ok := errors.AsType[*render.BundleError](err); ok {
 		ref := b.Ref

@@ -75,14 +75,14 @@ type filterFlags struct {
 	dir, summary string
 	images       imageFlags
 
-	// use uses what is kept of a catalog; nil writes it.
+	// use is called with the kept part of the catalog; nil writes it.
 	use func(c *catalog, kept *filter.Result) error
 }
 
 // imagesFormat prints images instead of objects.
 const imagesFormat = "images"
 
-// addSelection adds the flags that select what is kept.
+// addSelection adds the flags that select the kept packages, channels and bundles.
 func (f *filterFlags) addSelection(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.packages, "package", nil, "keep `PACKAGE[:CHANNEL,...][@RANGE]`; can be repeated")
@@ -119,7 +119,7 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	return f.images.withValidated(cmd, "filtering", openOptions(cmd), ref, opts, use)
 }
 
-// filter prints the selected part of a catalog, unless it is not valid.
+// filter writes the selected part of a catalog if the selected packages are valid.
 func (f *filterFlags) filter(
 	cmd *cobra.Command, c *catalog, from filter.Catalog, selection filter.Selection, problems []*problem.Problem,
 	done func(),
@@ -164,8 +164,8 @@ func (f *filterFlags) filter(
 	})
 }
 
-// dependencyHint returns the line that names --with-dependencies, if kept bundles cannot be installed and the catalog
-// has more of their dependencies.
+// dependencyHint returns a hint to use --with-dependencies, if kept bundles cannot be installed and the catalog has
+// dependencies of them that are not kept.
 func (f *filterFlags) dependencyHint(
 	cmd *cobra.Command, from *catalog, s filter.Selection, r *filter.Result,
 ) (string, error) {
@@ -225,7 +225,7 @@ func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 	return s, nil
 }
 
-// problemsOfKept returns the problems of packages that are kept, and of what may be part of any package.
+// problemsOfKept returns the problems of the kept packages, and the problems that may concern any package.
 func problemsOfKept(problems []*problem.Problem, kept []filter.PackageSummary) []*problem.Problem {
 	isKept := map[string]bool{"": true}
 	for _, p := range kept {

@@ -24,7 +24,7 @@ type choice[T ~string] struct {
 
 func (c *choice[T]) String() string { return string(*c.value) }
 
-// Type names the value in help texts.
+// Type returns the name of the value in help texts.
 func (c *choice[T]) Type() string { return strings.Join(texts(c.words), "|") }
 
 func (c *choice[T]) Set(s string) error {
@@ -53,7 +53,7 @@ func oneOf[T ~string](words []T) string {
 	return strings.Join(texts(words[:last]), ", ") + " or " + string(words[last])
 }
 
-// choiceVar adds the flag described by its names and usage, which takes one of the words.
+// choiceVar adds a flag whose value must be one of the words.
 func choiceVar[T ~string](cmd *cobra.Command, value *T, name, short string, byDefault T, usage string, words ...T) {
 	*value = byDefault
 	cmd.Flags().VarP(&choice[T]{value, byDefault, words}, name, short, usage)
@@ -84,7 +84,7 @@ func (f *olmFlag) add(cmd *cobra.Command, usage string) {
 	choiceVar(cmd, f, "olm", "", olmBoth, usage, olmClassic, olmV1, olmBoth)
 }
 
-// semantics returns the OLM that the flag names, nil for both.
+// semantics returns the semantics of the OLM version that the flag names, or nil for both versions.
 func (f olmFlag) semantics() []graph.Semantics {
 	if f == olmBoth {
 		return nil
@@ -98,7 +98,7 @@ const (
 	maxImageSize  = "image-max-size"
 )
 
-// defaultMaxObject is the default of --max-object-size, unless a server has little memory.
+// defaultMaxObject is the default of --max-object-size in bytes. A server with little memory has a lower default.
 const defaultMaxObject = 256 << 20
 
 // addReadFlags adds the flags of a command that reads catalogs, including the registry flags.
@@ -111,7 +111,7 @@ func addObjectLimit(cmd *cobra.Command) {
 	cmd.Flags().Var(new(byteSize), maxObjectSize, "reject objects of more than `SIZE` in catalogs (default 256Mi)")
 }
 
-// A byteSize is the value of a flag: a number of bytes, as Kubernetes writes quantities. Zero is none given.
+// A byteSize is the value of a flag: a number of bytes, written as a Kubernetes quantity. Zero means not given.
 type byteSize int64
 
 func (s *byteSize) String() string {
@@ -140,11 +140,11 @@ func sizeOf(cmd *cobra.Command, name string) int64 {
 	return 0
 }
 
-// modes lists the flags that each mode of a command uses. A mode is named after the flag that selects it; "" is the
-// default. A flag that is in no list is used by all modes.
+// modes maps each mode of a command to the flags that it uses. A mode is named after the flag that selects it; "" is
+// the default mode. All modes use the flags that are not in the map.
 type modes map[string]string
 
-// add makes a command refuse flags that have no effect, before it looks at its arguments.
+// add makes a command refuse flags that its mode does not use, before it checks its arguments.
 func (m modes) add(cmd *cobra.Command) {
 	arguments := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -162,7 +162,7 @@ func (m modes) add(cmd *cobra.Command) {
 	})
 }
 
-// check returns an error about the first flag, by name, that has no effect.
+// check returns an error about the first flag, by name, that the mode does not use.
 func (m modes) check(cmd *cobra.Command) (err error) {
 	var chosen string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -185,7 +185,7 @@ func (m modes) check(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// users returns the modes that use a flag, sorted, nil if all do.
+// users returns the modes that use a flag, sorted, or nil if all modes use it.
 func (m modes) users(flag string) (users []string) {
 	for mode, flags := range m {
 		if slices.Contains(strings.Fields(flags), flag) {
@@ -253,7 +253,7 @@ func exclude(cmd *cobra.Command, one string, others ...string) {
 	}
 }
 
-// checkJobs checks the value of --jobs, which 0 leaves to the command if it is not given.
+// checkJobs checks the value of --jobs. 0 means the default of the command, and is valid only if the flag is not given.
 func checkJobs(cmd *cobra.Command, jobs int) error {
 	if cmd.Flags().Changed("jobs") && jobs < 1 {
 		return usageError{errors.New("--jobs: want 1 or more")}

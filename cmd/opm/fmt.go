@@ -58,7 +58,7 @@ A file that cannot be formatted is left as it is, and the reason is an error at 
 	return cmd
 }
 
-// fmtFlags are the flags of fmt, and the number of files it has seen and would change.
+// fmtFlags are the flags of fmt, and the numbers of compared files and of files that would change.
 type fmtFlags struct {
 	check bool
 	diff  bool
@@ -113,7 +113,7 @@ func (f *fmtFlags) file(cmd *cobra.Command, source declcfg.Source, name string) 
 		return &declcfg.Error{Pos: declcfg.Pos{File: path}, Err: regular.WithoutPath(err)}
 	}
 	defer file.Close()
-	in := io.NewSectionReader(file.(io.ReaderAt), 0, info.Size()) // files of the operating system are one
+	in := io.NewSectionReader(file.(io.ReaderAt), 0, info.Size()) // files of os.DirFS implement io.ReaderAt
 	if f.check || f.diff {
 		return f.compare(cmd, path, in)
 	}
@@ -143,13 +143,13 @@ func (f *fmtFlags) file(cmd *cobra.Command, source declcfg.Source, name string) 
 	return err
 }
 
-// errUnchanged keeps a file from being replaced by the same.
+// errUnchanged stops the replacement of a file whose content would stay the same.
 var errUnchanged = errors.New("unchanged")
 
 // maxInMemory is the maximum size of standard input, and of a file whose changes are shown, in bytes.
 const maxInMemory = 64 << 20
 
-// compare prints what would change in a file.
+// compare prints the changes that fmt would make to a file.
 func (f *fmtFlags) compare(cmd *cobra.Command, name string, in *io.SectionReader) error {
 	var out bytes.Buffer
 	var w io.Writer = &out

@@ -110,7 +110,7 @@ func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
 	return writeManifests(f.dir, written)
 }
 
-// writeManifests writes files to a directory, over files of the same names.
+// writeManifests writes files to a directory. It overwrites files of the same names.
 func writeManifests(dir string, files []manifests.File) error {
 	return atomicfile.InDir(dir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
@@ -136,10 +136,10 @@ type manifestsFlags struct {
 	images      imageFlags
 }
 
-// ofSource are the flags of a CatalogSource that is beside a Deployment.
-var ofSource = []string{"priority", "display-name", "publisher"}
+// sourceFlags are the flags for the CatalogSource that is generated with a Deployment.
+var sourceFlags = []string{"priority", "display-name", "publisher"}
 
-// kindsOf says which kinds a flag is for; others are for all.
+// kindsOf maps a flag to the kinds that it applies to. Other flags apply to all kinds.
 var kindsOf = map[string][]manifests.Kind{
 	"priority":       {manifests.CatalogSource, manifests.ClusterCatalog},
 	"poll-interval":  {manifests.CatalogSource, manifests.ClusterCatalog},
@@ -196,7 +196,7 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	addReadFlags(cmd, &f.images)
 }
 
-// check sets the kind, and refuses flags that make no sense together.
+// check sets the kind, and returns an error for flags that cannot be combined.
 func (f *manifestsFlags) check(cmd *cobra.Command) error {
 	if f.Image == "" {
 		return errors.New("--image is missing: it names the image of the catalog")
@@ -206,7 +206,7 @@ func (f *manifestsFlags) check(cmd *cobra.Command) error {
 		f.Kind = manifests.RenderJob
 	}
 	for _, name := range slices.Sorted(maps.Keys(kindsOf)) {
-		if f.WithCatalogSource && slices.Contains(ofSource, name) {
+		if f.WithCatalogSource && slices.Contains(sourceFlags, name) {
 			continue
 		}
 		if cmd.Flags().Changed(name) && !slices.Contains(kindsOf[name], f.Kind) {

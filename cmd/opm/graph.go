@@ -91,13 +91,13 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 	})
 }
 
-// warnOfSize warns of a Mermaid drawing that renderers refuse.
+// warnOfSize warns about a Mermaid drawing that is too large for renderers.
 func warnOfSize(cmd *cobra.Command, what string, size draw.MermaidSize, advice string) {
 	warn(cmd, "%s has %s, and Mermaid renderers draw at most %s by default; %s",
 		what, size, draw.MermaidLimit, advice)
 }
 
-// renderGraphCmd returns the command, below alpha as upstream or at the top level.
+// renderGraphCmd returns the command, which exists at the top level and, as upstream, below alpha.
 func renderGraphCmd(path string) *cobra.Command {
 	var opts draw.UpstreamOptions
 	var from imageFlags

@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
 
-// group makes cmd a command that only has subcommands: without one it prints its help, as upstream does, and an unknown
-// one is an error.
+// group adds subcommands to cmd, which does nothing else: without a subcommand it prints its help, as upstream does,
+// and an unknown subcommand is an error.
 func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.Args = noSuchCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -38,7 +38,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return fmt.Errorf("unknown command %q for %q%s", name, cmd.CommandPath(), nearest.Hint(name, names))
 }
 
-// flagError returns an error of parsing flags, with the nearest name if it is about an unknown one.
+// flagError returns the usage error for an error of parsing flags. It suggests the nearest name for an unknown flag.
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, ok := err.(*pflag.NotExistError) //nolint:errorlint // pflag does not wrap it
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
@@ -87,7 +87,7 @@ func helpCmd() *cobra.Command {
 	}
 }
 
-// Annotations of flags that help lists after the others, under these titles.
+// The annotations of flags that the help lists after all others. Each is the title of its group.
 const (
 	templateFlag = "Template flags:"
 	registryFlag = "Registry flags:"
@@ -98,8 +98,8 @@ func ofRegistries(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) { must(flags.SetAnnotation(f.Name, registryFlag, nil)) })
 }
 
-// printUsage prints how a command is called, its examples, its subcommands in groups, and its flags. It is cobra's
-// usage but for the groups of flags.
+// printUsage prints the usage line of a command, its examples, its subcommands in groups, and its flags. Only the
+// groups of flags differ from cobra's usage.
 func printUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintln(w, "Usage:")
@@ -122,7 +122,7 @@ func printUsage(cmd *cobra.Command) error {
 	return nil
 }
 
-// usageLine returns how a command is called.
+// usageLine returns the line that shows the arguments of a command.
 func usageLine(cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() {
 		return cmd.CommandPath() + " COMMAND"
@@ -144,7 +144,7 @@ func printCommands(w io.Writer, cmd *cobra.Command, title, id string) {
 	}
 }
 
-// printFlags prints the flags whose annotation is the title, or those without one.
+// printFlags prints the flags whose annotation is the title, or the flags without an annotation.
 func printFlags(w io.Writer, title string, cmd *cobra.Command) {
 	flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
 	add := func(f *pflag.Flag) {

@@ -30,10 +30,10 @@ type imageFlags struct {
 	unpackedMax  byteSize
 	verbose      bool
 
-	rootCA     string    // PEM file of certificate authorities to trust, too
+	rootCA     string    // PEM file of additional trusted certificate authorities
 	verifyOnly bool      // --skip-tls-verify does not allow plain HTTP
 	keepGoing  bool      // see addKeepGoing
-	each       *eachFlag // catalogs share validations with it; may be nil
+	each       *eachFlag // shares validations between catalogs; may be nil
 }
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.
@@ -70,7 +70,7 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	cmd.Flags().AddFlagSet(flags)
 }
 
-// images opens images for one command. Nothing is read or created before the first is opened.
+// images opens the images of one command. It reads and creates no files before the first image is opened.
 type images struct {
 	opener func() (*image.Opener, error)
 	closer func() error
@@ -79,7 +79,7 @@ type images struct {
 // close releases all open resources.
 func (i *images) close() error { return i.closer() }
 
-// open returns an opener of images for the flags. The error is about flags that exclude each other.
+// open returns the images for the flags. The error is about flags that exclude each other.
 func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
 	if _, err := insecureFlags(cmd); err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (f *imageFlags) open(cmd *cobra.Command) (*images, error) {
 	return i, nil
 }
 
-// options returns the options of image.NewOpener, for which it reads the files of the flags. The caller closes their
-// Cache.
+// options returns the options for image.NewOpener. It reads the files that the flags name. The caller must close the
+// Cache of the options.
 func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error) {
 	insecure, err := insecureFlags(cmd)
 	if err != nil {
@@ -160,12 +160,12 @@ func giveHome() {
 		return
 	}
 	if _, err := user.LookupId(strconv.Itoa(os.Getuid())); err != nil {
-		_ = os.Setenv("HOME", "/") // it fails for impossible names only
+		_ = os.Setenv("HOME", "/") // fails only for invalid names
 	}
 }
 
-// insecureFlags returns what --skip-tls, which is deprecated, --use-http and --skip-tls-verify together mean: whether
-// TLS may be missing or not be verified. The error is upstream's for flags that exclude each other.
+// insecureFlags reports whether --skip-tls (deprecated), --use-http or --skip-tls-verify allows connections without TLS
+// or with unverified certificates. The error is upstream's for flags that exclude each other.
 func insecureFlags(cmd *cobra.Command) (bool, error) {
 	const invalid = "invalid flag combination: cannot use "
 	skipTLS, useHTTP, skipVerify := cmd.Flag("skip-tls"), cmd.Flag("use-http"), cmd.Flag("skip-tls-verify")
@@ -197,11 +197,11 @@ func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, rea
 	}
 }
 
-// spoolOptions say where input that cannot be read twice is buffered.
+// spoolOptions returns the options for buffering input that cannot be read twice.
 func spoolOptions(cmd *cobra.Command) image.SpoolOptions {
 	return image.SpoolOptions{
 		Dir:       os.Getenv("OLM_CACHE_DIR"),
-		FileLimit: sizeOf(cmd, maxImageSize) / 4, // what is larger than that when compressed is not a catalog
+		FileLimit: sizeOf(cmd, maxImageSize) / 4, // compressed; a larger file is not a catalog
 		Warn:      func(message string) { warn(cmd, "%s", message) },
 	}
 }

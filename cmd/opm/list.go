@@ -17,11 +17,11 @@ import (
 // A listing describes a list command.
 type listing struct {
 	name, short string
-	keys        string // in JSON and YAML, for the help
-	example     string // arguments
+	keys        string // the keys in JSON and YAML, for the help
+	example     string // the arguments in the example of the help
 
-	args  []string // CATALOG, and PACKAGE where it takes one
-	least int      // required arguments
+	args  []string // CATALOG and, if the command takes one, PACKAGE
+	least int      // the number of required arguments
 
 	write func(*cobra.Command, []*declcfg.PackageIndex, list.Options, list.Format) error
 }
@@ -63,7 +63,7 @@ func rowsOf[R list.Row](
 	}
 }
 
-// listCmd returns the list commands, below alpha as upstream or at the top level.
+// listCmd returns the list commands, which exist at the top level and, as upstream, below alpha.
 func listCmd(alpha bool) *cobra.Command {
 	path := "opm list"
 	if alpha {
@@ -196,8 +196,8 @@ for each catalog that has the row.` + catalogNote,
 	return cmd
 }
 
-// readEach reads catalogs. One that cannot be read or is not valid is left out: it is reported on standard error, and
-// failure, with which the command ends, begins with reason.
+// readEach reads catalogs. It omits a catalog that cannot be read or is not valid, and reports it on standard error.
+// Then failure is the error that ends the command; it begins with reason.
 func readEach[T any](
 	cmd *cobra.Command, refs []*namedRef, reason string, read func(i int) (T, error),
 ) (all []T, failure, err error) {

@@ -28,8 +28,8 @@ func main() {
 	os.Exit(await(ctx, func() int { return run(ctx, os.Args[1:]) }))
 }
 
-// gcPercent is less than Go's default of 100, with which a catalog of 800 MB takes more memory than it should. Commands
-// stream their input through a small heap, so this costs little time.
+// gcPercent is the default of GOGC. It is lower than Go's default of 100, which uses too much memory for a catalog of
+// 800 MB. Commands stream their input through a small heap, so the lower value costs little time.
 const gcPercent = 75
 
 // setGCPercent sets GOGC unless the environment has.
@@ -39,12 +39,12 @@ func setGCPercent(percent int) {
 	}
 }
 
-// run executes one command line and returns the exit status: 0 for success, 1 for anything else, as upstream, unless
-// the error has a status of its own.
+// run executes one command line and returns the exit status: 0 for success and, as upstream, 1 for an error, unless the
+// error has its own status.
 func run(ctx context.Context, args []string) int {
 	logrus.SetFormatter(podmanFormat{})
 	root := rootCmd()
-	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // it takes a millisecond
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // only then: it takes a millisecond
 		completeFlags(root)
 	}
 	return execute(ctx, root, args)
@@ -75,11 +75,11 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 // grace is the time a command has to clean up after an interrupt.
 const grace = 2 * time.Second
 
-// patience is added to grace, in nanoseconds, while a server waits for calls to end.
-var patience atomic.Int64
+// drainTime is added to grace, in nanoseconds, while a server waits for calls to end.
+var drainTime atomic.Int64
 
-// await returns the result of run. Once ctx is done it waits for the grace period only: run may be blocked on a pipe
-// that nobody reads or writes, which nothing else ends.
+// await returns the result of run. After ctx is done, it waits only for the grace period, because run may be blocked on
+// a pipe that nobody reads or writes.
 func await(ctx context.Context, run func() int) int {
 	code := make(chan int, 1)
 	go func() { code <- run() }()
@@ -91,7 +91,7 @@ func await(ctx context.Context, run func() int) int {
 	select {
 	case c := <-code:
 		return c
-	case <-time.After(grace + time.Duration(patience.Load())):
+	case <-time.After(grace + time.Duration(drainTime.Load())):
 		fmt.Fprintln(os.Stderr, interrupted)
 		return 1
 	}

@@ -261,8 +261,8 @@ func (f *mirrorFlags) target(opener *image.Opener) (mirror.Target, error) {
 	return mirror.ToRegistry(opener, f.to)
 }
 
-// images returns the images to mirror: those of a directory, or catalogs with all that they name and the additional
-// ones. closeAll removes temporary files, also after an error.
+// images returns the images to mirror: the images of a directory, or catalogs, all images that they name, and the
+// additional images. closeAll removes temporary files; call it after an error, too.
 func (f *mirrorFlags) images(
 	cmd *cobra.Command, config *filter.Config, catalogs []string,
 ) (images []*mirror.Image, closeAll func(), err error) {
@@ -319,7 +319,7 @@ func (f *mirrorFlags) images(
 	return images, closeAll, nil
 }
 
-// ofCatalog builds the image of what is kept of a catalog, and returns it with the images that it names.
+// ofCatalog builds the image of a filtered catalog, and returns it with the images that the catalog names.
 func (f *mirrorFlags) ofCatalog(
 	ctx context.Context, dir, target, ref string, c *catalog, kept *filter.Result,
 ) ([]*mirror.Image, error) {

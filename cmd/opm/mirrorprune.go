@@ -64,7 +64,7 @@ func (f *pruneFlags) run(cmd *cobra.Command) error {
 	return f.prune(cmd, pruning, records)
 }
 
-// prune deletes what is no longer needed, and writes the records, also if something could not be deleted.
+// prune deletes the obsolete manifests, and writes the records, even if some manifests could not be deleted.
 func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records []*mirror.Record) error {
 	registry, err := f.images.options(cmd)
 	if err != nil {

@@ -29,7 +29,7 @@ func dataOutput(cmd *cobra.Command) io.Writer { return cmd.OutOrStdout() }
 // dataFormats are the formats that programs read. Their encoders escape control characters.
 var dataFormats = []string{"json", "yaml", "html", "svg", string(problem.SARIF), string(problem.GitHub)}
 
-// outputAs returns standard output for a format.
+// outputAs returns standard output for a format: dataOutput for a format that programs read, or else textOutput.
 func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 	if slices.Contains(dataFormats, string(form)) {
 		return dataOutput(cmd)
@@ -37,7 +37,8 @@ func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 	return textOutput(cmd)
 }
 
-// writeReport writes the report about a value as text or Markdown, or the value as [writeValue] does.
+// writeReport writes a value: in the formats text and markdown as the report that about returns, in others like
+// writeValue.
 func writeReport(w io.Writer, v any, form string, about func() *report.Report) error {
 	switch form {
 	case "text":
@@ -48,7 +49,7 @@ func writeReport(w io.Writer, v any, form string, about func() *report.Report) e
 	return writeValue(w, v, form)
 }
 
-// writeValue writes a value as json or yaml; YAML has the keys sorted.
+// writeValue writes a value as JSON or YAML. In YAML, keys are sorted.
 func writeValue(w io.Writer, v any, form string) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -123,10 +124,10 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &with
 }
 
-// WithGroup has no groups: lines are flat.
+// WithGroup returns h itself, because lines do not show groups.
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
-// A podmanFormat prints log entries of podman's libraries like our own lines. These libraries log the entries of
+// A podmanFormat formats log entries of podman's libraries like our own lines. These libraries log the entries of
 // credential files that they ignore.
 type podmanFormat struct{}
 

@@ -19,12 +19,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// addProblemFormat adds the flag for the format of problems, which upstream has for something else in one command.
+// addProblemFormat adds the flag --output for the format of problems. short is its letter, or "" in the command whose
+// -o has another meaning upstream.
 func addProblemFormat(cmd *cobra.Command, format *string, short, byDefault, usage string) {
 	choiceVar(cmd, format, "output", short, byDefault, usage, problem.Formats()...)
 }
 
-// reportFlags are the flags of commands that report problems, but for the format.
+// reportFlags are the flags of commands that report problems, except for the format.
 type reportFlags struct {
 	rules func() *problem.Rules // of the command
 
@@ -36,11 +37,11 @@ type reportFlags struct {
 	baseline      string
 	writeBaseline bool
 
-	upstream bool // upstream has the command, with the formats json and yaml, and prints nothing on standard error then
-	partial  bool // only some of the problems are looked for, so that none in a baseline is stale
+	upstream bool // upstream has the command, and prints nothing on standard error in the formats json and yaml
+	partial  bool // the command looks for some problems only, so the others in a baseline are not stale
 
-	each    eachFlag         // for commands that have it
-	checked []checkedCatalog // by --each
+	each    eachFlag         // only if the command has --each
+	checked []checkedCatalog // the catalogs of --each
 }
 
 // A checkedCatalog is a catalog whose problems are not printed yet.
@@ -51,7 +52,7 @@ type checkedCatalog struct {
 	summary []string // lines for standard error; nil for none
 }
 
-// add adds the flags to a command, which --rules makes another one.
+// add adds the flags to a command. With --rules, the command lists rules instead.
 func (f *reportFlags) add(cmd *cobra.Command) {
 	f.orRules(cmd)
 	flags := cmd.Flags()
@@ -70,7 +71,7 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, listOf(func() []string { return f.rules().Names() }), "disable")
 }
 
-// orRules makes a command list or explain rules if --rules is given: its arguments are then names of rules.
+// orRules makes a command list or explain rules if --rules is given. Then its arguments are names of rules.
 func (f *reportFlags) orRules(cmd *cobra.Command) {
 	check, complete, run := cmd.Args, cmd.ValidArgsFunction, cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -112,7 +113,7 @@ func (f *reportFlags) printRules(w io.Writer, names []string) error {
 	return nil
 }
 
-// checkNames returns an error if there is no rule of one of the names.
+// checkNames returns an error if a name is not the name of a rule.
 func (f *reportFlags) checkNames(names []string) error {
 	if err := f.rules().CheckNames(names); err != nil {
 		return usageError{fmt.Errorf("%w; --rules alone lists them", err)}
@@ -120,7 +121,7 @@ func (f *reportFlags) checkNames(names []string) error {
 	return nil
 }
 
-// read returns the configuration of what ref is a reference to, with what flags change of it.
+// read returns the configuration for a reference, with the changes by flags.
 func (f *reportFlags) read(ref string) (*config, error) {
 	if err := f.checkNames(f.disable); err != nil {
 		return nil, err
@@ -153,9 +154,9 @@ func (f *reportFlags) addEach(cmd *cobra.Command, text func(*cobra.Command) io.W
 	exclude(cmd, "rules", "each")
 }
 
-// print reports problems as the configuration says: as text to a writer, in other formats to standard output; and lines
-// of a summary to standard error. It fails if there are errors among the problems. With --each, nothing is printed
-// before the last catalog.
+// print prints the problems of a report with the levels and the baseline of the configuration: as text to the writer,
+// in other formats to standard output. It prints the lines of the summary to standard error. It returns an error if one
+// of the problems is an error. With --each, nothing is printed before the last catalog is checked.
 func (f *reportFlags) print(
 	cmd *cobra.Command, text io.Writer, format string, c *config, report *problem.Report, summary ...string,
 ) error {
@@ -284,7 +285,7 @@ func withNotes(cmd *cobra.Command, err error, notes string) error {
 	return err
 }
 
-// isText reports whether problems are printed as text, which has no hints unless the user asks for them.
+// isText reports whether problems are printed as text, where hints are shown only on request.
 func isText(format string) bool { return format == "" || format == string(problem.Text) }
 
 // unknown returns the problems that are not in the named baseline, and the stale entries of the baseline.
@@ -312,7 +313,7 @@ func readBaseline(name string) (*problem.Baseline, error) {
 	return b, nil
 }
 
-// isOther reports whether a known problem is one that another command finds, which may have the same baseline.
+// isOther reports whether a known problem is found by another command, which may use the same baseline.
 func (f *reportFlags) isOther(k problem.Known) bool { return !f.rules().Has(k.Rule) }
 
 // replaceBaseline replaces the problems of this command in a baseline, keeps the problems of other commands, and
@@ -332,11 +333,11 @@ func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*prob
 	return err
 }
 
-// manyProblems is the number of problems from which on a summary is printed even without a terminal.
+// manyProblems is the number of problems from which a summary is printed even if there is no terminal.
 const manyProblems = 100
 
 // printProblems prints problems for people, with colours on a terminal, and hints only if info is set. If there are
-// errors, it returns a failure that says so. On a terminal, and if they are many or not all are shown, it sums them up
+// errors, it returns a failure. On a terminal, or if there are many problems or some are not shown, it adds the counts
 // at the end: on summary, or in the failure.
 func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool) error {
 	shown := slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
@@ -362,7 +363,7 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	return err
 }
 
-// sumUp counts problems, of which some are shown.
+// sumUp returns a summary: the counts of all problems, whether hints are hidden, and the shown problems by rule.
 func sumUp(problems, shown []*problem.Problem) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "opm: %s", problem.Summary(problems))

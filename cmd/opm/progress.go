@@ -24,17 +24,17 @@ func newStderr() io.Writer {
 	return legible.NewWriter(os.Stderr)
 }
 
-// consoleOf returns the console that standard error of a command goes to, nil if it is no terminal.
+// consoleOf returns the console of a command's standard error, or nil if standard error is not a terminal.
 func consoleOf(cmd *cobra.Command) *console.Console {
 	c, _ := legible.Unwrap(cmd.ErrOrStderr()).(*console.Console)
 	return c
 }
 
-// A display shows the progress of a command on a terminal, and nothing if standard error is none.
+// A display shows the progress of a command if standard error is a terminal.
 type display struct{ cmd *cobra.Command }
 
-// Start shows a name of the work until done is called; see [console.Console.Start]. The total size of the directories
-// and files among refs is the number of bytes to read.
+// Start shows the name of the work until done is called; see [console.Console.Start]. The number of bytes to read is
+// the total size of the directories and files among refs.
 func (d display) Start(what string, refs ...string) (done func()) {
 	c := consoleOf(d.cmd)
 	if c == nil {
@@ -50,13 +50,13 @@ func (d display) size(refs []string) {
 	w.Go(func(stopped func() bool) { w.Size(sizeOfFiles(refs, stopped)) })
 }
 
-// work returns the counters of the work started last, nil if standard error is not a terminal.
+// work returns the counters of the work started last, or nil if standard error is not a terminal.
 func (d display) work() *console.Work { return consoleOf(d.cmd).Work() }
 
-// Count sets the number of items, Did counts one of them.
+// Count sets the number of items that Did will count.
 func (d display) Count(total int, noun string) { d.work().Count(total, noun) }
 
-// Expect and Copied count bytes of images to copy, and copied bytes.
+// Expect adds to the number of bytes to copy.
 func (d display) Expect(bytes int64) { d.work().Expect(bytes) }
 
 // Copied counts copied bytes of images.
@@ -78,8 +78,8 @@ func (d display) showOpening(opts *render.Options, refs []string) {
 	opts.Opened, opts.Read = d.Did, d.Read
 }
 
-// sizeOfFiles returns the number of bytes of the references to directories and files, as far as it got until it was
-// stopped.
+// sizeOfFiles returns the total size in bytes of the directories and files among refs. If it is stopped, it returns the
+// size so far.
 func sizeOfFiles(refs []string, stopped func() bool) (size int64) {
 	for _, ref := range refs {
 		if k := reference.Of(ref).Kind; k != reference.Directory && k != reference.File {
@@ -94,13 +94,13 @@ func sizeOfFiles(refs []string, stopped func() bool) (size int64) {
 					size += info.Size()
 				}
 			}
-			return nil // reading says what cannot be read
+			return nil // the command itself reports unreadable files
 		})
 	}
 	return size
 }
 
-// showDownloads makes opts count what registries send.
+// showDownloads makes opts count the bytes received from registries.
 func showDownloads(cmd *cobra.Command, opts *image.Options) {
 	if consoleOf(cmd) == nil {
 		return
@@ -110,7 +110,7 @@ func showDownloads(cmd *cobra.Command, opts *image.Options) {
 	opts.InsecureTransport = countingTransport{opts.InsecureTransport, count}
 }
 
-// A countingTransport counts the bytes of bodies.
+// A countingTransport counts the bytes of response bodies.
 type countingTransport struct {
 	http.RoundTripper
 	count func(int)

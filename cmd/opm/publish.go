@@ -80,7 +80,7 @@ type publishFlags struct {
 	rendering templateRendering // its images are used by all steps
 }
 
-// renderingFlags are the flags about how templates are rendered, each with whether compose has it, too.
+// renderingFlags are the flags for rendering templates. The value is true if compose has the flag, too.
 var renderingFlags = map[string]bool{
 	"jobs": true, "migrate": true, "migrate-level": true,
 	"bundle-format": false, "env-related-images": false, "lock": false, "reuse": false, "rewrite-image": false,
@@ -159,7 +159,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 	return f.print(cmd, s, summary)
 }
 
-// options checks the flags, and returns the options that they state.
+// options checks the flags, and returns the options that they set.
 func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err error) {
 	f.build.push, f.build.images = true, f.rendering.images
 	f.report.rules = template.Rules
@@ -194,7 +194,7 @@ func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err e
 	return opts, nil
 }
 
-// setHooks sets the functions that open catalogs and images, and print.
+// setHooks sets the functions of opts that open catalogs and images, and that print.
 func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	ctx, stderr, registry := cmd.Context(), cmd.ErrOrStderr(), opts.Registry
 	opts.Open = func(platform, ref string) (*render.Catalog, func(), error) {
@@ -219,8 +219,8 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
 }
 
-// print prints the summary, and appends it to a file unless that is nil. The error of steps that failed has the exit
-// status of the outcome.
+// print prints the summary, and appends it to file unless file is nil. If steps failed, the error has the exit status
+// of the outcome.
 func (f *publishFlags) print(cmd *cobra.Command, s *pipeline.Summary, file io.Writer) error {
 	var text strings.Builder
 	err := s.Report().Markdown(&text)
@@ -270,7 +270,7 @@ func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err e
 	return making, nil
 }
 
-// checkRendering checks the flags about how templates are rendered.
+// checkRendering checks the flags for rendering templates. making is the step that makes the catalog; see findCatalog.
 func (f *publishFlags) checkRendering(cmd *cobra.Command, making pipeline.Step) error {
 	for _, name := range slices.Sorted(maps.Keys(renderingFlags)) {
 		switch ofCompose := renderingFlags[name]; {

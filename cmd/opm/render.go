@@ -70,9 +70,9 @@ type renderFlags struct {
 	refsFile  string
 	keepGoing bool
 	merge     bool
-	pkg       string // "" is all
+	pkg       string // the only package; "" for all
 	shard     render.Shard
-	file      string // instead of standard output, unless ""
+	file      string // output file; "" for standard output
 	bundleRendering
 }
 
@@ -118,7 +118,7 @@ func readReferences(cmd *cobra.Command, name string) ([]string, error) {
 	return render.ReadReferences(in)
 }
 
-// render prints the references, then writes the lock file.
+// render prints the catalogs and bundles of the references, and then writes the lock file.
 func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Options) error {
 	ctx := cmd.Context()
 	done := display{cmd}.Start("rendering")

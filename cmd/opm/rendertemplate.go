@@ -23,7 +23,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// renderTemplateCmd returns the command, below alpha as upstream or at the top level.
+// renderTemplateCmd returns the command, which exists at the top level and, as upstream, below alpha.
 func renderTemplateCmd(path string) *cobra.Command {
 	var f templateFlags
 	cmd := &cobra.Command{
@@ -86,7 +86,7 @@ nothing is written unless all targets can be. The file is like
 	return cmd
 }
 
-// mermaid is the format that draws the catalog.
+// mermaid is the output format for a drawing of the catalog.
 const mermaid = "mermaid"
 
 // templateFlags are the flags of render-template.
@@ -150,7 +150,7 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	return bundles.Lock.WriteFile(f.lock)
 }
 
-// pull renders the bundles of a template, which can be read until closeAll is called.
+// pull renders the bundles of a template. They can be read until closeAll is called.
 func (f *bundleRendering) pull(
 	cmd *cobra.Command, t *template.Template,
 ) (bundles *template.Bundles, closeAll func(), err error) {
@@ -186,7 +186,7 @@ func (f *templateFlags) readTargets(cmd *cobra.Command) (*template.Targets, erro
 	return template.ReadTargets(f.targets, text)
 }
 
-// print prints the catalog, or what --preview and -o mermaid show of it.
+// print prints the catalog, or its preview or drawing for --preview or -o mermaid.
 func (f *templateFlags) print(
 	cmd *cobra.Command, t *template.Template, bundles *template.Bundles, done func(),
 ) error {
@@ -218,7 +218,8 @@ func (f *templateFlags) print(
 	return draw.UpstreamMermaid(textOutput(cmd), index, opts)
 }
 
-// writeTargets writes the catalogs of the targets beside their places, and moves them there once all are written.
+// writeTargets writes the catalogs of all targets to a staging directory, and moves them to the output directory after
+// the last one is written.
 func (f *templateFlags) writeTargets(
 	cmd *cobra.Command, targets *template.Targets, t *template.Template, bundles *template.Bundles,
 ) error {
@@ -239,8 +240,8 @@ func (f *templateFlags) writeTargets(
 	})
 }
 
-// templateArgs returns the type and the file of the arguments [TYPE] [FILE]. One argument is a type if there is one of
-// that name.
+// templateArgs returns the type and the file of the arguments [TYPE] [FILE]. A single argument is a type if it is the
+// name of one.
 func templateArgs(args []string) (template.Type, string, error) {
 	types := append(texts(template.Types()), compositeType)
 	switch {
@@ -318,7 +319,7 @@ func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
 	return lock.WriteFile(f.lock)
 }
 
-// maxConfig is the size of the largest configuration that is read from a URL.
+// maxConfig is the maximum size of a configuration read from a URL, in bytes.
 const maxConfig = 16 << 20
 
 // readFileOrURL reads a file or a URL.

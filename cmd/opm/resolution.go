@@ -12,39 +12,39 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A resolution is what resolve prints.
+// A resolution is the output of resolve.
 type resolution struct {
 	Classic *classicResolution `json:"classic,omitempty"`
 	V1      *v1Resolution      `json:"v1,omitempty"`
-	Assumed []string           `json:"assumed,omitempty"` // what neither the command line nor the catalogs say
+	Assumed []string           `json:"assumed,omitempty"` // facts that neither the command line nor the catalogs state
 }
 
-// A classicResolution is the answer of OLM Classic and, with --path, the answers after it.
+// A classicResolution is the answer of OLM Classic and, with --path, its later answers.
 type classicResolution struct {
 	resolve.ClassicResult
 	Explanation *resolve.Explanation `json:"explanation"`
 	Path        []resolveStep        `json:"path,omitempty"`
-	Loop        bool                 `json:"loop,omitzero"` // the last step leads back to what was installed before
+	Loop        bool                 `json:"loop,omitzero"` // the last step leads back to bundles installed before
 }
 
-// A v1Resolution is the answer of OLM v1 and, with --path, the answers after it.
+// A v1Resolution is the answer of OLM v1 and, with --path, its later answers.
 type v1Resolution struct {
 	resolveStep
-	Catalogs []resolve.V1Catalog `json:"catalogs,omitempty"` // what each has, and why it is not chosen
+	Catalogs []resolve.V1Catalog `json:"catalogs,omitempty"` // each with its candidates, and why none is chosen
 	Path     []resolveStep       `json:"path,omitempty"`
-	Loop     bool                `json:"loop,omitzero"` // the last step leads back to what was installed before
+	Loop     bool                `json:"loop,omitzero"` // the last step leads back to a bundle installed before
 
 	first *resolve.V1Result // nil if the ClusterExtension is not accepted
 }
 
-// A resolveStep is an answer of OLM.
+// A resolveStep is one answer of OLM.
 type resolveStep struct {
 	Outcome resolve.Outcome  `json:"outcome"`
 	Install []resolve.Choice `json:"install"`
-	Message string           `json:"message"` // OLM's sentence where the outcome is not resolved
+	Message string           `json:"message"` // OLM's message unless the outcome is Resolved
 }
 
-// resolved reports whether OLM resolves all that was asked.
+// resolved reports whether the outcome of every step is Resolved.
 func (r *resolution) resolved() bool {
 	steps := r.classicSteps()
 	if r.V1 != nil {
@@ -69,7 +69,7 @@ func (r *resolution) v1Steps() []resolveStep {
 	return append([]resolveStep{r.V1.resolveStep}, r.V1.Path...)
 }
 
-// write writes the answer, of each explanation in text at most limit lines if that is not 0.
+// write writes the answer. Text has at most limit lines of each explanation; 0 means no limit.
 func (r *resolution) write(w io.Writer, format string, limit int) error {
 	switch format {
 	case "dot":

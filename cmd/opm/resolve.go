@@ -95,7 +95,7 @@ const (
 	explainFull  = "full"
 )
 
-// A short explanation has at most maxExplanation lines, and ends with the hint if that is not all.
+// A short explanation has at most maxExplanation lines, and ends with the hint if lines are omitted.
 const (
 	maxExplanation  = 25
 	hintExplanation = "with --explain=full"
@@ -142,7 +142,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// withSetup calls use with the cluster that the catalogs and the flags describe.
+// withSetup calls use with the setup of a cluster from catalogs and flags.
 func (f *resolveFlags) withSetup(
 	cmd *cobra.Command, work string, args []string, use func(setup *resolve.Setup, done func()) error,
 ) error {
@@ -160,7 +160,7 @@ func (f *resolveFlags) withSetup(
 	return use(setup, done)
 }
 
-// print prints an answer. What OLM does not resolve is an error.
+// print prints an answer. It returns an error if OLM does not resolve everything.
 func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 	write(w io.Writer, format string, limit int) error
 	resolved() bool
@@ -179,7 +179,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 	return nil
 }
 
-// answer asks the versions of OLM that the flags name.
+// answer returns the answers of the versions of OLM that the flags name.
 func (f *resolveFlags) answer(ctx context.Context, s *resolve.Setup) (*resolution, error) {
 	r := &resolution{Assumed: s.Assumed}
 	if f.olm != olmV1 {
@@ -252,7 +252,7 @@ type resolveAllFlags struct {
 	on bool
 }
 
-// resolveFormats are those without --all.
+// resolveFormats are the output formats without --all.
 var resolveFormats = []string{"text", "json", "yaml", "dot"}
 
 func (f *resolveAllFlags) add(cmd *cobra.Command) {
@@ -261,7 +261,7 @@ func (f *resolveAllFlags) add(cmd *cobra.Command) {
 	f.reportFlags.add(cmd)
 }
 
-// check returns an error for formats that a mode does not have.
+// check returns an error for a format that is not available with or without --all.
 func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
 	switch {
 	case format == "dot" && f.on:

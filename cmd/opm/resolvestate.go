@@ -18,7 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// stateFlags are the flags of resolve that are about a whole cluster.
+// stateFlags are the flags that describe a whole cluster.
 type stateFlags struct {
 	paths    []string
 	catalogs []string
@@ -44,7 +44,7 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 }
 
-// runState asks the versions of OLM that the flags name about a whole cluster.
+// runState prints the answers about a whole cluster, of the versions of OLM that the flags name.
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
 		f.state.opts.Catalogs = catalogs
@@ -132,11 +132,11 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	return state, cmp.Or(files.Unchanged(), err)
 }
 
-// A stateResolution is what resolve prints for a whole cluster.
+// A stateResolution is the output of resolve for a whole cluster.
 type stateResolution struct {
 	Namespaces []namespaceResolution `json:"namespaces,omitempty"` // that have Subscriptions, by name
 	Extensions []extensionResolution `json:"clusterExtensions,omitempty"`
-	Assumed    []string              `json:"assumed,omitempty"` // what neither the command line nor the cluster says
+	Assumed    []string              `json:"assumed,omitempty"` // facts that neither the flags nor the cluster state
 }
 
 // A namespaceResolution is the answer of OLM Classic about a namespace.
@@ -149,16 +149,16 @@ type namespaceResolution struct {
 type extensionResolution struct {
 	Name string `json:"name"`
 	v1Resolution
-	Conditions []resolve.Condition `json:"conditions"` // once the choice is rolled out
+	Conditions []resolve.Condition `json:"conditions"` // after the rollout of the choice
 }
 
-// addNamespaces adds answers with the explanations why newer bundles are not installed.
+// addNamespaces adds the answers, each with the reasons why newer bundles are not installed.
 func (r *stateResolution) addNamespaces(all []*olm.NamespaceResult) {
 	for _, n := range all {
 		e := n.ClassicResult.Explanation
 		switch {
 		case e == nil:
-		case n.Outcome == resolve.Failed && n.Core == nil: // the message says it all
+		case n.Outcome == resolve.Failed && n.Core == nil: // the message has the whole reason
 			e = nil
 		default:
 			if e = e.Behind(); e.IsEmpty() {
@@ -169,7 +169,7 @@ func (r *stateResolution) addNamespaces(all []*olm.NamespaceResult) {
 	}
 }
 
-// resolved reports whether OLM resolves everything, now or before, or is content with the installed bundles.
+// resolved reports whether OLM resolves all namespaces and ClusterExtensions, keeps the installed bundles, or waits.
 func (r *stateResolution) resolved() bool {
 	refused := func(o resolve.Outcome) bool {
 		return o != resolve.Resolved && o != resolve.Kept && o != olm.Waiting
@@ -187,7 +187,7 @@ func (r *stateResolution) resolved() bool {
 	return true
 }
 
-// write writes the answer, of each explanation in text at most limit lines if that is not 0.
+// write writes the answer. Text has at most limit lines of each explanation; 0 means no limit.
 func (r *stateResolution) write(w io.Writer, format string, limit int) error {
 	if format != "text" {
 		return writeValue(w, r, format)
@@ -246,7 +246,7 @@ func writeNamespace(w io.Writer, n *olm.NamespaceResult, why *resolve.Explanatio
 	}
 }
 
-// writeIndented writes an explanation whose lines belong to the one before.
+// writeIndented writes an explanation with its lines indented below the previous line.
 func writeIndented(w io.Writer, limit int, writeShort func(io.Writer, int, string) error) {
 	var text strings.Builder
 	_ = writeShort(&text, limit, hintExplanation) // which takes any text
@@ -255,7 +255,7 @@ func writeIndented(w io.Writer, limit int, writeShort func(io.Writer, int, strin
 	}
 }
 
-// writeCondition writes a condition, without its message if that is known.
+// writeCondition writes a condition. It omits the message if it equals known.
 func writeCondition(w io.Writer, prefix string, c resolve.Condition, known string) {
 	fmt.Fprintf(w, "%s%s=%s", prefix, c.Type, c.Status)
 	if c.Reason != "" {

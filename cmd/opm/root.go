@@ -73,7 +73,7 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 	root.AddCommand(commands...)
 }
 
-// alphaCmd contains the commands that upstream calls alpha; each also exists at the top level.
+// alphaCmd returns the group of commands that upstream has below alpha. Each also exists at the top level.
 func alphaCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "alpha",
@@ -113,15 +113,15 @@ func addGlobalFlags(root *cobra.Command) {
 
 func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
 
-// must panics on errors that only a bug can cause, such as an unknown flag name.
+// must panics if err is not nil. It is for errors that only a bug can cause, such as an unknown flag name.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// removedCommands are commands that only upstream's opm has or had, each with the commands to run instead: by the name
-// of a subcommand, "" being the command itself or another subcommand.
+// removedCommands maps each command that only upstream's opm has or had to the commands to run instead, by the name of
+// the subcommand; "" is for the command itself and other subcommands.
 var removedCommands = map[string]map[string]string{
 	"index": {
 		"": "opm add, opm remove or opm filter", "add": "opm add", "rm": "opm remove", "delete": "opm remove",
@@ -142,7 +142,7 @@ var removedCommands = map[string]map[string]string{
 	},
 }
 
-// removedCmd returns a command that fails, whatever its arguments are, and says what to run instead.
+// removedCmd returns a command that always fails, with an error that names the command to run instead.
 func removedCmd(path string) *cobra.Command {
 	return &cobra.Command{
 		Use:                path[strings.LastIndexByte(path, ' ')+1:],

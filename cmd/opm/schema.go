@@ -55,7 +55,7 @@ func schemaNames(format string) []string {
 	return schemas.Names()
 }
 
-// schemaText returns the schema of a name, "" for the default.
+// schemaText returns the schema with a name in a format; "" is the default schema.
 func schemaText(format, name string) (string, error) {
 	names := schemaNames(format)
 	switch {

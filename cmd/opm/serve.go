@@ -59,8 +59,8 @@ On SIGTERM the server lets running calls finish, up to --drain. Logs go to stand
 	return cmd
 }
 
-// run serves until the context is done. It writes only to the log, errors included: operators of a server look nowhere
-// else.
+// run serves until the context is done. It reports everything in the log, including errors, because operators of a
+// server look nowhere else.
 func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if f.logFormat == "json" {
 		log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), level))
 	}
-	cmd.SetErr(&logWriter{log: log}) // for what opens images
+	cmd.SetErr(&logWriter{log: log}) // for warnings from opening images
 	if f.isFromState() {
 		var err error
 		if args, err = f.stateCatalogs(cmd); err != nil {
@@ -99,12 +99,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	fail := stopped(log, err, args, catalogs.names())
 	if f.logFormat == "json" {
-		return failed("") // each line is a record
+		return failed("") // standard error has only JSON records
 	}
 	return fail
 }
 
-// stopped logs why the server stopped, and returns the failure.
+// stopped logs the reason why the server stopped, and returns the failure.
 func stopped(log *slog.Logger, err error, args, names []string) error {
 	serve.LogError(log, "server stopped", err)
 	invalid, ok := errors.AsType[*serve.ProblemsError](err)
@@ -143,7 +143,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 		profiles.started()
 		loaded()
 	}
-	patience.Store(int64(f.server.Drain))
+	drainTime.Store(int64(f.server.Drain))
 	return f.listenAndServe(cmd, opts, registries)
 }
 
@@ -188,7 +188,7 @@ func (f *serveFlags) listenAndServe(
 		if err != nil {
 			return err
 		}
-		defer l.Close() // once more, where it does not come to serving
+		defer l.Close() // for errors before serving; otherwise it is closed already
 		opts.Registries[i].Listener = l
 		log.Info("listening", "grpc", l.Addr().String(), "tls", f.tls.Cert != "", "catalogs", r.names())
 		if f.isFromState() {
@@ -295,7 +295,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "cache-only", "watch")
 }
 
-// check refuses flags that make no sense together.
+// check returns an error for flags that cannot be combined.
 func (f *serveFlags) check(cmd *cobra.Command) error {
 	switch {
 	case (f.tls.Cert == "") != (f.tls.Key == ""):
@@ -322,7 +322,7 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// sourceDate returns the time in SOURCE_DATE_EPOCH, zero if it is not set.
+// sourceDate returns the time in SOURCE_DATE_EPOCH, or the zero time if the variable is not set.
 func sourceDate() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -368,17 +368,17 @@ func isLeftOver(ctx context.Context, path string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Limits on garbage in a server. Memory peaks while the server loads; until it is ready, the limit is loadingGarbage
-// bytes, but at least loadingGCPercent of the live heap. A percentage alone would make the garbage collector run most
-// often while the heap is small, which takes time and saves nothing. Afterwards, the percentage of other commands would
-// be so low that a third of the time to answer would go into collecting garbage.
+// Limits of garbage in a server. Memory peaks while the server loads: until it is ready, the limit is loadingGarbage
+// bytes, but at least loadingGCPercent of the live heap. A percentage alone would run the garbage collector most often
+// while the heap is small, which takes time and saves nothing. After loading, the percentage of other commands would be
+// so low that a third of the response time would be spent on garbage collection.
 const (
 	loadingGarbage   = 4 << 20
 	loadingGCPercent = 20
 	servingGCPercent = 100
 )
 
-// limitGarbage limits garbage as loading needs it until ctx is done, and then as serving does.
+// limitGarbage applies the limits for loading until ctx is done, and then the limit for serving.
 func limitGarbage(ctx context.Context) {
 	defer setGCPercent(servingGCPercent)
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -394,7 +394,7 @@ func limitGarbage(ctx context.Context) {
 	}
 }
 
-// percentWhileLoading returns GOGC for a live heap of that many bytes.
+// percentWhileLoading returns the value of GOGC while the server loads, for a live heap of the given size in bytes.
 func percentWhileLoading(live uint64) int {
 	percent := 100 * loadingGarbage / max(live, loadingGarbage)
 	return int(max(loadingGCPercent, percent))

@@ -23,14 +23,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// A namedRef is an argument [NAME=]CATALOG, of opm serve for example.
+// A namedRef is an argument [NAME=]CATALOG, for example of opm serve.
 type namedRef struct {
-	name string // for HTTP, and where gRPC serves catalogs one by one
+	name string // for HTTP, and for gRPC if each catalog has its own address
 	ref  string
-	once *render.Catalog // of what cannot be read twice, once it has been read
+	once *render.Catalog // the catalog if ref cannot be read twice; nil before it is read
 }
 
-// isPath reports whether it is a directory or a file, which can be watched and read again.
+// isPath reports whether the reference is a directory or a file, which can be watched and read again.
 func (r *namedRef) isPath() bool {
 	k := reference.Of(r.ref).Kind
 	return !k.IsImage() && k != reference.StandardInput && k != reference.Pipe
@@ -93,7 +93,8 @@ func parseNamedRef(arg string) *namedRef {
 	return &namedRef{name: name, ref: ref}
 }
 
-// baseName returns the last part of a reference, without what files end with and what follows the name of an image.
+// baseName returns the last component of a reference, without the extension of a file or the tag and digest of an
+// image.
 func baseName(ref string) string {
 	if ref == render.Stdin {
 		return "stdin"
@@ -177,8 +178,8 @@ func (c *servedCatalogs) close() error {
 	return errors.Join(append(errs, c.images.close())...)
 }
 
-// stateCatalogs returns the CatalogSources of a cluster as arguments NAMESPACE.NAME=CATALOG: with the catalog that
-// --catalog gives, or else the image that they have.
+// stateCatalogs returns the CatalogSources of a cluster as arguments NAMESPACE.NAME=CATALOG. CATALOG is from --catalog,
+// or else the image of the CatalogSource.
 func (f *serveFlags) stateCatalogs(cmd *cobra.Command) ([]string, error) {
 	if err := f.state.check(); err != nil {
 		return nil, err
@@ -221,8 +222,8 @@ func (f *serveFlags) stateCatalogs(cmd *cobra.Command) ([]string, error) {
 	return args, nil
 }
 
-// consecutive returns an address for each name: the first one has addr, the others the ports after it. Port 0 is any
-// that is free.
+// consecutive returns an address for each name: addr for the first name, and the next ports for the others. Port 0
+// means any free port for each.
 func consecutive(addr string, names []string) (map[string]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	first, portErr := strconv.ParseUint(port, 10, 16)
@@ -239,10 +240,10 @@ func consecutive(addr string, names []string) (map[string]string, error) {
 	return addrs, nil
 }
 
-// isFromState reports whether the CatalogSources of a cluster are served.
+// isFromState reports whether to serve the CatalogSources of a cluster.
 func (f *serveFlags) isFromState() bool { return len(f.state.paths) > 0 }
 
-// args wants catalogs, either as arguments or in a state.
+// args checks the arguments: catalogs, or none if there is a state.
 func (f *serveFlags) args(_ *cobra.Command, args []string) error {
 	switch {
 	case f.isFromState() && len(args) > 0:
@@ -255,7 +256,7 @@ func (f *serveFlags) args(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// perCatalog is the value of a flag that is given once for all catalogs, or as NAME=VALUE for each of some.
+// perCatalog is the value of a flag that is given as VALUE for all catalogs, or as NAME=VALUE for single ones.
 type perCatalog struct {
 	all  string
 	each map[string]string // by name
@@ -282,15 +283,15 @@ func (v *perCatalog) String() string { return v.all }
 
 func (v *perCatalog) Type() string { return "string" }
 
-// A servedRegistry is what clients of one address see.
+// A servedRegistry has the catalogs that are served at one address.
 type servedRegistry struct {
 	*servedCatalogs
 	cacheName string
 	addr      string // of gRPC; "" serves the catalogs over HTTP only
 }
 
-// registries returns one registry of all catalogs or, where flags name catalogs, one for each; those with an address
-// come first.
+// registries returns one registry with all catalogs or, if flags name catalogs, a registry for each catalog. Registries
+// with an address come first.
 func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 	addrs, all := f.addr.each, f.addr.all
 	if all == "" {
@@ -337,7 +338,7 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 	return append(first, others...), nil
 }
 
-// adviceOnClash returns what to do about catalogs with the same packages.
+// adviceOnClash returns the hint for catalogs that have the same packages.
 func adviceOnClash(args, names []string) string {
 	run := append([]string{"opm serve"}, args...)
 	for i, name := range names {

@@ -19,13 +19,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// A logWriter logs every line that is written, at the level that newLogger writes at its start. Any number of
-// goroutines may use it.
+// A logWriter logs each line written to it, at the level in the prefix of the line, as newLogger writes it. It is safe
+// for concurrent use.
 type logWriter struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	rest []byte // of a line that is not complete
+	rest []byte // the last line, which is not complete yet
 }
 
 func (w *logWriter) Write(p []byte) (int, error) {
@@ -49,14 +49,14 @@ func (w *logWriter) Write(p []byte) (int, error) {
 }
 
 const (
-	// terminationLog is where clusters look for why a container ended.
+	// terminationLog is the file from which Kubernetes reads the reason why a container ended.
 	terminationLog = "/dev/termination-log"
 
-	// maxTerminationLog is the number of bytes that Kubernetes reads of it.
+	// maxTerminationLog is the maximum number of bytes that Kubernetes reads from the file.
 	maxTerminationLog = 4096
 )
 
-// writeTerminationLog writes why the server ended to a file, if there is one or the user asked for it.
+// writeTerminationLog writes the reason why the server ended to the named file, if the file exists or asked is true.
 func writeTerminationLog(name string, asked bool, why error) error {
 	flags := os.O_WRONLY | os.O_TRUNC
 	if asked {
@@ -76,7 +76,7 @@ func writeTerminationLog(name string, asked bool, why error) error {
 	return errors.Join(err, f.Close())
 }
 
-// terminationMessage returns what fits, in whole lines.
+// terminationMessage returns the text of the reason, cut to maxTerminationLog bytes at the end of a line.
 func terminationMessage(why error) string {
 	text := why.Error() + "\n"
 	if e, ok := errors.AsType[*serve.ProblemsError](why); ok {

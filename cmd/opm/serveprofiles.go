@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// defaultPprofAddr is where upstream serves profiles.
+// defaultPprofAddr is the address at which upstream serves profiles.
 const defaultPprofAddr = "localhost:6060"
 
-// pprofTime is the timeout for reading a request and for writing the answer, as in upstream.
-const pprofTime = 10 * time.Second
+// pprofTimeout is the timeout for reading a request and for writing the response, as in upstream.
+const pprofTimeout = 10 * time.Second
 
 // profiles serve profiles of the program over HTTP.
 type profiles struct {
@@ -25,11 +25,10 @@ type profiles struct {
 
 	mu       sync.Mutex
 	starting bool
-	recorded bytes.Buffer // of the start
+	recorded bytes.Buffer // the CPU profile of the start
 }
 
-// startProfiles serves profiles at addr, and records one of the start if capture is set. It does nothing without
-// either.
+// startProfiles serves profiles at addr unless it is "", and records a CPU profile of the start if capture is set.
 func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, error) {
 	if addr == "" && capture {
 		addr = defaultPprofAddr
@@ -55,7 +54,7 @@ func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, erro
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("/debug/pprof/startup/cpu", p.startup)
-	p.server = &http.Server{Handler: mux, ReadTimeout: pprofTime, WriteTimeout: pprofTime}
+	p.server = &http.Server{Handler: mux, ReadTimeout: pprofTimeout, WriteTimeout: pprofTimeout}
 	p.ended = make(chan struct{})
 	log.Info("serving profiles", "address", l.Addr().String())
 	go func() {
@@ -67,7 +66,7 @@ func startProfiles(addr string, capture bool, log *slog.Logger) (*profiles, erro
 	return p, nil
 }
 
-// startup answers with the profile of the start, which is empty if none was recorded.
+// startup responds with the profile of the start, which is empty if no profile was recorded.
 func (p *profiles) startup(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +75,7 @@ func (p *profiles) startup(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Write(p.recorded.Bytes()) //nolint:errcheck // the client is gone then
+	w.Write(p.recorded.Bytes()) //nolint:errcheck // it fails only if the client has disconnected
 }
 
 // started ends the profile of the start.

@@ -117,7 +117,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		return f.checkGroup(cmd)
 	}
 	if f.who {
-		return f.whoCanWhat(cmd)
+		return f.printPermissions(cmd)
 	}
 	return f.simulate(cmd)
 }
@@ -145,7 +145,7 @@ var simulateModes = modes{
 	"who-can-what":        "catalog",
 }
 
-// args wants a state, unless only catalogs are asked about.
+// args checks the arguments, and requires a state unless the output is only about catalogs.
 func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 	if f.who && len(f.state.catalogs) > 0 {
 		return nil
@@ -204,7 +204,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	return refused
 }
 
-// warnOfTemplates says which CatalogSources keep their image although they have a template for it.
+// warnOfTemplates warns about CatalogSources that keep their image although they have an image template.
 func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 	for o := range state.CatalogSources.All() {
 		template, ok := o.Value.Annotations[catalogsource.TemplateAnnotation]
@@ -232,7 +232,7 @@ func joinByPlace(err error, problems []*declcfg.Error) error {
 	return errors.Join(all...)
 }
 
-// only returns the part of the result that --subscription asks for.
+// only returns the part of the result that is about the Subscription of --subscription.
 func (f *simulateFlags) only(r *simulate.Result) (*simulate.Result, error) {
 	if f.subscription == "" {
 		return r, nil
@@ -288,9 +288,9 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 	return nil
 }
 
-// whoCanWhat prints, instead of a simulation, the permissions of operators and the roles that may use their APIs: of
-// the operators in the state, and of the operators that the catalogs would install.
-func (f *simulateFlags) whoCanWhat(cmd *cobra.Command) error {
+// printPermissions prints, instead of a simulation, the permissions of operators and the roles that may use their APIs:
+// of the operators in the state, and of the operators that the catalogs would install.
+func (f *simulateFlags) printPermissions(cmd *cobra.Command) error {
 	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
 		operators := audit.OfState(state)
 		for _, c := range catalogs {

@@ -162,7 +162,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 func (f *updatesFlags) print(
 	cmd *cobra.Command, packages []*declcfg.PackageIndex, outline *resolve.Outline, index *declcfg.Index,
 ) error {
-	warned := map[string]bool{} // rows may be found twice
+	warned := map[string]bool{} // rows may be computed twice
 	f.opts.Refused = func(err error) {
 		if text := err.Error(); !warned[text] {
 			warned[text] = true
@@ -195,7 +195,7 @@ func (f *updatesFlags) print(
 	if f.format == "text" && !f.opts.Paths {
 		stdout = console.Fit(stdout)
 	}
-	out := writerFunc(func(p []byte) (int, error) { // never prints what looks complete but is not
+	out := writerFunc(func(p []byte) (int, error) { // after an error, stops output that would look complete
 		if err := failed(); err != nil {
 			return 0, err
 		}
@@ -215,13 +215,13 @@ func (f *updatesFlags) print(
 	return nil
 }
 
-// A writerFunc is a function that writes.
+// A writerFunc is a function that implements [io.Writer].
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// notable yields the rows with something to say, or all if the user asked for them, until the command failed, and
-// counts them.
+// notable yields the notable rows, or all rows if the flags ask for them, until failed returns an error. It sets the
+// numbers of yielded rows and of all rows.
 func (f *updatesFlags) notable(
 	rows iter.Seq[list.Update], failed func() error, shown, total *int,
 ) iter.Seq[list.Update] {

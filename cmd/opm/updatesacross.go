@@ -75,7 +75,7 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 	return cmp.Or(err, failure)
 }
 
-// planAcross reads the catalogs and makes the plans. The failure is about catalogs that are left out.
+// planAcross reads the catalogs and makes the plans. failure is the error about catalogs that are left out.
 func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *across.Report, failure, err error) {
 	opts := across.Options{Package: f.pkg, Bundles: f.across.installed, OLM: f.olm.semantics()}
 	if f.across.state.paths != nil {
@@ -101,7 +101,7 @@ func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *acro
 	return r, failure, nil
 }
 
-// readAcross is [readEach] for the catalogs of versions of a platform.
+// readAcross reads the catalogs of the versions of a platform with readEach.
 func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
 	if err := checkDistinct(refs); err != nil {
 		return nil, nil, err
@@ -129,8 +129,8 @@ func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*
 // versionAtEnd finds the version of a platform at the end of the name of a catalog or of an image.
 var versionAtEnd = regexp.MustCompile(`(?:^|[/:=_-])v?([0-9]+\.[0-9]+)$`)
 
-// platformOf returns the platform of a catalog: by a name that is not the name of its file, by its target in opm.yaml,
-// or else by its name or the tag of its image.
+// platformOf returns the platform of a catalog: from a name that is not the name of its file, from its target in
+// opm.yaml, or else from its name or the tag of its image.
 func (f *acrossFlags) platformOf(r *namedRef) (platform.Platform, error) {
 	named, errNamed := platformOf(r)
 	if errNamed == nil && r.name != baseName(r.ref) {
@@ -146,7 +146,7 @@ func (f *acrossFlags) platformOf(r *namedRef) (platform.Platform, error) {
 	return named, errNamed
 }
 
-// platformOf returns the platform of a catalog by its name or the tag of its image.
+// platformOf returns the platform in the name of a catalog or in the tag of its image.
 func platformOf(r *namedRef) (platform.Platform, error) {
 	for _, text := range []string{r.name, r.ref} {
 		found := versionAtEnd.FindStringSubmatch(text)

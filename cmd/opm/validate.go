@@ -120,7 +120,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
 	if isTemplate(ref) {
 		report = problem.Report{Subject: "template", Rules: template.Rules()}
-		if report.Problems, err = f.ofTemplate(cmd, ref, opts); err != nil {
+		if report.Problems, err = f.checkTemplate(cmd, ref, opts); err != nil {
 			return err
 		}
 		return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
@@ -163,7 +163,7 @@ func (f *validateFlags) options(c *config, ref string) (validate.Options, error)
 	return opts, nil
 }
 
-// platform returns the target of a catalog: that of the flag, or else that of the configuration.
+// platform returns the target of a catalog: the target of the flag, or else of the configuration.
 func (f *validateFlags) platform(c *config, ref string) (platform.Platform, error) {
 	if f.target == "" {
 		return c.targetOf(ref)
@@ -189,8 +189,10 @@ func isTemplate(ref string) bool {
 	return err == nil && template.Recognized(f, info.Size())
 }
 
-// ofTemplate returns the problems of a template, which is about one package.
-func (f *validateFlags) ofTemplate(cmd *cobra.Command, file string, opts validate.Options) ([]*problem.Problem, error) {
+// checkTemplate returns the problems of a template.
+func (f *validateFlags) checkTemplate(
+	cmd *cobra.Command, file string, opts validate.Options,
+) ([]*problem.Problem, error) {
 	if f.pkg != "" {
 		return nil, usageError{errors.New("--package is for catalogs, not for templates")}
 	}
@@ -201,8 +203,8 @@ func (f *validateFlags) ofTemplate(cmd *cobra.Command, file string, opts validat
 	return template.Check(cmd.Context(), file, text, opts)
 }
 
-// watch validates ref, and again whenever a file changes that the result depends on, until the command is interrupted.
-// It returns the error of the last run.
+// watch validates ref, and validates it again when a file that the result depends on changes, until the command is
+// interrupted. It returns the error of the last run.
 func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 	if err := checkWatchable(ref); err != nil {
 		return err
@@ -212,7 +214,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 		return fmt.Errorf("watch %s: %w", ref, err)
 	}
 	defer w.Close()
-	last := context.Canceled // if there is none
+	last := context.Canceled // if no run finishes
 	for {
 		if err := w.Follow(f.inputs(ref)...); err != nil { // before a run, so that no change is missed
 			return fmt.Errorf("watch %s: %w", ref, err)
@@ -234,7 +236,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 			last, verdict = failed(""), "not valid"
 		}
 		fmt.Fprintf(stderr, "opm: %s; waiting for changes, Ctrl-C ends\n", verdict)
-		debug.FreeOSMemory() // it may be long until the next run
+		debug.FreeOSMemory() // the next run may be much later
 		changed, err := w.Wait(cmd.Context())
 		switch {
 		case cmd.Context().Err() != nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// upstreamVersion is the version of upstream's opm whose behaviour this opm has. Programs that run opm compare it to
-// know which flags there are. The scripts of test/conformance are of the same version.
+// upstreamVersion is the version of upstream's opm that this opm is compatible with. Programs that run opm decide by it
+// which flags to use. The scripts of test/conformance are from the same version.
 const upstreamVersion = "v1.73.0"
 
 // Set by the linker in make build. Empty values come from Go's build information.
@@ -19,7 +19,7 @@ var version, commit, date string
 
 // A buildInfo describes the build of a binary, with the names that upstream prints, and its own version.
 type buildInfo struct {
-	OpmVersion string `json:"opmVersion"` // of upstream's opm, whose behaviour this one has
+	OpmVersion string `json:"opmVersion"` // upstreamVersion
 	GitCommit  string `json:"gitCommit"`  // of this opm
 	BuildDate  string `json:"buildDate"`  // of this opm
 	GoOs       string `json:"goOs"`
@@ -57,7 +57,7 @@ func (b *buildInfo) complete(info *debug.BuildInfo) {
 	b.BuildDate = cmp.Or(b.BuildDate, settings["vcs.time"])
 }
 
-// own returns the line about this build, without quotes: scripts match the quotes of upstream's line.
+// own returns the line about this build. It has no quotes, since scripts match the quotes of upstream's line.
 func (b *buildInfo) own() string {
 	fields := []string{"opm: this is github.com/opm-toolchain/opm"}
 	for _, field := range [][2]string{{"version ", b.Version}, {"commit ", b.GitCommit}, {"built ", b.BuildDate}} {
