@@ -18,7 +18,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/publish"
 )
 
-// catalogPlatforms are the platforms of the image of a catalog, which has no program: the platforms of OpenShift.
+// catalogPlatforms are the platforms of a catalog image. It has no program, so it can be for all platforms of
+// OpenShift.
 var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
 
 // Build builds the image of a filtered catalog into an OCI layout in dir, which must exist and is used until the image
@@ -59,11 +60,12 @@ func (n Names) Build(
 	}, nil
 }
 
-// notInPath matches characters that the path of a repository must not have.
+// notInPath matches the characters that are replaced in the path of a repository.
 var notInPath = regexp.MustCompile(`[^a-z0-9]+`)
 
-// catalog returns the repository and the tag of a catalog. target is PATH, PATH:TAG, :TAG or "", for the name of its
-// source: the repository and tag of an image, the name of a directory or a file and the tag latest.
+// catalog returns the repository and the tag of a catalog in the mirror. target is PATH, PATH:TAG, :TAG or "". A
+// missing part is from the source: the repository and the tag of an image, or the name of a directory or file and the
+// tag latest.
 func (n Names) catalog(source, target string) (repo, tag string) {
 	tag = "latest"
 	if ref, err := image.ParseReference(source); err == nil {

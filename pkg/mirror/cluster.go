@@ -15,13 +15,13 @@ import (
 
 // ClusterOptions configure the objects for a cluster.
 type ClusterOptions struct {
-	ICSP      bool   // an ImageContentSourcePolicy for clusters without ImageDigestMirrorSet, which has no mirrors of tags
-	Namespace string // of the CatalogSources
+	ICSP      bool   // write an ImageContentSourcePolicy, for clusters without ImageDigestMirrorSet; see TagOnly
+	Namespace string // namespace of the CatalogSources
 }
 
-// Cluster returns the files that make a cluster use the mirror: where the images are that are named by digest and by
-// tag, and a CatalogSource and a ClusterCatalog for each catalog. Each repository has an entry of its own. The record
-// must be of a registry.
+// Cluster returns the files that make a cluster use the mirror: the mirror sets for images by digest and by tag, with
+// an entry for each repository, and a CatalogSource and a ClusterCatalog for each catalog. The record must be the
+// record of a registry.
 func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 	digests, tags, err := r.sources()
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *Record) TagOnly() (sources []string) {
 	return sources
 }
 
-// sources returns the repositories of the mirror by the repositories of the sources, for images by digest and by tag.
+// sources maps the repositories of the sources to repositories of the mirror, for images by digest and images by tag.
 func (r *Record) sources() (digests, tags map[string]string, err error) {
 	digests, tags = map[string]string{}, map[string]string{}
 	for _, img := range r.Images {
@@ -105,7 +105,7 @@ func (r *Record) sources() (digests, tags map[string]string, err error) {
 	return digests, tags, nil
 }
 
-// mirrors returns the entries of a set of mirrors, sorted by source.
+// mirrors returns the entries of a mirror set, sorted by source.
 func (r *Record) mirrors(sources map[string]string) (entries []map[string]any) {
 	for source, repo := range sources {
 		entries = append(entries, map[string]any{"source": source, "mirrors": []string{r.Target + "/" + repo}})
@@ -145,7 +145,7 @@ func catalogName(repo, tag string) string {
 	return object
 }
 
-// dashed returns text as a part of the name of an object.
+// dashed returns text in lower case with dashes instead of the characters that object names must not have.
 func dashed(text string) string {
 	return strings.Trim(notInPath.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }

@@ -23,14 +23,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// A Directory is an OCI layout with images on the way to a mirror, and a [Record] of them. All images share the blobs.
+// A Directory is an OCI layout with images to carry to a mirror, and their [Record]. Images share their blobs.
 // See https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
 type Directory struct {
 	name   string
 	root   *os.Root // nil if the directory does not exist yet
-	since  *Record  // its content is not written; may be nil
+	since  *Record  // record of an earlier directory, whose content is not written again; may be nil
 	create sync.Once
-	failed error // of create
+	failed error // the error of create
 }
 
 // Files of a Directory.
@@ -43,8 +43,8 @@ const (
 // maxManifest is the maximum size of a manifest in a directory, in bytes.
 const maxManifest = 4 << 20
 
-// ToDirectory opens a directory for writing. It must be empty or the work of an earlier run, which is continued, or not
-// exist: then it is created by the first write. Content in since, which may be nil, is not written.
+// ToDirectory opens a directory for writing. The directory must be empty, or written by an earlier run, which is
+// continued, or must not exist: then the first write creates it. Content in since, which may be nil, is not written.
 func ToDirectory(dir string, since *Record) (*Directory, error) {
 	d, err := toDirectory(dir, since)
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *Directory) open() error {
 	return d.failed
 }
 
-// FromDirectory opens a directory that an earlier run has written, and returns its record. It is an error if files are
+// FromDirectory opens a directory that an earlier run wrote, and returns its record. It is an error if files are
 // missing or have the wrong size; digests are verified when blobs are read.
 func FromDirectory(dir string) (*Directory, *Record, error) {
 	root, err := os.OpenRoot(dir)
@@ -189,7 +189,7 @@ func (d *Directory) has(_ context.Context, repo string, digest v1.Hash) (bool, e
 	return d.stored(digest)
 }
 
-// stored reports whether the directory itself has a blob or a manifest.
+// stored reports whether the directory itself has a blob or a manifest, as opposed to since.
 func (d *Directory) stored(digest v1.Hash) (bool, error) {
 	if d.root == nil {
 		return false, nil
@@ -201,7 +201,7 @@ func (d *Directory) stored(digest v1.Hash) (bool, error) {
 	return err == nil, err
 }
 
-// tagged and linked need nothing but the manifest, since the index is written at the end.
+// tagged reports whether the directory has the manifest: tags are in the index, which Finish writes.
 func (d *Directory) tagged(ctx context.Context, repo, _, digest string) (bool, error) {
 	h, err := v1.NewHash(digest)
 	if err != nil {
@@ -213,7 +213,7 @@ func (d *Directory) tagged(ctx context.Context, repo, _, digest string) (bool, e
 func (d *Directory) linked(context.Context, string, *Node) (bool, error) { return true, nil }
 
 func (d *Directory) upload(ctx context.Context, _ string, b Blob, _ string, open image.BlobOpener) error {
-	if there, err := d.stored(b.Digest); there || err != nil || d.since.has(b.Digest) {
+	if stored, err := d.stored(b.Digest); stored || err != nil || d.since.has(b.Digest) {
 		return err
 	}
 	r, err := open(ctx)
@@ -258,8 +258,8 @@ func (d *Directory) writeFile(name string, text []byte) error {
 	})
 }
 
-// write writes a file that appears as a whole. All temporary files are in the directory itself: the directory of blobs
-// may have many thousand entries, which would be read for leftovers each time.
+// write writes a file atomically. Temporary files are at the top of the directory: to find leftovers, each write reads
+// their directory, and the directory of blobs may have many thousand entries.
 func (d *Directory) write(name string, fill func(io.Writer) error) error {
 	f, unlock, err := atomicfile.Temp(d.name)
 	if err != nil {
@@ -319,7 +319,7 @@ func (d *Directory) Finish(record *Record) error {
 	return nil
 }
 
-// sourceName returns a reference in the repository of the source, with the tag if there is one.
+// sourceName returns a reference to the source repository, with the tag if there is one, or else with the digest.
 func (i *Image) sourceName(tag, digest string) string {
 	repo := i.Repository
 	if i.from != nil {

@@ -1,5 +1,5 @@
-// Package mirror copies images, with their signatures and all else that refers to them, from registries to a registry
-// or to a directory, and from such a directory to a registry.
+// Package mirror copies images, with their signatures and all other referrers, from registries to a registry or to a
+// directory, and from such a directory to a registry.
 //
 //	to, err := mirror.ToRegistry(opener, "mirror.example/crafts")
 //	if err != nil {
@@ -11,6 +11,6 @@
 //	}
 //	result, err := plan.Run(ctx) // it has the images that could not be copied
 //
-// A manifest is stored when all that it refers to is stored, and a tag is set when all that belongs to the image is
-// stored. So a run that was killed leaves nothing incomplete, and the next one skips what is there.
+// A manifest is stored after everything that it refers to, and a tag is set after all content of the image is stored.
+// So a killed run leaves no incomplete image, and the next run skips existing content.
 package mirror

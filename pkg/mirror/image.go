@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// An Image is an image to mirror, with all that belongs to it.
+// An Image is an image to mirror, with the manifests and blobs that it consists of and its signatures.
 type Image struct {
 	Source     string `json:"source"`             // the reference in the catalog
 	Repository string `json:"repository"`         // in the mirror, below its path
@@ -27,7 +27,7 @@ type Image struct {
 	repo   *image.Repository // the source, once resolved; nil for a directory
 	tagged bool              // the tag in the target refers to the image
 	state  State
-	absent []Blob // that the target did not have when the image was resolved
+	absent []Blob // content that the target did not have when the image was resolved
 }
 
 // A Use is a bundle that names an image.
@@ -48,12 +48,12 @@ type Node struct {
 	Subject   string          `json:"subject,omitzero"` // the digest that a referrer refers to
 	Blobs     []Blob          `json:"blobs,omitempty"`
 
-	raw    []byte // nil if there
-	there  bool   // the target has it, and so its blobs
-	linked bool   // the target finds it by its tag and its subject
+	raw    []byte // nil if it exists
+	exists bool   // the target has the manifest, and so its blobs
+	linked bool   // the target finds the manifest by its tag and its subject
 }
 
-// A Blob is content by its digest. Its size is in bytes.
+// A Blob identifies a blob or a manifest by its digest. The size is in bytes.
 type Blob struct {
 	Digest v1.Hash `json:"digest"`
 	Size   int64   `json:"size"`
@@ -61,7 +61,7 @@ type Blob struct {
 
 func (b Blob) descriptor() v1.Descriptor { return v1.Descriptor{Digest: b.Digest, Size: b.Size} }
 
-// Target names the image in the mirror, without the path of the mirror.
+// Target returns the reference to the image in the mirror, without the path of the mirror.
 func (i *Image) Target() string {
 	if i.Tag != "" {
 		return i.Repository + ":" + i.Tag
@@ -69,9 +69,9 @@ func (i *Image) Target() string {
 	return i.Repository + "@" + i.Digest
 }
 
-// isThere reports whether the target has all of a resolved image.
-func (i *Image) isThere() bool {
-	missing := func(n Node) bool { return !n.there || !n.linked }
+// isComplete reports whether the target has all manifests and blobs of a resolved image, and its tag.
+func (i *Image) isComplete() bool {
+	missing := func(n Node) bool { return !n.exists || !n.linked }
 	return (i.tagged || i.Tag == "") && !slices.ContainsFunc(i.Manifests, missing)
 }
 

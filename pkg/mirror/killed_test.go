@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// mirrorAsAsked mirrors as the environment says, one blob at a time.
+// mirrorAsAsked mirrors as the environment variables configure it, one blob at a time.
 func mirrorAsAsked(ctx context.Context) error {
 	transport, err := image.NewTransport(image.TransportOptions{Insecure: true})
 	if err != nil {
@@ -87,10 +87,10 @@ func mirrorAsAsked(ctx context.Context) error {
 	return nil
 }
 
-// TestKilled kills runs at moments that are spread over the whole run, on the way to a directory, from there to a
-// registry, and from registry to registry: at a request, in the middle of its body, or after some time. The next run
-// completes the mirror, the source sends at most the bytes of one blob twice, and at no time does a tag refer to
-// something incomplete.
+// TestKilled kills runs at many points: at a request, in the middle of its body, or after some time, and from a
+// registry to a directory, from there to a registry, and from registry to registry. It checks that the next run
+// completes the mirror, that the source sends at most the bytes of one blob twice, and that no tag ever refers to an
+// incomplete image.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a hundred and more processes")
@@ -135,8 +135,8 @@ type killable struct {
 	env  func(dir, host string) []string
 }
 
-// killAt kills a run at its n-th request, -1 for none, or after some time, 0 for never, and completes it by another run.
-// It returns the number of requests.
+// killAt kills a run at its n-th request (-1 for none) or after some time (0 for never), and completes it with another
+// run. It returns the number of requests.
 func (k killable) killAt(t *testing.T, n int64, after time.Duration) int64 {
 	t.Helper()
 	from, to := k.from, newRegistry(t, n%2 == 0)
@@ -185,7 +185,7 @@ func (k killable) killAt(t *testing.T, n int64, after time.Duration) int64 {
 	return count.Load()
 }
 
-// sendHalf sends half of a blob if a request is for one, and reads half of the body of the others.
+// sendHalf sends half of the blob that a request asks for, or reads half of the body of another request.
 func (f *fakeRegistry) sendHalf(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.CopyN(io.Discard, r.Body, r.ContentLength/2); err != nil {
 		return
@@ -208,7 +208,7 @@ func child(t *testing.T, env []string) *exec.Cmd {
 	return cmd
 }
 
-// checkTags checks that everything with a tag can be pulled.
+// checkTags checks that every tag can be pulled.
 func checkTags(t *testing.T, f *fakeRegistry) {
 	t.Helper()
 	f.mu.Lock()

@@ -19,9 +19,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// TestMirror checks that a mirror has everything, that the source sends each blob once, and that a second run neither
-// reads nor writes blobs and manifests. Sources and targets with and without the API for referrers are combined. Some
-// of the targets do not mount blobs.
+// TestMirror checks that a mirror is complete, that the source sends each blob once, and that a second run neither
+// reads nor writes blobs and manifests. It combines sources and targets with and without the referrers API. Some
+// targets do not mount blobs.
 func TestMirror(t *testing.T) {
 	for _, api := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, false}} {
 		from, to := newPottery(t, api[0]), newRegistry(t, api[1])
@@ -53,7 +53,8 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestDirectory checks the way through a directory: complete, and only with the images that are new since a record.
+// TestDirectory checks mirroring through a directory: with all images, and with only the images that are new since a
+// record.
 func TestDirectory(t *testing.T) {
 	from, to := newPottery(t, true), newRegistry(t, false)
 	opener, first, second := from.opener(t), filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
@@ -158,7 +159,7 @@ func sharedLayer(t *testing.T, r *Record, img *Image) (digest string) {
 	return digest
 }
 
-// TestFailures checks that each failure is reported with its cause, and that the others are copied.
+// TestFailures checks that each failure is reported with its cause, and that the other images are copied.
 func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -243,8 +244,8 @@ func refuse(w http.ResponseWriter, bad bool, status int) bool {
 	return bad
 }
 
-// TestFull checks that a target that becomes full or read-only half way is given up after some failures, that what was
-// copied before is recorded, and that the next run transfers only the rest.
+// TestFull checks that a target that becomes full or read-only during a run is given up after some failures, that the
+// images copied before are recorded, and that the next run transfers only the remaining ones.
 func TestFull(t *testing.T) {
 	for want, refused := range map[string]func(r *http.Request) int{
 		"507": func(r *http.Request) int {
@@ -344,7 +345,7 @@ func (p perHost) Resolve(r authn.Resource) (authn.Authenticator, error) {
 	return authn.Anonymous, nil
 }
 
-// TestTooMany checks that a source and a target that ask for a pause get it.
+// TestTooMany checks that a run waits if a source or a target asks for a pause.
 func TestTooMany(t *testing.T) {
 	from, to := newPottery(t, true), newRegistry(t, true)
 	var refused, early atomic.Int64
@@ -424,7 +425,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestSources checks that an image is planned once for each source, and that a cluster is told of all of them.
+// TestSources checks that an image is planned once for each source, and that the objects for a cluster have all
+// sources.
 func TestSources(t *testing.T) {
 	from, to := newPottery(t, true), newRegistry(t, true)
 	digest := "@" + from.push(t, "other/app:v1", newImage(t))

@@ -12,11 +12,11 @@ import (
 
 // Names maps source repositories to repositories of the mirror. The zero value drops the registry.
 type Names struct {
-	KeepHosts     bool // begin with the host of the source, such as quay.io or localhost-5000
+	KeepHosts     bool // paths begin with the host of the source, such as quay.io or localhost-5000
 	MaxComponents int  // maximum number of components of a path; 0 for no limit. The last ones are joined with dashes
 }
 
-// repository returns the path of the mirror of a repository.
+// repository returns the path of a source repository in the mirror.
 func (n Names) repository(source name.Repository) string {
 	path := source.RepositoryStr()
 	if n.KeepHosts {
@@ -25,7 +25,7 @@ func (n Names) repository(source name.Repository) string {
 	return n.flatten(path)
 }
 
-// flatten joins the components of a path that are too many.
+// flatten joins the last components of a path if it has more than MaxComponents.
 func (n Names) flatten(path string) string {
 	parts := strings.Split(path, "/")
 	if most := n.MaxComponents; most > 0 && len(parts) > most {
@@ -34,7 +34,7 @@ func (n Names) flatten(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// New returns the image for a reference: with a tag, or else with a digest.
+// New returns the image for a reference. An image whose reference has no tag is mirrored by digest.
 func (n Names) New(reference string, uses ...Use) (*Image, error) {
 	ref, err := image.ParseReference(reference)
 	if err != nil {
@@ -50,7 +50,8 @@ func (n Names) New(reference string, uses ...Use) (*Image, error) {
 	return img, nil
 }
 
-// checkNames returns an error for each target that two sources have in common. Equal digests are the same content.
+// checkNames returns an error for each tag that is the target of two sources. Targets by digest cannot conflict, since
+// equal digests mean equal content.
 func checkNames(images []*Image) error {
 	var errs []error
 	sources := map[string]*Image{}
@@ -69,7 +70,7 @@ func checkNames(images []*Image) error {
 	return errors.Join(errs...)
 }
 
-// Rename gives the images of a directory the names that they would have had if it had been written with these Names.
+// Rename changes the names of the images of a directory to the names that n gives to their sources.
 func (n Names) Rename(images []*Image) {
 	for _, img := range images {
 		if img.Catalog {

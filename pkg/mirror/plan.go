@@ -32,10 +32,10 @@ type Options struct {
 const DefaultJobs = 32
 
 // maxRequests is the maximum number of concurrent requests for manifests, signatures and referrers, and of images
-// resolved at once: as many connections to a host are kept.
+// resolved at once. It equals the number of connections to a host that are kept.
 const maxRequests = 64
 
-// Progress is told how a run proceeds. Calls may be concurrent.
+// Progress receives the progress of a plan and its run. Calls may be concurrent.
 type Progress interface {
 	Count(total int, noun string) // of the items that follow
 	Did(item string)
@@ -52,8 +52,9 @@ type Plan struct {
 	asking chan struct{} // a slot for each request
 }
 
-// NewPlan resolves images: it finds their manifests and signatures, and those that the target has. An image that cannot
-// be resolved has a Failure. It is an error if two sources have one target, and if the target cannot be written.
+// NewPlan resolves images: it finds their manifests and signatures, and the ones that the target already has. An image
+// that cannot be resolved has a Failure. It is an error if two sources have the same target, or if the target cannot be
+// written.
 func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
 	p := &Plan{Options: o, Images: merge(images), to: to, asking: make(chan struct{}, maxRequests)}
 	p.Jobs = cmp.Or(p.Jobs, DefaultJobs)
@@ -104,12 +105,12 @@ func (p *Plan) isDone(img *Image) bool {
 	old := p.Last.Images[i]
 	img.Digest, img.Manifests, img.tagged = old.Digest, slices.Clone(old.Manifests), true
 	for n := range img.Manifests {
-		img.Manifests[n].there, img.Manifests[n].linked = true, true
+		img.Manifests[n].exists, img.Manifests[n].linked = true, true
 	}
 	return true
 }
 
-// merge returns the images sorted, each once, with all its uses.
+// merge returns the images sorted, without duplicates. The uses of duplicates are merged.
 func merge(images []*Image) []*Image {
 	slices.SortStableFunc(images, func(a, b *Image) int {
 		switch {
@@ -135,12 +136,12 @@ func merge(images []*Image) []*Image {
 	return merged
 }
 
-// isSame reports whether two references are to the same image of the same repository.
+// isSame reports whether i and other refer to the same image in the same repository.
 func (i *Image) isSame(other *Image) bool {
 	return i.Catalog == other.Catalog && i.name() == other.name()
 }
 
-// name returns the full name of the source, if it is known.
+// name returns the full name of the source, such as docker.io/library/busybox for busybox.
 func (i *Image) name() string {
 	if i.from == nil {
 		return i.Source
@@ -182,7 +183,7 @@ func (i *Image) plannedState() State {
 	switch {
 	case i.Failure != "":
 		return Failed
-	case i.isThere():
+	case i.isComplete():
 		return There
 	}
 	return ToCopy
@@ -199,7 +200,7 @@ func (noProgress) Copied(int64)      {}
 func (i *Image) missing() []Blob {
 	absent := map[v1.Hash]bool{}
 	for _, n := range i.Manifests {
-		if !n.there {
+		if !n.exists {
 			absent[n.Digest] = true
 			for _, b := range n.Blobs {
 				absent[b.Digest] = true

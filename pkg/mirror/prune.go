@@ -15,7 +15,7 @@ import (
 type Pruning struct {
 	Target    string     `json:"target"`
 	Manifests []Obsolete `json:"manifests"` // in the order of deletion: indexes before the images that they refer to
-	Bytes     int64      `json:"bytes"`     // of manifests and blobs that no other image of the mirror has
+	Bytes     int64      `json:"bytes"`     // total size of manifests and blobs that only obsolete images have
 
 	records []*Record
 }
@@ -24,13 +24,13 @@ type Pruning struct {
 type Obsolete struct {
 	Repository string `json:"repository"` // below the path of the mirror
 	Digest     string `json:"digest"`
-	Source     string `json:"source"` // of the image that it belonged to
+	Source     string `json:"source"` // source of the image that the manifest belonged to
 
 	referred bool // referrers have it as their subject
 }
 
-// NewPruning returns the manifests of obsolete images in records that no image of any record needs. All records must be
-// of one registry.
+// NewPruning returns the manifests of obsolete images that no current image in any of the records needs. All records
+// must be of one registry.
 func NewPruning(records []*Record) (*Pruning, error) {
 	p := &Pruning{Manifests: []Obsolete{}, records: records}
 	needed, blobs := map[imageKey]bool{}, map[v1.Hash]bool{}
@@ -74,9 +74,9 @@ func NewPruning(records []*Record) (*Pruning, error) {
 	return p, nil
 }
 
-// Run deletes the manifests by digest, and removes the images of which all were deleted from the records. deleted is
-// called for each, and may be nil. It continues after a failure, unless the registry refuses all deletion; the error
-// joins all failures.
+// Run deletes the manifests by digest. It calls deleted, which may be nil, for each deleted manifest, and removes
+// images whose manifests were all deleted from the records. It continues after a failure, unless the first deletion
+// fails or ctx is done; the error joins all failures.
 func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Obsolete)) error {
 	to, err := ToRegistry(opener, p.Target)
 	if err != nil {
@@ -108,8 +108,7 @@ func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Ob
 	return errors.Join(errs...)
 }
 
-// remove deletes a manifest that may be gone already, and the index that lists its referrers if the registry has no API
-// for them.
+// remove deletes a manifest, which need not exist, and the index of its referrers if the registry has no API for them.
 func (r *Registry) remove(ctx context.Context, m Obsolete) error {
 	repo, err := r.repository(m.Repository)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// TestPruning checks that all manifests of obsolete images are deleted by digest, an index before the images in it and
-// the referrers in the tag schema too, and that nothing is deleted that another record needs.
+// TestPruning checks that all manifests of obsolete images are deleted by digest, an index before its images, including
+// the referrers in the tag schema, and that no manifest that another record needs is deleted.
 func TestPruning(t *testing.T) {
 	from, to := newPottery(t, true), newRegistry(t, false)
 	opener := from.opener(t)

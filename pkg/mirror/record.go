@@ -17,17 +17,17 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
-// A Record is the result of a run: what a mirror or a directory has.
+// A Record is the result of a run: the images that a mirror or a directory has.
 type Record struct {
 	Format int      `json:"format"`
 	Target string   `json:"target,omitzero"` // the registry and its path; "" for a directory
 	Images []*Image `json:"images"`          // in the order of the plan
 
-	// Obsolete are images that earlier runs mirrored and that are no longer selected. They are in the mirror until they
-	// are pruned.
+	// Obsolete are images that earlier runs mirrored and that are no longer selected. They stay in the mirror until
+	// they are pruned.
 	Obsolete []*Image `json:"obsolete,omitempty"`
 
-	// Since has the digests that a directory does not have, because an earlier directory has them; sorted.
+	// Since has the digests of content that is in an earlier directory instead of this one, sorted.
 	Since []string `json:"since,omitempty"`
 
 	digests   map[v1.Hash]bool  // of manifests and blobs
@@ -139,8 +139,8 @@ type imageKey struct{ repository, digest string }
 
 func (i *Image) key() imageKey { return imageKey{i.Repository, i.Digest} }
 
-// follow makes the record the successor of an earlier one: images that are no longer selected become obsolete. If an
-// image failed, what the mirror has of it remains.
+// follow makes r the successor of the last record: images that are no longer selected become obsolete. A failed image
+// keeps the manifests that the mirror has of it.
 func (r *Record) follow(last *Record) {
 	obsolete, kept := r.compare(last)
 	r.Obsolete = obsolete
@@ -149,7 +149,8 @@ func (r *Record) follow(last *Record) {
 	}
 }
 
-// compare returns the images of an earlier record that are no longer selected, and the images that failed.
+// compare returns the images of the last record that are no longer selected. kept maps each failed image of r to its
+// image in the last record.
 func (r *Record) compare(last *Record) (obsolete []*Image, kept map[*Image]*Image) {
 	if last == nil {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestReadRecord checks that a record that was cut off or changed is refused, since images are read by it.
+// TestReadRecord checks that a truncated or changed record is rejected.
 func TestReadRecord(t *testing.T) {
 	const hash = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	const whole = `{"format":1,"target":"","images":[{"source":"a","repository":"a","digest":"` + hash +

@@ -83,7 +83,7 @@ func (r *Registry) check(ctx context.Context, path string) error {
 	return r.advise(path, repo.Check(ctx))
 }
 
-// advise adds advice to an error of writing, if the registry refuses the path.
+// advise adds a hint to an error from writing, if the registry refuses the path.
 func (r *Registry) advise(path string, err error) error {
 	answer, ok := errors.AsType[*gcr.Error](err)
 	if !ok || !slices.ContainsFunc(answer.Errors, func(d gcr.Diagnostic) bool {
@@ -103,12 +103,12 @@ func (r *Registry) manifest(ctx context.Context, path string, digest v1.Hash) ([
 		return nil, v1.Descriptor{}, err
 	}
 	raw, desc, err := repo.Manifest(ctx, digest.String())
-	return raw, desc, absent(err)
+	return raw, desc, notFoundIfDenied(err)
 }
 
-// absent makes a refusal to read a repository [image.ErrNotFound]: many registries answer 401 or 403 for a repository
-// that does not exist, and the permission to write was checked.
-func absent(err error) error {
+// notFoundIfDenied makes an error wrap [image.ErrNotFound] if the registry denies reading the repository: many
+// registries answer 401 or 403 for a repository that does not exist, and the permission to write was checked.
+func notFoundIfDenied(err error) error {
 	answer, ok := errors.AsType[*gcr.Error](err)
 	if ok && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden}, answer.StatusCode) {
 		return fmt.Errorf("%w: %w", image.ErrNotFound, err)
@@ -126,14 +126,14 @@ func (r *Registry) tagged(ctx context.Context, path, tag, digest string) (bool, 
 	return found.String() == digest, err
 }
 
-// head returns the digest of a manifest, the zero digest if there is none.
+// head returns the digest of a manifest, or the zero digest if the manifest does not exist.
 func (r *Registry) head(ctx context.Context, path, id string) (v1.Hash, error) {
 	repo, err := r.repository(path)
 	if err != nil {
 		return v1.Hash{}, err
 	}
 	digest, err := repo.Head(ctx, id)
-	if err = absent(err); errors.Is(err, image.ErrNotFound) {
+	if err = notFoundIfDenied(err); errors.Is(err, image.ErrNotFound) {
 		err = nil
 	}
 	return digest, err

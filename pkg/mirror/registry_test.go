@@ -34,8 +34,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// A fakeRegistry is a registry in memory with TLS and a password. Unlike the one that it is built on, a repository has
-// only the blobs that were uploaded to it or mounted.
+// A fakeRegistry is a registry in memory with TLS and a password. Unlike in the registry that it wraps, a repository
+// has only the blobs that were uploaded to it or mounted.
 type fakeRegistry struct {
 	host   string
 	inner  http.Handler
@@ -75,7 +75,8 @@ func newRegistry(t *testing.T, referrers bool) *fakeRegistry {
 	return f
 }
 
-// certificate returns a certificate for all registries. The RSA key of httptest would take most of the processor time of the tests.
+// certificate returns a certificate for all registries. The RSA key of httptest would take most of the processor time
+// of the tests.
 var certificate = sync.OnceValue(func() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -202,7 +203,7 @@ func (f *fakeRegistry) mount(repo, from, digest string) bool {
 	return true
 }
 
-// reset forgets what was counted.
+// reset resets the counts.
 func (f *fakeRegistry) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -263,7 +264,7 @@ func (f *fakeRegistry) push(t *testing.T, text string, img image.Artifact) strin
 	return digest.String()
 }
 
-// digest returns the digest that a reference has in the registry, "" if it does not exist.
+// digest returns the digest of a reference in the registry, or "" if it does not exist.
 func (f *fakeRegistry) digest(t *testing.T, text string) string {
 	t.Helper()
 	desc, err := remote.Head(f.ref(t, text), f.options()...)

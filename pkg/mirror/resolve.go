@@ -15,11 +15,11 @@ import (
 // maxDepth is the maximum depth of indexes in indexes, and of signatures of signatures.
 const maxDepth = 4
 
-// cosignSuffixes are the suffixes of the tags by which cosign finds what it attached to the digest sha256:… , see
+// cosignSuffixes are the suffixes of the tags of cosign's signatures, attestations and SBOMs of a digest; see
 // https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md.
 var cosignSuffixes = []string{".sig", ".att", ".sbom"}
 
-// A resolver finds the manifests of an image in a registry, and of all that refers to it.
+// A resolver finds the manifests of an image, and of the signatures and other artifacts that refer to it.
 type resolver struct {
 	plan *Plan
 	img  *Image
@@ -28,17 +28,17 @@ type resolver struct {
 	seen map[v1.Hash]bool // attached manifests
 }
 
-// A manifest is a manifest as stored.
+// A manifest is the text of a manifest with its descriptor.
 type manifest struct {
-	raw   []byte
-	desc  v1.Descriptor
-	there bool // in the target
+	raw    []byte
+	desc   v1.Descriptor
+	exists bool // in the target
 }
 
-// resolve finds all manifests of an image, and the manifests that the target has.
+// resolve finds all manifests of an image, and checks which of them the target has.
 func (p *Plan) resolve(ctx context.Context, img *Image) error {
 	if img.dir != nil && img.Manifests != nil {
-		return p.look(ctx, img)
+		return p.findExisting(ctx, img)
 	}
 	r := resolver{plan: p, img: img, seen: map[v1.Hash]bool{}}
 	root, err := r.root(ctx)
@@ -56,7 +56,7 @@ func (p *Plan) resolve(ctx context.Context, img *Image) error {
 		}
 		img.Manifests = append(img.Manifests, attached...)
 	}
-	return p.look(ctx, img)
+	return p.findExisting(ctx, img)
 }
 
 // root returns the manifest or index of the image.
@@ -85,7 +85,7 @@ func (r *resolver) fetch(ctx context.Context, digest v1.Hash) (m manifest, err e
 	err = r.plan.ask(ctx, func() error {
 		m.raw, m.desc, err = r.plan.to.manifest(ctx, r.img.Repository, digest)
 		if err == nil {
-			m.there = true
+			m.exists = true
 			return nil
 		}
 		if !errors.Is(err, image.ErrNotFound) {
@@ -115,8 +115,8 @@ func (r *resolver) walk(ctx context.Context, m manifest, depth int) ([]Node, err
 			return nil, err
 		}
 	}
-	node := Node{Blob: Blob{m.desc.Digest, int64(len(m.raw))}, MediaType: c.MediaType, there: m.there}
-	if !m.there {
+	node := Node{Blob: Blob{m.desc.Digest, int64(len(m.raw))}, MediaType: c.MediaType, exists: m.exists}
+	if !m.exists {
 		node.raw = m.raw
 	}
 	for _, b := range c.Blobs {
@@ -150,7 +150,7 @@ func (r *resolver) walk(ctx context.Context, m manifest, depth int) ([]Node, err
 	return append(nodes, node), nil
 }
 
-// attached returns the nodes of everything that refers to manifests, and what refers to that.
+// attached returns the nodes of all artifacts that refer to the manifests in to, and of artifacts that refer to these.
 func (r *resolver) attached(ctx context.Context, to []Node, depth int) ([]Node, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("signatures of signatures, more than %d deep", maxDepth)
@@ -182,7 +182,7 @@ func (r *resolver) attached(ctx context.Context, to []Node, depth int) ([]Node, 
 	return append(nodes, more...), err
 }
 
-// attachedTo returns the nodes of what refers to a digest: cosign's tags in order, and then the referrers.
+// attachedTo returns the nodes of the artifacts that refer to a digest: cosign's tags in order, and then the referrers.
 func (r *resolver) attachedTo(ctx context.Context, digest v1.Hash) ([]Node, error) {
 	found := make([][]Node, len(cosignSuffixes)+1)
 	g, ctx := errgroup.WithContext(ctx)
@@ -219,10 +219,10 @@ func (r *resolver) byTag(ctx context.Context, tag string) ([]Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", tag, err)
 	}
-	return r.top(ctx, m, func(n *Node) { n.Tag = tag })
+	return r.attachedNodes(ctx, m, func(n *Node) { n.Tag = tag })
 }
 
-// referrers returns the nodes of the manifests whose subject has a digest.
+// referrers returns the nodes of the manifests that have a digest as their subject.
 func (r *resolver) referrers(ctx context.Context, digest v1.Hash) (nodes []Node, err error) {
 	var list []v1.Descriptor
 	err = r.plan.ask(ctx, func() error {
@@ -237,7 +237,7 @@ func (r *resolver) referrers(ctx context.Context, digest v1.Hash) (nodes []Node,
 		if err != nil {
 			return nil, fmt.Errorf("referrer %s: %w", desc.Digest, err)
 		}
-		more, err := r.top(ctx, m, func(n *Node) { n.Subject = digest.String() })
+		more, err := r.attachedNodes(ctx, m, func(n *Node) { n.Subject = digest.String() })
 		if err != nil {
 			return nil, err
 		}
@@ -246,8 +246,9 @@ func (r *resolver) referrers(ctx context.Context, digest v1.Hash) (nodes []Node,
 	return nodes, nil
 }
 
-// top returns the nodes of an attached manifest, unless it was found before, with a mark on the manifest itself.
-func (r *resolver) top(ctx context.Context, m manifest, mark func(*Node)) ([]Node, error) {
+// attachedNodes returns the nodes of an attached manifest, or nil if it was found before. It calls mark for the node of
+// the manifest itself.
+func (r *resolver) attachedNodes(ctx context.Context, m manifest, mark func(*Node)) ([]Node, error) {
 	r.mu.Lock()
 	seen := r.seen[m.desc.Digest]
 	r.seen[m.desc.Digest] = true
@@ -263,17 +264,17 @@ func (r *resolver) top(ctx context.Context, m manifest, mark func(*Node)) ([]Nod
 	return nodes, nil
 }
 
-// look finds what the target has of an image whose manifests are known.
-func (p *Plan) look(ctx context.Context, img *Image) error {
+// findExisting checks which manifests of a resolved image the target has, and whether its tag is set.
+func (p *Plan) findExisting(ctx context.Context, img *Image) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range img.Manifests {
 		n := &img.Manifests[i]
 		g.Go(func() error {
 			return p.ask(ctx, func() (err error) {
-				if !n.there {
-					n.there, err = p.to.has(ctx, img.Repository, n.Digest)
+				if !n.exists {
+					n.exists, err = p.to.has(ctx, img.Repository, n.Digest)
 				}
-				if err == nil && n.there {
+				if err == nil && n.exists {
 					n.linked, err = p.to.linked(ctx, img.Repository, n)
 				}
 				if err != nil {

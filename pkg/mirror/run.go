@@ -19,13 +19,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// maxTargetFailures is the number of failures of the target in a row after which it is given up: it may be full or
+// maxTargetFailures is the number of consecutive failures after which the run gives up the target: it may be full or
 // read-only, and each attempt would transfer an image in vain.
 const maxTargetFailures = 5
 
 // RunOptions configure a run.
 type RunOptions struct {
-	// Incomplete sets the tags of catalogs although images that they name have failed.
+	// Incomplete sets the tags of catalogs even if images that they name have failed.
 	Incomplete bool
 }
 
@@ -37,8 +37,8 @@ func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 		return nil, fmt.Errorf("target %s: %w", p.to, err)
 	}
 	r := run{
-		Plan: p, transferring: make(chan struct{}, p.Jobs), known: map[v1.Hash]*transfer{}, hints: map[v1.Hash]string{},
-		expected: map[v1.Hash]bool{},
+		Plan: p, transferring: make(chan struct{}, p.Jobs), transfers: map[v1.Hash]*transfer{},
+		hints: map[v1.Hash]string{}, expected: map[v1.Hash]bool{},
 	}
 	for _, img := range r.earlier() {
 		for _, b := range img.content() {
@@ -55,7 +55,7 @@ func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 		} else {
 			images = append(images, img)
 		}
-		for _, b := range r.toExpect(img) {
+		for _, b := range r.addExpected(img) {
 			p.Progress.Expect(b.Size)
 		}
 	}
@@ -89,7 +89,7 @@ func countFailed(images []*Image) (n int) {
 	return n
 }
 
-// since returns the digests of the images that the directory does not have, because an earlier one has them.
+// since returns the digests of content that is in an earlier directory instead of dir.
 func (r *run) since(dir *Directory) (digests []string) {
 	for _, img := range r.Images {
 		for _, b := range img.content() {
@@ -107,23 +107,23 @@ type run struct {
 	*Plan
 	transferring chan struct{} // a slot for each blob
 	giveUp       context.CancelCauseFunc
-	failures     atomic.Int64 // of the target, since its last success
+	failures     atomic.Int64 // number of failures of the target since its last success
 
-	mu       sync.Mutex
-	known    map[v1.Hash]*transfer
-	hints    map[v1.Hash]string // repositories
-	expected map[v1.Hash]bool
+	mu        sync.Mutex
+	transfers map[v1.Hash]*transfer
+	hints     map[v1.Hash]string // see hint
+	expected  map[v1.Hash]bool
 }
 
-// A transfer is a blob that the target gets. Its lock is held while the blob is copied, so that a blob that several
-// images share is copied once.
+// A transfer is the transfer of a blob to the target. Its lock is held while the blob is copied, so that a blob that
+// several images share is copied once.
 type transfer struct {
 	lock  chan struct{}
-	repos []string // that have the blob
+	repos []string // repositories that have the blob
 }
 
-// toExpect returns the missing content of an image, without the content that other images have announced.
-func (r *run) toExpect(img *Image) (blobs []Blob) {
+// addExpected returns the missing content of an image that is not in r.expected yet, and adds it.
+func (r *run) addExpected(img *Image) (blobs []Blob) {
 	for _, b := range img.absent {
 		if !r.expected[b.Digest] {
 			blobs = append(blobs, b)
@@ -163,7 +163,7 @@ func (r *run) copy(ctx context.Context, img *Image, n *atomic.Int64) error {
 	g, blobs := errgroup.WithContext(ctx)
 	for _, node := range img.Manifests {
 		for _, b := range node.Blobs {
-			if !node.there {
+			if !node.exists {
 				g.Go(func() error { return r.blob(blobs, img, b, n) })
 			}
 		}
@@ -194,13 +194,14 @@ func (i *Image) root() *Node {
 	return nil
 }
 
-// manifest puts a manifest, and then its tag. One that the target has, but does not find by its subject, is put again.
+// manifest puts a manifest, and then its tag. A manifest that the target has but does not find by its subject is put
+// again.
 func (r *run) manifest(ctx context.Context, img *Image, n *Node) error {
-	if n.there && n.linked {
+	if n.exists && n.linked {
 		return nil
 	}
 	return r.write(ctx, func() error {
-		if !n.there || n.Subject != "" {
+		if !n.exists || n.Subject != "" {
 			unlock, err := r.lock(ctx, subjectOf(n))
 			if err != nil {
 				return err
@@ -244,7 +245,7 @@ func (r *run) putAs(ctx context.Context, img *Image, n *Node, id string) (err er
 		return err
 	}
 	if id == n.Digest.String() {
-		n.there = true
+		n.exists = true
 	} else {
 		n.linked = true
 	}
@@ -256,7 +257,7 @@ type sourceError struct{ error }
 
 func (e *sourceError) Unwrap() error { return e.error }
 
-// write calls fn, which writes to the target, and gives the target up after too many failures.
+// write calls fn, which writes to the target, and gives up the target after too many failures.
 func (r *run) write(ctx context.Context, fn func() error) error {
 	err := fn()
 	_, ofSource := errors.AsType[*sourceError](err)
@@ -286,16 +287,16 @@ func (r *run) lock(ctx context.Context, digest v1.Hash) (unlock func(), err erro
 func (r *run) transfer(digest v1.Hash) *transfer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.known[digest]
+	t := r.transfers[digest]
 	if t == nil {
 		t = &transfer{lock: make(chan struct{}, 1)}
-		r.known[digest] = t
+		r.transfers[digest] = t
 	}
 	return t
 }
 
-// blob copies a blob of an image. If this run has copied it to another repository, the registry may mount it, and
-// otherwise its copy is read.
+// blob copies a blob of an image. If this run has copied the blob to another repository, the registry may mount it from
+// there; otherwise, that copy is read.
 func (r *run) blob(ctx context.Context, img *Image, b Blob, n *atomic.Int64) error {
 	unlock, err := r.lock(ctx, b.Digest)
 	if err != nil {
@@ -326,8 +327,8 @@ func (r *run) blob(ctx context.Context, img *Image, b Blob, n *atomic.Int64) err
 	return nil
 }
 
-// open returns a function that opens a blob of an image: in the target, if a repository there has it, in the directory
-// of the image, or else in its source.
+// open returns a function that opens a blob of an image: in the repository from of the target unless from is "", in the
+// directory of the image, or else in its source.
 func (r *run) open(img *Image, b Blob, from string, n *atomic.Int64) image.BlobOpener {
 	open := func(ctx context.Context) (io.ReadCloser, error) { return img.repo.Blob(ctx, b.descriptor()) }
 	if img.dir != nil {
@@ -348,7 +349,7 @@ func (r *run) open(img *Image, b Blob, from string, n *atomic.Int64) image.BlobO
 	}
 }
 
-// hint returns another repository of the mirror that has had the blob since an earlier run, or "".
+// hint returns another repository of the mirror that has the blob from an earlier run, or "".
 func (r *run) hint(img *Image, b Blob) string {
 	if repo := r.hints[b.Digest]; repo != img.Repository {
 		return repo
@@ -356,7 +357,7 @@ func (r *run) hint(img *Image, b Blob) string {
 	return ""
 }
 
-// earlier returns images that the mirror has since earlier runs.
+// earlier returns the images that the mirror had before this run.
 func (r *run) earlier() (images []*Image) {
 	if r.Last != nil {
 		images = slices.Concat(r.Last.Images, r.Last.Obsolete)
@@ -369,7 +370,7 @@ func (r *run) earlier() (images []*Image) {
 	return images
 }
 
-// A countedBody counts the bytes of a blob. It returns the errors of the source.
+// A countedBody counts the bytes read from a blob. Its errors are sourceErrors.
 type countedBody struct {
 	io.ReadCloser
 	progress Progress
