@@ -52,7 +52,7 @@ func (c *Catalog) Read(ctx context.Context, sources ...declcfg.Source) (err erro
 	return err
 }
 
-// keepLimits keeps the olm.maxOpenShiftVersion of a bundle.
+// keepLimits records the values of olm.maxOpenShiftVersion of a bundle.
 func (c *Catalog) keepLimits(m *declcfg.Meta, v any) error {
 	b, ok := v.(*declcfg.Bundle)
 	if !ok {
@@ -69,7 +69,7 @@ func (c *Catalog) keepLimits(m *declcfg.Meta, v any) error {
 	return nil
 }
 
-// version returns the version that catalogs are ordered by: the version of OpenShift, if the platform has one.
+// version returns the version that orders catalogs: the version of OpenShift or, without OpenShift, of Kubernetes.
 func (c *Catalog) version() platform.Version {
 	if c.isOpenShift() {
 		return c.Platform.OpenShift

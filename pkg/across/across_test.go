@@ -65,7 +65,8 @@ func TestPlans(t *testing.T) {
 		{"blocked", []string{"stable: 1.0.0^4.18", "stable: 1.0.0^4.18"}, []string{
 			"1.0.0 stable: stuck: olm.maxOpenShiftVersion 4.18 blocks the upgrade to 4.19",
 		}},
-		// Nothing is for 1.0.0 in 4.19, but the plan ends at 1.1.0, which lacks only a later olm.maxOpenShiftVersion.
+		// 4.19 has no entry or update for 1.0.0, but the plan ends at 1.1.0, which lacks only a later
+		// olm.maxOpenShiftVersion.
 		{"blocked after an update", []string{"stable: 1.0.0, 1.1.0^4.18 replaces 1.0.0", "stable: 1.1.0^4.18"}, []string{
 			"1.0.0 stable: update to 1.1.0 on 4.18; stuck: olm.maxOpenShiftVersion 4.18 of 1.1.0 blocks the upgrade to 4.19",
 			"1.1.0 stable: stuck: olm.maxOpenShiftVersion 4.18 blocks the upgrade to 4.19",
@@ -101,7 +102,7 @@ func TestPlans(t *testing.T) {
 			"1.0.0 stable: update to 1.1.0 and no further on 4.18, upgrade to 4.19", "1.1.0 stable: upgrade to 4.19",
 			"1.2.0 stable: stuck: " + `catalog "v4.19" neither has nor updates it`,
 		}},
-		// Where several bundles will do, the last one of the channel needs no manual approval.
+		// If several bundles are possible, the last one of the channel needs no manual approval.
 		{"end of the channel", []string{
 			"stable: 1.0.0, 1.1.0 replaces 1.0.0, 1.2.0 replaces 1.1.0", "stable: 1.1.0, 1.2.0 replaces 1.1.0",
 		}, []string{
@@ -113,7 +114,7 @@ func TestPlans(t *testing.T) {
 		{"bundle leaves the channel", []string{"old: 1.0.0", "new: 1.0.0; old: 0.9.0", "new: 1.0.0; old: 0.9.0"}, []string{
 			`1.0.0 old: upgrade to 4.19, switch to channel "new", upgrade to 4.20`,
 		}},
-		// Only the other channel has a way on: it is switched to before the upgrade.
+		// Only the other channel has an update: the operator switches to it before the upgrade.
 		{"switch for an update", []string{"a: 1.0.0^4.18; b: 1.1.0 replaces 1.0.0", "b: 1.1.0 replaces 1.0.0"}, []string{
 			`1.0.0 a: switch to channel "b" on 4.18, update to 1.1.0, upgrade to 4.19`, "1.1.0 b: upgrade to 4.19",
 		}},
@@ -134,7 +135,7 @@ func TestPlans(t *testing.T) {
 				`replacement chains were found in channel "stable" of package "kiln": 1.1.0, 1.2.0)`,
 			"1.0.0 stable v1: upgrade to 4.19, update to 1.1.0",
 		}},
-		// Updates that lead in a circle end all the same.
+		// The search also ends if there is an update loop.
 		{"loop", []string{"stable: 1.0.0^4.18 replaces 1.1.0 skipRange <2.0.0, 1.1.0^4.18 skipRange <2.0.0", "stable: 1.2.0"}, []string{
 			`1.0.0, 1.1.0 stable: stuck: catalog "v4.19" neither has nor updates them`,
 		}},

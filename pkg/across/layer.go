@@ -16,10 +16,10 @@ type layer struct {
 	*Catalog
 	olm   graph.Semantics
 	index *declcfg.PackageIndex // nil if the catalog does not have the package
-	graph *graph.Package        // with the bundles of the other catalogs, which may be installed
+	graph *graph.Package        // also has the bundles of the other catalogs, since they may be installed
 
-	channels []string // from the preferred one to switch to: the default channel, then the last names first
-	by       map[string]*channel
+	channels []string // in the order of preference for a switch: the default channel, then by name, the last first
+	byName   map[string]*channel
 }
 
 // A channel is a channel of a layer.
@@ -46,7 +46,7 @@ func newLayers(catalogs []*Catalog, pkg string, olm graph.Semantics, installed [
 	}
 	var layers []*layer
 	for _, c := range catalogs {
-		l := &layer{Catalog: c, olm: olm, index: c.Index.Package(pkg), by: map[string]*channel{}}
+		l := &layer{Catalog: c, olm: olm, index: c.Index.Package(pkg), byName: map[string]*channel{}}
 		x := l.index
 		if x == nil {
 			x = &declcfg.PackageIndex{Name: pkg}
@@ -63,7 +63,7 @@ func newLayers(catalogs []*Catalog, pkg string, olm graph.Semantics, installed [
 	return layers
 }
 
-// notDefault is 0 for the default channel, and 1 for others.
+// notDefault returns 0 for the default channel, and 1 for others.
 func (l *layer) notDefault(channel string) int {
 	if channel == l.graph.DefaultChannel {
 		return 0
@@ -71,21 +71,21 @@ func (l *layer) notDefault(channel string) int {
 	return 1
 }
 
-// channel returns a channel by name, "" for operators that follow no channel, or nil if the layer does not have it.
+// channel returns the channel with a name, or nil if the layer does not have it. "" is for operators without a channel.
 func (l *layer) channel(name string) *channel {
-	if c, ok := l.by[name]; ok {
+	if c, ok := l.byName[name]; ok {
 		return c
 	}
 	var c *channel
-	if of := l.graph.Channel(name); of != nil || name == "" && l.index != nil {
-		c = &channel{Channel: of}
+	if found := l.graph.Channel(name); found != nil || name == "" && l.index != nil {
+		c = &channel{Channel: found}
 		if l.olm == graph.Classic {
-			c.plan, c.err = l.graph.Classic(of)
+			c.plan, c.err = l.graph.Classic(found)
 		} else {
-			c.plan = l.graph.V1(v1Options(of))
+			c.plan = l.graph.V1(v1Options(found))
 		}
 	}
-	l.by[name] = c
+	l.byName[name] = c
 	return c
 }
 
@@ -118,27 +118,28 @@ func (l *layer) has(bundle, channel string) bool {
 	if channel == "" {
 		return true
 	}
-	return l.by[channel].Index(bundle) >= 0
+	return l.byName[channel].Index(bundle) >= 0
 }
 
-// knows reports whether a bundle has an entry in a channel, or is updated in it.
-func (l *layer) knows(bundle, channel string) bool {
+// accepts reports whether an operator with a bundle can follow a channel: the channel has an entry for it, or an
+// update.
+func (l *layer) accepts(bundle, channel string) bool {
 	return l.has(bundle, channel) || l.next(bundle, channel) != nil
 }
 
-// knowing returns the channels that know a bundle, the preferred one first.
-func (l *layer) knowing(bundle string) []string {
+// channelsAccepting returns the channels that accept a bundle, the preferred channel first.
+func (l *layer) channelsAccepting(bundle string) []string {
 	var names []string
 	for _, name := range l.channels {
-		if l.knows(bundle, name) {
+		if l.accepts(bundle, name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// rejected returns the error of OLM Classic about the first channel that it rejects, or nil.
-func (l *layer) rejected() error {
+// rejection returns the error of OLM Classic about the first channel that it rejects, or nil.
+func (l *layer) rejection() error {
 	for _, name := range l.channels {
 		if err := l.channel(name).err; err != nil {
 			return err
@@ -147,8 +148,8 @@ func (l *layer) rejected() error {
 	return nil
 }
 
-// indexed returns the bundle of the catalog with a name, or nil.
-func (l *layer) indexed(bundle string) *declcfg.Meta {
+// bundle returns the bundle with a name in the catalog, or nil.
+func (l *layer) bundle(bundle string) *declcfg.Meta {
 	if l.index == nil {
 		return nil
 	}

@@ -15,7 +15,7 @@ type packagePlans struct {
 	starts []start
 }
 
-// A start is an operator that may be installed on the first version of the platform.
+// A start is an operator that may be installed on the first version of the platform: the start of a journey.
 type start struct {
 	bundle, channel string
 	olm             []graph.Semantics
@@ -58,8 +58,8 @@ func (o Options) plan(catalogs []*Catalog, pkg string) *packagePlans {
 			}
 		}
 	}
-	for _, of := range journeys {
-		p.group(pkg, o.OLM, of)
+	for _, byOLM := range journeys {
+		p.group(pkg, o.OLM, byOLM)
 	}
 	return p
 }
@@ -86,7 +86,7 @@ func (o Options) starts(l *layer, installed []Operator) []start {
 			}
 		}
 		for _, c := range l.graph.Channels {
-			if isNamed := len(o.Bundles) > 0 && l.knows(b.Name, c.Name); isNamed || l.has(b.Name, c.Name) {
+			if isNamed := len(o.Bundles) > 0 && l.accepts(b.Name, c.Name); isNamed || l.has(b.Name, c.Name) {
 				all = append(all, start{b.Name, c.Name, olm})
 			}
 		}
@@ -94,15 +94,15 @@ func (o Options) starts(l *layer, installed []Operator) []start {
 	return all
 }
 
-// group adds the journeys of one start to the plans. Journeys that are the same in several versions of OLM are one.
-func (p *packagePlans) group(pkg string, order []graph.Semantics, of map[graph.Semantics]*journey) {
+// group adds the journeys of one start to the plans. Equal journeys in several versions of OLM are merged.
+func (p *packagePlans) group(pkg string, order []graph.Semantics, byOLM map[graph.Semantics]*journey) {
 	var same [][]graph.Semantics
 	for _, olm := range order {
-		j := of[olm]
+		j := byOLM[olm]
 		if j == nil {
 			continue
 		}
-		i := slices.IndexFunc(same, func(s []graph.Semantics) bool { return of[s[0]].key() == j.key() })
+		i := slices.IndexFunc(same, func(s []graph.Semantics) bool { return byOLM[s[0]].key() == j.key() })
 		if i < 0 {
 			same = append(same, []graph.Semantics{olm})
 		} else {
@@ -110,7 +110,7 @@ func (p *packagePlans) group(pkg string, order []graph.Semantics, of map[graph.S
 		}
 	}
 	for _, olm := range same {
-		j := of[olm[0]]
+		j := byOLM[olm[0]]
 		key := fmt.Sprint(olm, j.key())
 		g := p.byKey[key]
 		if g == nil {
@@ -128,7 +128,7 @@ func (p *packagePlans) group(pkg string, order []graph.Semantics, of map[graph.S
 	}
 }
 
-// key returns a text that is the same for journeys that belong to one Plan.
+// key returns a text that is equal for all journeys that one Plan describes.
 func (j *journey) key() string {
 	key := fmt.Sprint(j.steps)
 	if o := j.obstacle; o != nil {

@@ -17,7 +17,7 @@ type Plan struct {
 	Steps     []Step            `json:"steps"`     // in order; up to the obstacle, if there is one
 	Obstacle  *Obstacle         `json:"obstacle,omitzero"`
 
-	toEnds bool // Text has plans to the ends of several channels
+	toEnds bool // the plan is merged from plans to the ends of several channels
 }
 
 // An Installed is a bundle that may be installed.
@@ -102,7 +102,7 @@ func (p *Plan) Text() string {
 
 // Bundles returns the installed bundles in words: at most three, or two and the number of the others.
 func (p *Plan) Bundles() string {
-	return few(p.bundles())
+	return abbreviate(p.bundles())
 }
 
 func (p *Plan) bundles() []string {
@@ -134,11 +134,11 @@ func (p *Plan) Channels() string {
 	if i := slices.Index(names, ""); i >= 0 {
 		names[i] = "(none)"
 	}
-	return few(names)
+	return abbreviate(names)
 }
 
-// few returns at most three names, or two and the number of the others.
-func few(names []string) string {
+// abbreviate returns at most three names, or two names and the number of the others.
+func abbreviate(names []string) string {
 	if len(names) <= 3 {
 		return strings.Join(names, ", ")
 	}
@@ -159,11 +159,11 @@ type journey struct {
 type obstacle struct {
 	rule   string
 	layer  int
-	bundle string // that is installed there
-	limit  *limit // of a bundle that blocks the upgrade
+	bundle string // the bundle that is installed on that version
+	limit  *limit // the limit of the bundle that blocks the upgrade
 }
 
-// A drop is a channel that the next catalog does not have, or in which it does not have the installed bundle.
+// A drop is a channel that the next catalog does not have, or that does not have the installed bundle there.
 type drop struct {
 	layer           int // of the catalog
 	channel, bundle string
@@ -198,7 +198,7 @@ func (s *search) journey(start *node) *journey {
 			default:
 				step.Action, step.Channel = Switch, n.channel
 				l := s.layers[n.layer]
-				if j.leaving != "" && !l.knows(n.bundle, j.leaving) {
+				if j.leaving != "" && !l.accepts(n.bundle, j.leaving) {
 					isGone := l.channel(j.leaving) == nil
 					j.dropped = append(j.dropped, drop{n.layer, j.leaving, n.bundle, n.channel, isGone})
 				}

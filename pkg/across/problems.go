@@ -12,7 +12,7 @@ import (
 func (o *obstacle) pos(layers []*layer) declcfg.Pos {
 	switch o.rule {
 	case ruleBlocked:
-		return layers[o.layer].indexed(o.bundle).Pos
+		return layers[o.layer].bundle(o.bundle).Pos
 	case rulePackage:
 		return layers[o.layer].pos()
 	}

@@ -89,11 +89,11 @@ func (g *group) explain(layers []*layer) {
 	g.Obstacle.Message = o.message(layers, g.Obstacle.Bundles, slices.Equal(g.Obstacle.Bundles, g.bundles()))
 }
 
-// message returns the reason in words for bundles, which are not named if isFirst says that they are the bundles that
-// are installed at first.
+// message returns the reason in words for bundles. It does not name them if isFirst is set, which means that they are
+// the bundles that are installed at first.
 func (o *obstacle) message(layers []*layer, bundles []string, isFirst bool) string {
 	const property = declcfg.PropertyMaxOpenShiftVersion
-	next, of, them := layers[o.layer+1], " of "+few(bundles), few(bundles)
+	next, of, them := layers[o.layer+1], " of "+abbreviate(bundles), abbreviate(bundles)
 	if isFirst {
 		of, them = "", "it"
 		if len(bundles) > 1 {
@@ -109,7 +109,7 @@ func (o *obstacle) message(layers []*layer, bundles []string, isFirst bool) stri
 		return fmt.Sprintf("catalog %q does not have the package", next.Name)
 	}
 	text := fmt.Sprintf("catalog %q neither has nor updates %s", next.Name, them)
-	if err := next.rejected(); err != nil {
+	if err := next.rejection(); err != nil {
 		text += fmt.Sprintf(" (OLM Classic rejects a channel: %v)", err)
 	}
 	return text
@@ -131,7 +131,7 @@ func (r *Report) Report() *problem.Report {
 	}
 }
 
-// An Output is what JSON and YAML have: the problems as of other checks, and the plans.
+// An Output is the report in JSON and YAML: the problems, as in other checks, and the plans.
 type Output struct {
 	problem.Result
 	Catalogs []Platform `json:"catalogs"` // in the order of the versions

@@ -23,17 +23,17 @@ type state struct {
 type kind int
 
 const (
-	staying   kind = iota // the operator can be left as it is
+	staying   kind = iota // the operator needs no change
 	updating              // an update has just been installed; more updates of the channel may follow
 	switching             // the operator is about to follow another channel
 )
 
-// A cost orders plans. The fields are compared in order, so a plan that gets further costs less, whatever it takes.
+// A cost orders plans. The fields are compared in order, so a plan that reaches more versions always costs less.
 type cost struct {
 	shortfall int // twice the number of versions that are not reached, and 1 if more than olm.maxOpenShiftVersion blocks
 	switches  int // changes of the channel
-	updates   int // updates that someone waits for, each of one or more bundles
-	manual    int // updates that end before the last bundle of the channel, which takes manual approval
+	updates   int // updates to wait for, each of one or more bundles
+	manual    int // updates that end before the last bundle of the channel, which needs manual approval
 	hops      int // updated bundles
 }
 
@@ -48,11 +48,11 @@ func (c cost) compare(d cost) int {
 		cmp.Compare(c.updates, d.updates), cmp.Compare(c.manual, d.manual), cmp.Compare(c.hops, d.hops))
 }
 
-// A node is a state with the ways to continue, the preferred one first.
+// A node is a state with the edges to the next states, the preferred edge first.
 type node struct {
 	state
-	edges []edge
-	from  []edge // the edges that lead here, reversed
+	edges    []edge
+	incoming []edge // the edges that lead here, reversed
 
 	end   bool // a plan may end here
 	known bool // whether least is set
@@ -101,8 +101,8 @@ func (s *search) node(at state) *node {
 	return n
 }
 
-// run computes the cheapest plans of all nodes: the nodes that the existing ones lead to, and then, from the ends of
-// plans backwards, the costs (Dijkstra's algorithm).
+// run computes the cheapest plans of all nodes. It adds all nodes that can be reached, and then computes the costs
+// backwards from the ends of plans (Dijkstra's algorithm).
 func (s *search) run() {
 	var open queue
 	for len(s.todo) > 0 {
@@ -110,7 +110,7 @@ func (s *search) run() {
 		s.todo = s.todo[1:]
 		s.expand(n)
 		for _, e := range n.edges {
-			e.to.from = append(e.to.from, edge{n, e.cost})
+			e.to.incoming = append(e.to.incoming, edge{n, e.cost})
 		}
 		if n.end {
 			missing := 2 * (len(s.layers) - 1 - n.layer)
@@ -129,7 +129,7 @@ func (s *search) run() {
 			continue
 		}
 		e.to.known, e.to.least = true, e.cost
-		for _, from := range e.to.from {
+		for _, from := range e.to.incoming {
 			if !from.to.known {
 				heap.Push(&open, edge{from.to, e.cost.plus(from.cost)})
 			}
@@ -159,7 +159,7 @@ func (s *search) expand(n *node) {
 		s.add(n, state{n.layer, n.bundle, n.channel, n.last, staying}, stop)
 		s.addUpdate(n, cost{hops: 1})
 	case switching:
-		for _, channel := range l.knowing(n.bundle) {
+		for _, channel := range l.channelsAccepting(n.bundle) {
 			s.add(n, state{n.layer, n.bundle, channel, n.last, staying}, cost{})
 		}
 	}
@@ -174,9 +174,9 @@ func (s *search) addUpdate(n *node, c cost) {
 
 func (s *search) add(n *node, to state, c cost) { n.edges = append(n.edges, edge{s.node(to), c}) }
 
-// isBlocked reports whether only olm.maxOpenShiftVersion keeps an operator from the next version.
+// isBlocked reports whether only olm.maxOpenShiftVersion prevents the upgrade to the next version.
 func (s *search) isBlocked(n *node) bool {
-	return n.last <= n.layer && len(s.layers[n.layer+1].knowing(n.bundle)) > 0
+	return n.last <= n.layer && len(s.layers[n.layer+1].channelsAccepting(n.bundle)) > 0
 }
 
 // path returns the best way from a node to an end: the node itself and the next ones, except for the updates between
@@ -204,8 +204,8 @@ func (n *node) next() *node {
 	return nil
 }
 
-// lastUpdate returns the last one of the updates that begin at a node. All of them remember it, so that chains of
-// updates that share their ends are followed once.
+// lastUpdate returns the node of the last of the consecutive updates that begin at a node. Each node of the chain
+// stores it, so that chains with a common end are followed once.
 func (n *node) lastUpdate() *node {
 	var updates []*node
 	for n.final == nil {

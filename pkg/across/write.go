@@ -7,7 +7,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/report"
 )
 
-// merge merges plans that differ only in the channels to whose ends they lead.
+// merge merges plans that differ only in the channel to whose end they lead.
 func merge(plans []*Plan) []*Plan {
 	var rows []*Plan
 	byText := map[string]*Plan{}
