@@ -39,7 +39,7 @@ func (c *comparison) images(ctx context.Context, before []declcfg.Source) error 
 	return ctx.Err()
 }
 
-// sizeJobs is the number of images whose sizes are asked for at once.
+// sizeJobs is the maximum number of concurrent requests for the sizes of images.
 const sizeJobs = 8
 
 func (c *comparison) sized(ctx context.Context, ref string) Image {
@@ -53,7 +53,7 @@ func (c *comparison) sized(ctx context.Context, ref string) Image {
 	return Image{Reference: ref, Size: n}
 }
 
-// reason returns the text of an error about an image without the outer text, which names the image.
+// reason returns the text of an error about an image, without the outer text that names the image.
 func reason(err error) string {
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner.Error()
@@ -61,7 +61,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// imagesOf returns the image of a bundle and its related images, nil for another object.
+// imagesOf returns the image and the related images of a bundle, or nil for another object.
 func imagesOf(o *declcfg.Object) ([]string, error) {
 	v, err := o.Decode()
 	b, ok := v.(*declcfg.Bundle)

@@ -1,6 +1,6 @@
-// Package impact tells reviewers what the new bundles of a catalog mean for its users: who updates to them, which
-// permissions they gain, which updates OLM refuses for their CustomResourceDefinitions, and which images and
-// dependencies are new.
+// Package impact reports the effects of the new bundles of a catalog on its users, for reviewers: the bundles that are
+// updated to them, their new permissions, the updates that OLM refuses because of their CustomResourceDefinitions, and
+// their new images and dependencies.
 //
 //	report, err := impact.Compare(ctx, before, after, impact.Options{})
 //	if err != nil {
@@ -50,15 +50,15 @@ type Bundle struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 
-	// Head is the bundle that users install before: the head of a channel of the bundle in the catalog before, or of the
-	// default channel. It is "" for a new package.
+	// Head is the bundle that users installed until now: the head of a channel of the bundle in the catalog before, or
+	// of the default channel. It is "" for a new package.
 	Head string `json:"head"`
 
 	Updates      []Updates    `json:"updates"` // by channel
 	Permissions  Permissions  `json:"permissions"`
 	Definitions  []Definition `json:"definitions"`
-	Images       []Image      `json:"images"`       // that no bundle of the catalog before has, sorted
-	Dependencies []string     `json:"dependencies"` // that no package of the catalog satisfies
+	Images       []Image      `json:"images"`       // images that no bundle of the catalog before has, sorted
+	Dependencies []string     `json:"dependencies"` // dependencies that no package of the catalog satisfies
 }
 
 // A Definition is a problem with the CustomResourceDefinitions of the updates to a bundle.
@@ -75,7 +75,7 @@ type Image struct {
 	Error     string `json:"error,omitempty"` // the reason why the size is unknown
 }
 
-// A comparison is the work on a report.
+// A comparison is the state of Compare.
 type comparison struct {
 	before, after *resolve.Catalog
 	opts          Options
@@ -86,7 +86,7 @@ type comparison struct {
 type newBundle struct {
 	Bundle
 	meta *declcfg.Meta
-	head *declcfg.Meta // nil without a head
+	head *declcfg.Meta // the bundle of Head; nil if Head is ""
 }
 
 // Compare reports the impact of the change from one catalog to another, which need not be valid. The error joins the
@@ -174,8 +174,8 @@ func metasOf(index *declcfg.Index, pkg string) map[string]*declcfg.Meta {
 	return metas
 }
 
-// headBefore returns the head of a channel in the catalog before: of the default channel if it has the new bundle, or
-// else of the first channel that has it, or else of the default channel.
+// headBefore returns a head in the catalog before: of the default channel if that has the new bundle, or else of the
+// first channel that has it, or else of the default channel.
 func (c *comparison) headBefore(pkg string, g *graph.Package, b *graph.Bundle) string {
 	packages := c.before.Index.Packages()
 	i := slices.IndexFunc(packages, func(p *declcfg.PackageIndex) bool { return p.Name == pkg })
@@ -240,7 +240,7 @@ func (c *comparison) definitions(ctx context.Context, after []declcfg.Source) er
 	return nil
 }
 
-// dependencies adds the dependencies that nothing satisfies. One that the head before has as well is not new.
+// dependencies adds the dependencies that no package satisfies and that the head before does not have.
 func (c *comparison) dependencies(ctx context.Context) error {
 	before, after := c.before.Dependencies(), c.after.Dependencies()
 	for _, n := range c.news {

@@ -17,7 +17,7 @@ type Updates struct {
 	// Not are the other bundles of the channel whose version is not higher.
 	Not []Stay `json:"not"`
 
-	Error string `json:"error,omitempty"` // with which OLM Classic refuses the channel; then the lists are empty
+	Error string `json:"error,omitempty"` // the error if OLM Classic rejects the channel; then the lists are empty
 }
 
 // A Stay is a bundle that is not updated to a new bundle.
@@ -25,11 +25,11 @@ type Stay struct {
 	Bundle string `json:"bundle"`
 	End    string `json:"end"` // the last bundle that it is updated to, or the bundle itself; "" in an update loop
 
-	Error string `json:"error,omitempty"` // that OLM reports about the end
+	Error string `json:"error,omitempty"` // the error that OLM reports about the end
 }
 
-// updatesTo returns the updates to a bundle in the channels that have it, once for both versions of OLM if they are
-// equal.
+// updatesTo returns the updates to a bundle in each channel that has it. Equal updates in both versions of OLM are one
+// element.
 func updatesTo(p *graph.Package, to *graph.Bundle) []Updates {
 	all := []Updates{}
 	for _, name := range channelsOf(p, to) {
@@ -68,7 +68,7 @@ func updatesIn(c *graph.Channel, plan *graph.Plan, to *graph.Bundle) Updates {
 	return u
 }
 
-// follow reports whether the updates of a bundle pass another one, and returns their end.
+// follow reports whether the updates of a bundle reach the bundle to, and returns their end.
 func follow(plan *graph.Plan, b, to *graph.Bundle) (reaches bool, stay Stay) {
 	steps, loop := plan.Path(b)
 	end := b
