@@ -24,7 +24,7 @@ type Platform struct {
 	OLMv1    OLMv1
 }
 
-// OLMv1 is the availability of OLM v1 on a platform. "" is not known: without OpenShift, clusters choose their OLM.
+// OLMv1 is the availability of OLM v1 on a platform. "" means unknown: without OpenShift, clusters choose their OLM.
 type OLMv1 string
 
 // The availabilities of OLM v1.
@@ -80,7 +80,8 @@ func (p Platform) String() string {
 	return "Kubernetes " + p.Kubernetes.String()
 }
 
-// Check returns an error if the table does not have the release of OpenShift, so its Kubernetes is not known.
+// Check returns an error if the Kubernetes version is not known, because the table does not have the release of
+// OpenShift.
 func (p Platform) Check() error {
 	if p.Kubernetes != (Version{}) {
 		return nil
@@ -89,8 +90,8 @@ func (p Platform) Check() error {
 		p, releases[0].OpenShift, releases[len(releases)-1].OpenShift)
 }
 
-// Reads reports whether the OLM of the platform reads properties or objects of a type or schema. Without OpenShift, no
-// OLM reads olm.maxOpenShiftVersion.
+// Reads reports whether OLM on the platform reads properties of a type, or objects of a schema. Without OpenShift, OLM
+// does not read olm.maxOpenShiftVersion.
 func (p Platform) Reads(typ string) bool {
 	if p.OpenShift == (Version{}) {
 		return typ != declcfg.PropertyMaxOpenShiftVersion

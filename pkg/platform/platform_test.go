@@ -19,7 +19,8 @@ func ExampleParse() {
 	// Kubernetes 1.31: Kubernetes 1.31, metadata "", error <nil>
 }
 
-// TestParseOutsideTable checks that releases before and after the table have the metadata of its ends, and no Kubernetes.
+// TestParseOutsideTable checks that releases before and after the table have the metadata of its first and last
+// release, and no Kubernetes version.
 func TestParseOutsideTable(t *testing.T) {
 	for target, metadata := range map[string]string{
 		"ocp=4.9": declcfg.PropertyBundleObject, "ocp=v4.11": declcfg.PropertyBundleObject,

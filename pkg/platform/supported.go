@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// AnnotationVersions is the annotation of a bundle with the releases of OpenShift that it supports. Pipelines choose
-// the catalogs of a bundle by it; clusters do not read it. A catalog does not have the annotations of bundles, so there
-// it is only known if the ClusterServiceVersion has it, too.
+// AnnotationVersions is the annotation of a bundle with the releases of OpenShift that it supports. Pipelines use it to
+// choose the catalogs for a bundle; clusters do not read it. Catalogs do not contain the annotations of bundles, so
+// there it is known only if the ClusterServiceVersion also has it.
 const AnnotationVersions = "com.redhat.openshift.versions"
 
 // A Supported is a range of releases of OpenShift.
@@ -36,7 +36,7 @@ func ParseSupported(text string) (Supported, error) {
 	return Supported{from, to}, nil
 }
 
-// earliest returns the earliest of some releases such as v4.12, the zero Version for an empty list.
+// earliest returns the earliest of the given releases, such as v4.12, or the zero Version if there are none.
 func earliest(texts []string) (least Version, err error) {
 	for i, text := range texts {
 		number, ok := strings.CutPrefix(strings.TrimSpace(text), "v")

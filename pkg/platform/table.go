@@ -2,8 +2,8 @@ package platform
 
 import "github.com/opm-toolchain/opm/pkg/declcfg"
 
-// releases are the known releases of OpenShift, in order. An earlier release reads the metadata of the first one, a
-// later release the metadata of the last one.
+// releases are the known releases of OpenShift, in order. Earlier releases read the same metadata as the first one,
+// later releases the same as the last one.
 //
 // Sources: the release notes of OpenShift Container Platform (versions of Kubernetes, availability of OLM v1) and its
 // documentation of catalogs (form of metadata). Kubernetes 1.35 of OpenShift 4.22 is an assumption: so far, each
@@ -22,21 +22,21 @@ var releases = []Platform{
 	{Version{4, 22}, Version{1, 35}, declcfg.PropertyCSVMetadata, OLMv1Available},
 }
 
-// firstReleases are the first releases of OpenShift with an OLM that reads a property type or a schema, for those that
-// not every OLM reads. Sources: the release notes of 4.9, and https://github.com/grokspawn/deprecated-catalog-content.
+// firstReleases maps each property type and schema that not every OLM reads to the first release of OpenShift whose OLM
+// reads it. Sources: the release notes of 4.9, and https://github.com/grokspawn/deprecated-catalog-content.
 var firstReleases = map[string]Version{
 	declcfg.PropertyMaxOpenShiftVersion: {4, 9},
 	declcfg.SchemaDeprecations:          {4, 15},
 }
 
-// An api is an API version with the kinds that it has, or had.
+// An api is an API version with the kinds of it that were removed.
 type api struct {
 	version string
 	kinds   []string
 }
 
-// removals are the APIs that versions of Kubernetes removed. An API version may return later with other kinds, so kinds
-// are listed.
+// removals are the APIs that versions of Kubernetes removed. They have kinds, because an API version may return later
+// with other kinds.
 //
 // Source: https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 var removals = []struct {
