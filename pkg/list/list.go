@@ -21,30 +21,30 @@ type Options struct {
 }
 
 // Packages lists packages, which must be packages of a valid catalog.
-func Packages(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Package, error) {
-	return rows(ctx, of, o, (*lister).packages)
+func Packages(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Package, error) {
+	return rows(ctx, packages, o, (*lister).packages)
 }
 
 // Channels lists the channels of packages, sorted by name. The packages must be packages of a valid catalog.
-func Channels(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Channel, error) {
-	return rows(ctx, of, o, (*lister).channels)
+func Channels(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Channel, error) {
+	return rows(ctx, packages, o, (*lister).channels)
 }
 
 // Bundles lists the bundles of packages, sorted by channel and name. The packages must be packages of a valid catalog.
-func Bundles(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Bundle, error) {
-	return rows(ctx, of, o, (*lister).bundles)
+func Bundles(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Bundle, error) {
+	return rows(ctx, packages, o, (*lister).bundles)
 }
 
 // Versions lists the bundles of packages, the highest version first. The packages must be packages of a valid catalog.
-func Versions(ctx context.Context, of []*declcfg.PackageIndex, o Options) ([]Version, error) {
-	return rows(ctx, of, o, (*lister).versions)
+func Versions(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Version, error) {
+	return rows(ctx, packages, o, (*lister).versions)
 }
 
 // rows returns the rows of packages that the options select.
-func rows[R listed](
-	ctx context.Context, of []*declcfg.PackageIndex, o Options, list func(*lister) ([]R, error),
+func rows[R selectable](
+	ctx context.Context, packages []*declcfg.PackageIndex, o Options, list func(*lister) ([]R, error),
 ) ([]R, error) {
-	if err := checkChannel(of, o.Channel); err != nil {
+	if err := checkChannel(packages, o.Channel); err != nil {
 		return nil, err
 	}
 	type result struct {
@@ -60,7 +60,7 @@ func rows[R listed](
 		return result{rows, err}
 	}
 	var all []R
-	for p := range parallel.Map(ctx, 0, slices.Values(of), work) { // decodes some objects again
+	for p := range parallel.Map(ctx, 0, slices.Values(packages), work) { // decodes some objects again
 		if p.err != nil {
 			return nil, p.err
 		}
@@ -75,9 +75,9 @@ func rows[R listed](
 }
 
 // checkChannel returns an error if no package has the named channel. "" stands for no channel, and is valid.
-func checkChannel(of []*declcfg.PackageIndex, name string) error {
+func checkChannel(packages []*declcfg.PackageIndex, name string) error {
 	var names []string
-	for _, x := range of {
+	for _, x := range packages {
 		for _, c := range x.Channels {
 			names = append(names, c.Value.Name)
 		}

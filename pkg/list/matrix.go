@@ -30,8 +30,8 @@ type MatrixHead struct {
 	Catalog string `json:"catalog"`
 	Channel string `json:"channel"`
 	Bundle  string `json:"bundle"`
-	Version string `json:"version"` // of the bundle, with the release; "" if it is not known
-	Older   bool   `json:"older"`   // than the highest version of the row
+	Version string `json:"version"` // version of the bundle, with the release; "" if unknown
+	Older   bool   `json:"older"`   // a catalog of the row has a higher version
 
 	version *declcfg.Version
 }
@@ -51,9 +51,9 @@ type ChannelHead struct {
 }
 
 // Heads returns the heads of all channels of packages, which must be packages of a valid catalog.
-func Heads(of []*declcfg.PackageIndex) ([]ChannelHead, error) {
+func Heads(packages []*declcfg.PackageIndex) ([]ChannelHead, error) {
 	var all []ChannelHead
-	for _, x := range of {
+	for _, x := range packages {
 		l, err := newLister(x)
 		if err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func Heads(of []*declcfg.PackageIndex) ([]ChannelHead, error) {
 	return all, nil
 }
 
-// NewMatrix compares the default channels of catalogs or, with all, all channels.
+// NewMatrix compares the default channels of catalogs, or all channels if all is true.
 func NewMatrix(columns []MatrixColumn, all bool) *Matrix {
 	type key struct{ pkg, channel string }
 	m := &Matrix{Catalogs: []string{}, Rows: []MatrixRow{}}
@@ -191,8 +191,8 @@ func (r MatrixRow) cell(catalog string) string {
 	return text
 }
 
-// Label returns the version of a head of the row or, if it is not known, the bundle, and the channel if the row has
-// several.
+// Label returns the version of a head of the row, or its bundle if the version is unknown. It adds the channel if the
+// row has several channels.
 func (r MatrixRow) Label(h *MatrixHead) string {
 	text := cmp.Or(h.Version, h.Bundle)
 	if slices.ContainsFunc(r.Heads, func(o MatrixHead) bool { return o.Channel != h.Channel }) {

@@ -10,14 +10,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A listed is a row that Options can select.
-type listed interface {
+// A selectable is a row that Options can select.
+type selectable interface {
 	Row
 	isIn(channel string) bool
 	isDeprecated() bool
 }
 
-// A Deprecation is the deprecation of the object of a row itself, as opposed to its package or channel.
+// A Deprecation is the deprecation of the object in a row. Deprecations of its package or channel do not count.
 type Deprecation struct {
 	Deprecated bool   `json:"deprecated"`
 	Message    string `json:"deprecationMessage,omitempty"`

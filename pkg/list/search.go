@@ -158,7 +158,7 @@ type collector struct {
 	pkg  string
 	rows map[fieldText]*row
 
-	named, found textSet // texts found in a field other than the description, and in any field
+	named, found textSet // texts found in fields other than descriptions, and in any field
 }
 
 // A row is a possible match. matches decides whether it is returned.
@@ -187,8 +187,8 @@ func (c *collector) add(findings []finding, bundles []BundleByName) {
 	}
 }
 
-// matches returns the matches of the package, or none unless every text is found. Descriptions are included only for
-// texts that no other field contains.
+// matches returns the matches of the package if every text is found, or else no matches. Descriptions are included only
+// for texts that no other field contains.
 func (c *collector) matches(every textSet) PackageMatches {
 	p := PackageMatches{Package: c.pkg, described: c.named == 0}
 	if c.found != every {
@@ -231,23 +231,23 @@ func WriteMatches(w io.Writer, all []Match, f Format) error {
 	if f != Text || !slices.ContainsFunc(all, func(m Match) bool { return m.Catalog != "" }) {
 		return Write(w, slices.Values(all), f)
 	}
-	return Write(w, func(yield func(matchIn) bool) {
+	return Write(w, func(yield func(catalogMatch) bool) {
 		for _, m := range all {
-			if !yield(matchIn{m}) {
+			if !yield(catalogMatch{m}) {
 				return
 			}
 		}
 	}, f)
 }
 
-// A matchIn is a text row with a column for the catalog.
-type matchIn struct{ Match }
+// A catalogMatch is a text row with a column for the catalog.
+type catalogMatch struct{ Match }
 
-func (m matchIn) layout() layout {
+func (m catalogMatch) layout() layout {
 	return layout{columns: append([]string{"CATALOG"}, m.Match.layout().columns...)}
 }
 
-func (m matchIn) cells(wide bool) []string {
+func (m catalogMatch) cells(wide bool) []string {
 	return append([]string{m.Catalog}, m.Match.cells(wide)...)
 }
 

@@ -101,7 +101,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchIsThatOfBruteForce compares searches in published catalogs with testing every value.
+// TestSearchIsThatOfBruteForce compares searches in published catalogs with a comparison of every value.
 func TestSearchIsThatOfBruteForce(t *testing.T) {
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		source := declcfg.Source{Name: dir, FS: os.DirFS(dir)}

@@ -32,7 +32,7 @@ type block struct {
 // blockSize is the number of bytes of values after which a block ends.
 const blockSize = 256 << 10
 
-// ErrTooLarge is the error for a catalog whose [Index] would use too much memory.
+// ErrTooLarge is returned for a catalog whose [Index] would use too much memory.
 var ErrTooLarge = errors.New("the catalog is too large to be searched")
 
 // NewIndex returns the index of objects, without keeping them. The error is the first error of objects, or

@@ -18,8 +18,8 @@ type textSet uint64
 // maxWords is the maximum number of words of a text that are searched one by one.
 const maxWords = 64
 
-// searchers returns the searches for a text: first for the whole text, then, if it has several words, for these. Each
-// should run only if the searches before it find no value.
+// searchers returns the searches for a text: first for the whole text and then, if it has several words, for the words.
+// Each should run only if the searches before it find no value.
 func searchers(text, pkg string) []searcher {
 	text = strings.ToLower(text)
 	all := []searcher{{[]string{text}, pkg}}
@@ -32,7 +32,7 @@ func searchers(text, pkg string) []searcher {
 // every returns the set of all texts.
 func (s searcher) every() textSet { return ^textSet(0) >> (maxWords - len(s.texts)) }
 
-// in returns the texts that at least one of the spellings of a value contains.
+// in returns the texts that are contained in at least one spelling of a value.
 func (s searcher) in(spellings ...string) (found textSet) {
 	for _, spelling := range spellings {
 		spelling = strings.ToLower(spelling)

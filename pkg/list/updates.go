@@ -22,8 +22,9 @@ type Update struct {
 	refused bool // OLM Classic rejects the channel
 }
 
-// Notable reports whether OLM reports an error for a row, or its updates differ, do not reach the end of the channel,
-// never end, or are more than one. If by is not "", only the updates in these semantics count.
+// Notable reports whether a row needs attention: OLM reports an error, or the updates differ between the semantics, do
+// not reach the end of the channel, never end, or are more than one. If by is not "", only the updates in these
+// semantics count.
 func (u Update) Notable(by graph.Semantics) bool {
 	isNotable := func(f graph.Fate) bool { return f.Stranded || f.Loop || f.Hops > 1 || f.Error != "" }
 	return by == "" && u.Differs || slices.ContainsFunc(u.fates(by), isNotable)
@@ -48,7 +49,7 @@ func (u Update) updates() bool {
 // UpdateOptions select the listed updates. The zero value lists the updates of every bundle in every channel.
 type UpdateOptions struct {
 	Channel string          // only this channel, which every package must have
-	None    bool            // no channel in the Subscription and the ClusterExtension; Channel is ignored
+	None    bool            // the Subscription and the ClusterExtension name no channel; Channel is ignored
 	From    string          // only the bundle with this name or version; a version must be known or have an update
 	V1      graph.V1Options // options of OLM v1; Channels is ignored
 	Paths   bool            // set the Path of each Fate
@@ -58,15 +59,15 @@ type UpdateOptions struct {
 	Dependencies func(bundle *declcfg.Meta) []*resolve.Dependency
 
 	By       graph.Semantics // the semantics shown in text; "" for both
-	Stranded bool            // only bundles whose updates do not reach the end of the channel, in either OLM or in By
+	Stranded bool            // only bundles whose updates do not reach the end of the channel, in By or in either OLM
 	Differs  bool            // only bundles whose updates differ
 }
 
 // Updates returns the updates of installed bundles, sorted by package and channel. Rows are computed while iterating.
 // The packages need not be valid.
-func Updates(of []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], error) {
-	var packages []iter.Seq[Update]
-	for _, x := range of {
+func Updates(packages []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], error) {
+	var perPackage []iter.Seq[Update]
+	for _, x := range packages {
 		if x.Name == "" { // objects without a package
 			continue
 		}
@@ -74,10 +75,10 @@ func Updates(of []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], err
 		if err != nil {
 			return nil, err
 		}
-		packages = append(packages, rows)
+		perPackage = append(perPackage, rows)
 	}
 	return func(yield func(Update) bool) {
-		for _, rows := range packages {
+		for _, rows := range perPackage {
 			for u := range rows {
 				if o.selects(u) && !yield(u) {
 					return
@@ -124,7 +125,7 @@ func (o UpdateOptions) rows(
 	x *declcfg.PackageIndex, p *graph.Package, channels []*graph.Channel, from *graph.Bundle,
 ) iter.Seq[Update] {
 	var always []*graph.Bundle
-	if from != nil && len(channels) == 1 && !from.Virtual { // it may be installed, even from another catalog
+	if from != nil && len(channels) == 1 && !from.Virtual { // the bundle may be installed, even from another catalog
 		always = append(always, from)
 	}
 	return func(yield func(Update) bool) {

@@ -38,7 +38,7 @@ type Row interface {
 	cells(wide bool) []string
 }
 
-// A layout is the columns of a table.
+// A layout describes the columns of a table.
 type layout struct {
 	columns, wide []string
 	raw           bool // leave empty cells of columns empty, like upstream

@@ -54,7 +54,7 @@ func WriteUpdates(w io.Writer, rows iter.Seq[Update], o UpdateOptions, f Format)
 		}
 	}
 	var required requirements
-	if err := write(w, required.of(rows), f); err != nil || required.all == nil {
+	if err := write(w, required.collect(rows), f); err != nil || required.all == nil {
 		return err
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
@@ -71,8 +71,8 @@ type requirements struct {
 
 type bundleOf struct{ pkg, name string }
 
-// of yields rows, and collects the requirements of their bundles.
-func (r *requirements) of(rows iter.Seq[Update]) iter.Seq[Update] {
+// collect yields rows, and adds the requirements of their bundles to r.
+func (r *requirements) collect(rows iter.Seq[Update]) iter.Seq[Update] {
 	r.seen = map[bundleOf]bool{}
 	return func(yield func(Update) bool) {
 		for u := range rows {
