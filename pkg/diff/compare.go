@@ -85,8 +85,8 @@ func (c *comparison) graphOf(in *catalog) *graph.Package {
 // versionInName finds the version at the end of a bundle name, such as kiln.v1.0.0.
 var versionInName = regexp.MustCompile(`[.-]v?(\d+\.\d+\.\d+.*)$`)
 
-// versionOf returns the version of a bundle that is not in the catalog before: its version in the catalog after, or the
-// version in its name, or nil.
+// versionOf returns the version of a bundle that is not in the catalog before: its version in the catalog after, or
+// else the version in its name, or nil.
 func (c *comparison) versionOf(bundle string) *declcfg.Version {
 	for _, b := range c.after.packageIndex(c.pkg).Bundles {
 		if b.Value != nil && b.Value.Name == bundle {
@@ -104,17 +104,17 @@ func (c *comparison) versionOf(bundle string) *declcfg.Version {
 	return &v
 }
 
-// decisive are the types of properties that affect updates.
-var decisive = []string{
+// updateProperties are the types of properties that affect updates.
+var updateProperties = []string{
 	declcfg.PropertyPackage, declcfg.PropertyDeprecated,
 	declcfg.PropertyGVKRequired, declcfg.PropertyPackageRequired, declcfg.PropertyConstraint,
 }
 
 // sameGraph reports whether no change affects updates.
 func (c *comparison) sameGraph(p Package) bool {
-	isDecisive := func(property string) bool { return slices.Contains(decisive, property) }
+	affectsUpdates := func(property string) bool { return slices.Contains(updateProperties, property) }
 	for _, b := range p.Bundles {
-		if b.Change != Changed || slices.ContainsFunc(b.Properties, isDecisive) {
+		if b.Change != Changed || slices.ContainsFunc(b.Properties, affectsUpdates) {
 			return false
 		}
 	}
@@ -132,7 +132,7 @@ func change(before, after bool) Change {
 	return Changed
 }
 
-// valuesOf returns the two values, or nil if they are equal.
+// valuesOf returns the values before and after, or nil if they are equal.
 func valuesOf(before, after string) *Values {
 	if before == after {
 		return nil
@@ -194,7 +194,7 @@ func (c *comparison) channel(name string) Channel {
 	return ch
 }
 
-// edges compares two entries of the same name.
+// edges compares the edges of an entry in both catalogs, and reports whether they differ.
 func (c *comparison) edges(before, after declcfg.Entry) (Edges, bool) {
 	e := Edges{
 		Entry:        before.Name,
@@ -207,7 +207,7 @@ func (c *comparison) edges(before, after declcfg.Entry) (Edges, bool) {
 	return e, !reflect.DeepEqual(e, Edges{Entry: before.Name})
 }
 
-// without returns the names that are not in others, each once, sorted by version.
+// without returns names without others, each name once, sorted by version.
 func (c *comparison) without(names, others []string) []string {
 	left := map[string]bool{}
 	for _, n := range names {
@@ -272,7 +272,8 @@ func (c *comparison) changes(b *Bundle) bool {
 	return len(parts) > 0
 }
 
-// form returns the type of the properties that hold the metadata of a bundle, or "" if it has neither or both types.
+// form returns the type of the properties with the metadata of a bundle: olm.bundle.object or olm.csv.metadata, or ""
+// if the bundle has properties of neither or of both types.
 func (c content) form() string {
 	objects := c.has("properties", declcfg.PropertyBundleObject)
 	metadata := c.has("properties", declcfg.PropertyCSVMetadata)

@@ -106,7 +106,7 @@ func mix(a, b uint64) uint64 {
 	return maphash.Bytes(seed, both[:])
 }
 
-// isEmpty reports whether a hash is the hash of null, "", [] or {}, or of no properties.
+// isEmpty reports whether a hash is the hash of an empty value: null, "", [], {} or no properties.
 func isEmpty(sum uint64) bool { return slices.Contains(empties, sum) }
 
 var empties = []uint64{

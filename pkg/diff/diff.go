@@ -45,9 +45,9 @@ type Summary struct {
 	Edges           int `json:"edges"` // entries in both catalogs whose edges changed
 	Deprecations    int `json:"deprecations"`
 
-	// An install is a pair of a channel and a bundle that is installed from it.
-	Stranded int `json:"stranded"` // installs in Stranded of the packages
-	Rerouted int `json:"rerouted"` // installs in Reroutes of the packages
+	// An install is a bundle that is installed from a channel.
+	Stranded int `json:"stranded"` // number of installs in Package.Stranded
+	Rerouted int `json:"rerouted"` // number of installs in Package.Reroutes
 }
 
 // Counts are numbers of changes.
@@ -109,7 +109,7 @@ func (r *Report) Count(k Kind) int {
 	return 0
 }
 
-// A Change is added, removed or changed.
+// A Change is the kind of change of an object: added, removed or changed.
 type Change string
 
 // The changes.
@@ -171,7 +171,7 @@ type Edges struct {
 	SkipsAdded   []string `json:"skipsAdded"`
 	SkipsRemoved []string `json:"skipsRemoved"`
 	SkipRange    *Values  `json:"skipRange,omitempty"` // nil if unchanged
-	Others       bool     `json:"others"`              // unknown keys changed
+	Others       bool     `json:"others"`              // whether unknown keys changed
 }
 
 // A Bundle is an added, removed or changed bundle.
@@ -328,7 +328,7 @@ func (p *Package) summary() Summary {
 	return r.Summary
 }
 
-// onlyForm reports whether only the form of the metadata of bundles changed.
+// onlyForm reports whether the only changes are changes of the form of the metadata of bundles.
 func (p *Package) onlyForm() bool {
 	onlyBundles := Package{Name: p.Name, Change: Changed, Bundles: p.Bundles}
 	return reflect.DeepEqual(*p, onlyBundles) && len(p.reformed()) == len(p.Bundles)
@@ -337,11 +337,11 @@ func (p *Package) onlyForm() bool {
 // reformed returns the bundles with metadata in another form.
 func (p *Package) reformed() []Bundle { return p.bundles(func(b Bundle) bool { return b.Form != nil }) }
 
-// bundles returns the bundles for which is returns true.
-func (p *Package) bundles(is func(Bundle) bool) []Bundle {
+// bundles returns the bundles for which match returns true.
+func (p *Package) bundles(match func(Bundle) bool) []Bundle {
 	var all []Bundle
 	for _, b := range p.Bundles {
-		if is(b) {
+		if match(b) {
 			all = append(all, b)
 		}
 	}
@@ -359,7 +359,7 @@ func (c *Counts) add(change Change) {
 	}
 }
 
-// countInstalls counts the pairs of a channel and a bundle, in either semantics.
+// countInstalls returns the number of distinct pairs of a channel and a bundle, in either semantics.
 func countInstalls[T interface {
 	each(func(channel, bundle string))
 }](all []T) int {

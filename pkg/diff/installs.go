@@ -9,31 +9,31 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A following has the updates of clusters that follow a channel, in one of the semantics.
-type following struct {
+// A channelPlan has the updates of clusters that follow a channel, in one of the semantics.
+type channelPlan struct {
 	*graph.Plan
-	gone    bool // the channel does not exist, and Plan is nil
-	refused error
+	gone    bool  // the channel does not exist, and Plan is nil
+	refused error // the error if OLM Classic rejects the channel
 }
 
-// follow computes the updates of a channel.
-func follow(s graph.Semantics, p *graph.Package, c *graph.Channel) following {
+// newChannelPlan computes the updates of a channel.
+func newChannelPlan(s graph.Semantics, p *graph.Package, c *graph.Channel) channelPlan {
 	if s == graph.V1 {
-		return following{Plan: p.V1(graph.V1Options{Channels: []*graph.Channel{c}})}
+		return channelPlan{Plan: p.V1(graph.V1Options{Channels: []*graph.Channel{c}})}
 	}
 	plan, err := p.Classic(c)
-	return following{Plan: plan, refused: err}
+	return channelPlan{Plan: plan, refused: err}
 }
 
 // reachesEnd reports whether the updates of a bundle reach the end of the channel.
-func (f following) reachesEnd(b *graph.Bundle) bool { return !f.gone && f.Reaches(b) }
+func (p channelPlan) reachesEnd(b *graph.Bundle) bool { return !p.gone && p.Reaches(b) }
 
 // next returns the name of the next update of a bundle, or "".
-func (f following) next(b *graph.Bundle) string {
-	if f.gone {
+func (p channelPlan) next(b *graph.Bundle) string {
+	if p.gone {
 		return ""
 	}
-	if s, ok := f.Next(b); ok {
+	if s, ok := p.Next(b); ok {
 		return s.To.Name
 	}
 	return ""
@@ -51,7 +51,7 @@ func (i Installs) each(fn func(channel, bundle string)) {
 // installs compares the updates of every bundle that may be installed from a channel of the catalog before.
 func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 	for _, ch := range c.graphBefore.Channels {
-		classic, v1 := c.followers(graph.Classic, ch), c.followers(graph.V1, ch)
+		classic, v1 := c.installChanges(graph.Classic, ch), c.installChanges(graph.V1, ch)
 		for why, installs := range join(ch.Name, classic.stranded, v1.stranded) {
 			stranded = append(stranded, Stranded{installs, why})
 		}
@@ -69,18 +69,18 @@ func (c *comparison) installs() (stranded []Stranded, reroutes []Reroute) {
 	return stranded, reroutes
 }
 
-// followers are the installs of a channel whose updates change, in one of the semantics.
-type followers struct {
-	before, after following
+// installChanges are the installs of a channel whose updates changed, in one of the semantics.
+type installChanges struct {
+	before, after channelPlan
 	stranded      grouped[Why, *graph.Bundle]
 	reroutes      grouped[Values, *graph.Bundle] // by next update
 }
 
-// followers returns the changed installs of a channel of the catalog before.
-func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers {
-	f := &followers{before: follow(s, c.graphBefore, ch), after: following{gone: true}}
+// installChanges returns the changed installs of a channel of the catalog before.
+func (c *comparison) installChanges(s graph.Semantics, ch *graph.Channel) *installChanges {
+	f := &installChanges{before: newChannelPlan(s, c.graphBefore, ch), after: channelPlan{gone: true}}
 	if now := c.graphAfter.Channel(ch.Name); now != nil {
-		f.after = follow(s, c.graphAfter, now)
+		f.after = newChannelPlan(s, c.graphAfter, now)
 	}
 	for _, b := range ch.Members() {
 		after := c.graphAfter.Bundle(b.Name)
@@ -97,15 +97,15 @@ func (c *comparison) followers(s graph.Semantics, ch *graph.Channel) *followers 
 }
 
 // why returns the reason why an install does not reach the end of the channel.
-func (f following) why(b *graph.Bundle) Why {
+func (p channelPlan) why(b *graph.Bundle) Why {
 	switch {
-	case f.gone:
+	case p.gone:
 		return Why{Reason: ChannelGone}
-	case f.refused != nil:
-		return Why{Reason: Refused, Error: f.refused.Error()}
+	case p.refused != nil:
+		return Why{Reason: Refused, Error: p.refused.Error()}
 	}
-	end, hops, ok := f.End(b)
-	err := f.Err(end)
+	end, hops, ok := p.End(b)
+	err := p.Err(end)
 	switch {
 	case !ok:
 		return Why{Reason: Endless}
@@ -117,10 +117,10 @@ func (f following) why(b *graph.Bundle) Why {
 	return Why{Reason: StopsEarly, End: end.Name}
 }
 
-// passedOver returns the updates of an install before, up to the first that is also an update after. It walks both
-// paths in parallel, since they usually meet soon.
-func (f *followers) passedOver(bundle string) []string {
-	old, now := newWalk(f.before, bundle), newWalk(f.after, bundle)
+// passedOver returns the updates of an install in the catalog before, up to the first one that is also an update in the
+// catalog after. It walks both paths in parallel, since they usually meet soon.
+func (i *installChanges) passedOver(bundle string) []string {
+	old, now := newWalk(i.before, bundle), newWalk(i.after, bundle)
 	for {
 		before, after := old.step(), now.step()
 		switch {
@@ -136,16 +136,16 @@ func (f *followers) passedOver(bundle string) []string {
 
 // A walk follows the updates of an install to their end, or to the first repeated bundle.
 type walk struct {
-	following
+	channelPlan
 	at      *graph.Bundle // nil if the channel does not exist
 	path    []string      // the updates so far
 	reached map[string]bool
 }
 
-func newWalk(f following, bundle string) *walk {
-	w := &walk{following: f, reached: map[string]bool{}}
-	if !f.gone {
-		w.at = f.Package.Bundle(bundle)
+func newWalk(p channelPlan, bundle string) *walk {
+	w := &walk{channelPlan: p, reached: map[string]bool{}}
+	if !p.gone {
+		w.at = p.Package.Bundle(bundle)
 	}
 	return w
 }
@@ -167,7 +167,7 @@ func join[K comparable](channel string, classic, v1 grouped[K, *graph.Bundle]) i
 	return func(yield func(K, Installs) bool) {
 		for k, bundles := range classic.all() {
 			semantics := []graph.Semantics{graph.Classic}
-			if slices.Equal(bundles, v1.of[k]) {
+			if slices.Equal(bundles, v1.values[k]) {
 				semantics = append(semantics, graph.V1)
 			}
 			if !yield(k, newInstalls(channel, semantics, bundles)) {
@@ -175,7 +175,7 @@ func join[K comparable](channel string, classic, v1 grouped[K, *graph.Bundle]) i
 			}
 		}
 		for k, bundles := range v1.all() {
-			if slices.Equal(bundles, classic.of[k]) {
+			if slices.Equal(bundles, classic.values[k]) {
 				continue
 			}
 			if !yield(k, newInstalls(channel, []graph.Semantics{graph.V1}, bundles)) {
@@ -223,27 +223,27 @@ func (c *comparison) strandedByPackage(all []Stranded) []Stranded {
 	return []Stranded{{everything, Why{Reason: PackageGone}}}
 }
 
-// A grouped is a multimap with ordered keys. The zero value is empty.
+// A grouped is a multimap whose keys keep the order of insertion. The zero value is empty.
 type grouped[K comparable, V any] struct {
-	keys []K // in the order of insertion
-	of   map[K][]V
+	keys   []K // in the order of insertion
+	values map[K][]V
 }
 
 func (g *grouped[K, V]) add(k K, v V) {
-	if g.of == nil {
-		g.of = map[K][]V{}
+	if g.values == nil {
+		g.values = map[K][]V{}
 	}
-	if g.of[k] == nil {
+	if g.values[k] == nil {
 		g.keys = append(g.keys, k)
 	}
-	g.of[k] = append(g.of[k], v)
+	g.values[k] = append(g.values[k], v)
 }
 
 // all yields the keys in order, with their values.
 func (g *grouped[K, V]) all() iter.Seq2[K, []V] {
 	return func(yield func(K, []V) bool) {
 		for _, k := range g.keys {
-			if !yield(k, g.of[k]) {
+			if !yield(k, g.values[k]) {
 				return
 			}
 		}

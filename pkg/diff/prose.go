@@ -36,7 +36,7 @@ func joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }
 
-// after returns the words and the text, or "" if the text is empty.
+// after returns the text after the words, or "" if the text is empty.
 func after(words, text string) string {
 	if text == "" {
 		return ""
@@ -72,7 +72,7 @@ func arrow(before, after []string) string {
 	return orNone(before) + " -> " + orNone(after)
 }
 
-// orNone formats names, or returns "none".
+// orNone formats a list of names; "none" if it is empty.
 func orNone(names []string) string { return cmp.Or(some(names), "none") }
 
 // digest matches the digest of an image reference. Its first submatch ends after twelve hex digits.
@@ -91,7 +91,7 @@ func (v *Values) shortened() *Values {
 func (p *Package) changes() []string {
 	lines := p.stranded()
 	lines = append(lines, p.contents()...)
-	lines = append(lines, p.comeAndGone(Removed)...)
+	lines = append(lines, p.addedOrRemoved(Removed)...)
 	lines = append(lines, after("default channel: ", p.DefaultChannel.becomes()))
 	listed := map[string]Change{}
 	for _, b := range p.Bundles {
@@ -100,7 +100,7 @@ func (p *Package) changes() []string {
 	for _, c := range p.Channels {
 		lines = append(lines, c.changes(listed)...)
 	}
-	lines = append(lines, p.comeAndGone(Added)...)
+	lines = append(lines, p.addedOrRemoved(Added)...)
 	lines = append(lines, p.reroutes()...)
 	lines = append(lines, p.deprecations()...)
 	lines = append(lines, after("the package has another ", some(p.Keys)))
@@ -161,7 +161,7 @@ func (i *Installs) installed() string {
 	return joined("; and ", some(i.Installed), pruned)
 }
 
-// under formats the followed channel, and the semantics if only one is affected.
+// under formats the channel of installs, and the version of OLM if only one is affected.
 func (i *Installs) under() string {
 	text := ""
 	if i.Channel != "" {
@@ -214,8 +214,8 @@ func (p *Package) contents() []string {
 	return lines
 }
 
-// comeAndGone formats the added or removed bundles.
-func (p *Package) comeAndGone(change Change) []string {
+// addedOrRemoved formats the added or removed bundles.
+func (p *Package) addedOrRemoved(change Change) []string {
 	var names []string
 	for _, b := range p.bundles(func(b Bundle) bool { return b.Change == change }) {
 		names = append(names, b.Name)

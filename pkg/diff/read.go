@@ -28,7 +28,7 @@ func (b byPackage[T]) of(pkg string) map[name]T {
 	return b[pkg]
 }
 
-// A name identifies an object, or the target of a deprecation. If that is the package, name.name is "".
+// A name identifies an object, or the object of a deprecation. For the deprecation of the package, name.name is "".
 type name struct {
 	pkg, schema, name string
 }

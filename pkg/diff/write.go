@@ -66,7 +66,7 @@ func (r *Report) sections() []section {
 
 func (p *Package) name() string { return cmp.Or(report.Name(p.Name), "objects without a package") }
 
-// whole formats a package that is in only one of the catalogs, on one line.
+// whole formats an added or removed package on one line.
 func (p *Package) whole() string {
 	return p.name() + ": " + strings.Join(p.all(), "; ")
 }
