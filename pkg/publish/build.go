@@ -24,12 +24,12 @@ import (
 
 // Options configure a build.
 type Options struct {
-	// Platforms of the image, at least one. Several platforms make an index.
+	// Platforms are the platforms of the image, at least one. If there are several, the image is an index.
 	Platforms   []Platform
 	Labels      map[string]string // of the image
 	Annotations map[string]string // of its manifests, and of the index
 	Created     time.Time         // as in [image.BuildOptions]
-	HTTPAddr    string            // the address of opm serve --http-addr; "" for gRPC only
+	HTTPAddr    string            // address for opm serve --http-addr; "" for gRPC only
 	Limits      image.Limits      // as in [image.BuildOptions]
 
 	// Valid is the report of a validation of the catalog that found no errors. Without it, Build validates the catalog.
@@ -95,7 +95,7 @@ type builder struct {
 	Options
 	programs []*image.Layer // one per platform; nil if the platform has no Binary
 	catalog  []*image.Layer // nil in the image of opm
-	packages int            // in the catalog
+	packages int            // number of packages in the catalog
 	store    *image.Layer
 
 	mu  sync.Mutex
@@ -127,7 +127,7 @@ func (b *builder) packPrograms(ctx context.Context) (err error) {
 	return nil
 }
 
-// packStore builds the store and packs it, unless no platform can read it.
+// packStore builds and packs the store if the opm of at least one platform can read it.
 func (b *builder) packStore(ctx context.Context, key store.Key, catalog declcfg.Source) error {
 	if !slices.ContainsFunc(b.Platforms, Platform.readsStore) {
 		return nil

@@ -18,7 +18,7 @@ type Image struct {
 	Summary  Summary
 
 	images []mutate.IndexAddendum // one per platform
-	sizes  map[v1.Hash]int64      // of everything that a registry stores for the image, by digest
+	sizes  map[v1.Hash]int64      // sizes of the manifests, configurations and layers, by digest
 	layers []*image.Layer
 }
 

@@ -30,7 +30,7 @@ const (
 	cacheDir   = "tmp/cache"
 )
 
-// user is the user ID opm runs as, unless the base sets another one. Other users can read the files too.
+// user is the user ID that opm runs as, unless the base sets another user. Other users can also read the files.
 const user = "1001"
 
 var entrypoint = []string{"/" + program}
@@ -38,8 +38,9 @@ var entrypoint = []string{"/" + program}
 // opmPath is the package path of opm.
 const opmPath = "github.com/opm-toolchain/opm/cmd/opm"
 
-// command returns the entry point and the arguments of a catalog image, nil if it has no opm. An opm that can read
-// our store fails at once if the store does not match the catalog, as upstream does: the image is broken then.
+// command returns the entry point and the arguments of a catalog image, or nil if the image has no opm. An opm that can
+// read our store fails at once if the store does not match the catalog, as upstream does, because such an image is
+// broken.
 func (p Platform) command(httpAddr string) (entry, args []string) {
 	if p.Binary == nil && p.Base == nil {
 		return nil, nil
@@ -59,7 +60,7 @@ func (p Platform) readsStore() bool { return p.Base == nil || p.Base.IsOpm }
 
 // A Base is an image with opm at /bin/opm.
 type Base struct {
-	IsOpm bool // its opm is this project's, in any version, not upstream's
+	IsOpm bool // whether its opm is from this project, in any version, and not upstream's
 	image *image.Image
 }
 
@@ -103,12 +104,11 @@ func OpenBinary(name, platform string) (*Binary, error) {
 	return openProgram(name, platform, opmPath)
 }
 
-// ErrDynamic is wrapped by errors about programs that need shared libraries, which an image without a base does not
-// have.
+// ErrDynamic is wrapped by errors about programs that need shared libraries. An image without a base has no libraries.
 var ErrDynamic = errors.New("needs libraries, which the image does not have: build opm with CGO_ENABLED=0")
 
-// Self opens the running program, as OpenBinary does. If that needs shared libraries, Self opens a release binary in
-// the same directory, such as linux-amd64-opm, which must report this version. If version is "", the error wraps
+// Self opens the running program like OpenBinary. If the program needs shared libraries, Self opens a release binary in
+// the same directory, such as linux-amd64-opm, which must report the given version; if version is "", the error wraps
 // ErrDynamic instead.
 func Self(ctx context.Context, platform, version string) (*Binary, error) {
 	name, err := os.Executable()

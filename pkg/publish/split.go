@@ -33,7 +33,7 @@ func split(catalog declcfg.Source, index *declcfg.Index) ([][]string, error) {
 	return slices.DeleteFunc(layers[:], func(l []string) bool { return l == nil }), nil
 }
 
-// packagesOf returns the package of each file, "" for a file with several.
+// packagesOf maps each file to its package, or to "" if it has several packages.
 func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string {
 	packages := map[string]string{}
 	for _, p := range index.Packages() {
