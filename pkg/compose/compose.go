@@ -82,7 +82,7 @@ type composer struct {
 	fragments []*fragment
 
 	problems []*problem.Problem // problems of all fragments and files
-	causes   []error            // errors that problems were made from
+	causes   []error            // errors of references, which are also in problems
 }
 
 // Run composes a catalog. If the catalog would not be valid or a reference cannot be rendered, it writes nothing and
@@ -254,7 +254,7 @@ func (c *composer) failed() error {
 	return &ProblemsError{problem.Sort(c.problems), c.causes}
 }
 
-// placed adds the position of the reference to an error, unless it has a position in the fragment.
+// placed adds the position of a reference to an error, unless the error has a position in the fragment.
 func (c *composer) placed(i int, err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error

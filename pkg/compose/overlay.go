@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// An overlay is a directory as it will be after a run: the files of upper, and the files of lower that are neither
-// hidden nor in upper. Only ReadDir lists directories correctly; a directory returned by Open does not.
+// An overlay is the future content of a directory after a run: the files of upper, and the files of lower that are
+// neither hidden nor in upper. Only ReadDir lists directories correctly; a directory returned by Open does not.
 type overlay struct {
 	upper, lower fs.FS
 	hidden       []string // files of lower that the overlay does not have
 }
 
-// in returns the result of fn for a file of upper or else of lower.
-func in[T any](o overlay, name string, fn func(fs.FS, string) (T, error)) (T, error) {
+// fromEither returns the result of fn for a file of upper or else of lower.
+func fromEither[T any](o overlay, name string, fn func(fs.FS, string) (T, error)) (T, error) {
 	result, err := fn(o.upper, name)
 	if errors.Is(err, fs.ErrNotExist) && !slices.Contains(o.hidden, name) {
 		return fn(o.lower, name)
@@ -25,13 +25,13 @@ func in[T any](o overlay, name string, fn func(fs.FS, string) (T, error)) (T, er
 }
 
 // Open opens a file.
-func (o overlay) Open(name string) (fs.File, error) { return in(o, name, fs.FS.Open) }
+func (o overlay) Open(name string) (fs.File, error) { return fromEither(o, name, fs.FS.Open) }
 
 // Stat implements [fs.StatFS].
-func (o overlay) Stat(name string) (fs.FileInfo, error) { return in(o, name, fs.Stat) }
+func (o overlay) Stat(name string) (fs.FileInfo, error) { return fromEither(o, name, fs.Stat) }
 
 // Lstat implements [fs.ReadLinkFS].
-func (o overlay) Lstat(name string) (fs.FileInfo, error) { return in(o, name, fs.Lstat) }
+func (o overlay) Lstat(name string) (fs.FileInfo, error) { return fromEither(o, name, fs.Lstat) }
 
 // ReadDir implements [fs.ReadDirFS].
 func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {

@@ -26,7 +26,7 @@ type record struct {
 	Files []written `json:"files"` // sorted by path
 }
 
-// written is the record's entry for one file.
+// written is the entry of one file in a record.
 type written struct {
 	Path   string `json:"path"` // relative to the directory of the record, with slashes
 	Digest string `json:"digest,omitzero"`

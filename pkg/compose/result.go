@@ -22,7 +22,7 @@ const (
 	Rendered  Status = "rendered"
 	Unchanged Status = "unchanged"
 	Removed   Status = "removed"
-	Kept      Status = "kept" // because compose did not write the file
+	Kept      Status = "kept" // not replaced, because compose did not write the file
 )
 
 // A Result lists the results of a run or, for a dry run, the results that it would have.
