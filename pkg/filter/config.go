@@ -21,7 +21,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Config is an ImageSetConfiguration of oc-mirror, which selects what to mirror from some catalogs.
+// A Config is an ImageSetConfiguration of oc-mirror, which selects the content to mirror from catalogs.
 type Config struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
@@ -167,7 +167,7 @@ func (c *Config) checkPackage(fail failFunc, at jsontext.Pointer, p configPackag
 
 type failFunc = func(ptr jsontext.Pointer, format string, args ...any)
 
-// checkName checks that a name is neither empty nor known, and adds it to the known names.
+// checkName checks that a name is neither empty nor in known, and adds it to known.
 func checkName(fail failFunc, at jsontext.Pointer, what, name string, known map[string]bool) {
 	switch {
 	case name == "":
@@ -203,8 +203,8 @@ func (c *Config) noCatalog() *declcfg.Error {
 
 func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
 
-// Of returns the selection for a catalog, and whether the config also mirrors dependencies. If the config has only one
-// catalog, it is used for any name, so that the config works for a copy of the catalog.
+// Of returns the selection for a catalog, and whether the config also mirrors dependencies. A config with only one
+// catalog applies to any name, so that it can be used for a copy of the catalog.
 func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) {
 	all := c.Mirror.Operators
 	if len(all) == 0 {
@@ -274,8 +274,8 @@ func (c *Config) Catalogs() (refs []string) {
 	return refs
 }
 
-// Target returns the name that the mirror of a catalog gets, as PATH, PATH:TAG or :TAG, or "" for the name of the
-// catalog. The catalog is chosen as by Of.
+// Target returns the name of a catalog in the mirror, as PATH, PATH:TAG or :TAG, or "" for the name of the catalog
+// itself. It chooses the catalog like Of.
 func (c *Config) Target(catalog string) string {
 	all := c.Mirror.Operators
 	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
@@ -302,8 +302,8 @@ func (c *Config) AdditionalImages() (refs []string) {
 	return refs
 }
 
-// CheckMirrored returns an error for each part of the config that opm mirror does not do. The error joins a
-// [*declcfg.Error] for each, sorted by position.
+// CheckMirrored returns an error if opm mirror does not support a part of the config. The error joins a
+// [*declcfg.Error] for each such part, sorted by position.
 func (c *Config) CheckMirrored() error {
 	var errs []error
 	refuse := func(value jsontext.Value, ptr jsontext.Pointer, advice string) {

@@ -128,7 +128,7 @@ func TestConfigOf(t *testing.T) {
 	}
 }
 
-// TestConfigMirrored checks what a configuration says about a mirror besides the selection.
+// TestConfigMirrored checks the settings of a mirror that are not part of a selection.
 func TestConfigMirrored(t *testing.T) {
 	const head = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/"
 	parse := func(text string) *filter.Config {

@@ -30,7 +30,7 @@ type Catalog struct {
 	Dependencies *resolve.Dependencies
 }
 
-// A Selection selects the packages, channels and versions to keep. The zero value keeps the head of every channel.
+// A Selection selects the packages, channels and versions to keep. The zero value selects the head of every channel.
 type Selection struct {
 	Packages []Package // by unique names; empty means all
 	Rule     Rule      // for packages and channels without a rule of their own; nil means Heads

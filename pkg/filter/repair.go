@@ -38,8 +38,8 @@ func (c *keptChannel) repair() []Change {
 				r.change(SkipsChanged, e.Name, "%q no longer skips the head %q", e.Name, r.head)
 			}
 		}
-		// Remove the edge with which the chain leads back into itself, if there is one. opm accepts such a cycle if
-		// a part of it is skipped, even by an entry that is not kept; OLM never does.
+		// Remove the edge that closes a cycle in the chain, if there is one. opm accepts such a cycle if a part of it
+		// is skipped, even by an entry that is not kept; OLM never accepts it.
 		reached := map[string]bool{}
 		for e := r.entries[r.head]; e != nil; e = r.entries[e.Replaces] {
 			reached[e.Name] = true
@@ -100,8 +100,8 @@ func (r *repairer) chooseHead() string {
 	return higher[i].Name
 }
 
-// leadTo returns a function that reports whether the updates of a bundle by OLM Classic lead to another bundle, in the
-// original channel.
+// leadTo returns a function that reports whether OLM Classic updates a bundle to the bundle to, directly or indirectly,
+// in the original channel.
 func (r *repairer) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
 	plan, err := r.pkg.Classic(r.graph)
 	known := map[*graph.Bundle]bool{to: true}
@@ -125,7 +125,7 @@ func (r *repairer) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
 	}
 }
 
-// built returns the channel in its current state.
+// built returns the graph of the channel with the current edges.
 func (r *repairer) built() *graph.Channel {
 	var all []declcfg.Entry
 	for _, e := range r.order {

@@ -28,7 +28,7 @@ type PackageSummary struct {
 	DefaultChannel string           `json:"defaultChannel"`
 	Channels       []ChannelSummary `json:"channels"` // in the order of [graph.CompareChannels]
 	Bundles        int              `json:"bundles"`  // number of kept bundles
-	Of             int              `json:"of"`       // number of bundles before
+	Of             int              `json:"of"`       // number of bundles in the original package
 }
 
 // A ChannelSummary describes the kept part of a channel.

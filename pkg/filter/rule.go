@@ -28,9 +28,9 @@ var (
 	All   Rule = all{}   // keeps every entry
 )
 
-// InRange keeps the part of the chain between the highest and the lowest version in a range, including versions out of
-// the range between them, and the versions in the range that this part skips. If an entry out of the range skips more
-// versions in it than the next entry, the part starts with that entry.
+// InRange keeps the part of the chain from the highest to the lowest version in a range, including versions between
+// them that are not in the range, and the versions in the range that this part skips. If an entry outside of the range
+// skips more versions in the range than the next entry, the part starts with that entry.
 func InRange(versions *graph.Constraint) Rule { return inRange{versions} }
 
 type heads struct{}
@@ -156,7 +156,7 @@ func (r *between) keep(p *graph.Package, c *graph.Channel) []string {
 	return slices.DeleteFunc(names(c.Entries()), func(name string) bool { return !isWanted(r, p, name) })
 }
 
-// upFrom is the rule that keeps a bundle, the head, and the entries between them along replaces.
+// upFrom is the rule that keeps a bundle, the head, and the entries between them in the chain of replaces.
 type upFrom struct {
 	text string // a version, or the name of a bundle
 	is   func(*graph.Bundle) bool
@@ -176,8 +176,8 @@ func (r *upFrom) keep(p *graph.Package, c *graph.Channel) []string {
 	return slices.Compact(kept)
 }
 
-// pathTo returns an entry, the head, and the entries between them: every entry that replaces, directly or not, the
-// first entry of the chain at or below the given one, except for the entries between these two.
+// pathTo returns an entry, the head, and the entries between them: every entry that directly or indirectly replaces the
+// first entry of the chain at or below the given entry, except for the entries between these two.
 func pathTo(c *graph.Channel, name string) []string {
 	below, chain := names(downFrom(c, name)), names(chainOf(c))
 	inChain := setOf(chain)
