@@ -40,7 +40,7 @@ type Add struct {
 	LikeOthers bool
 }
 
-// Updates are the upgrade edges of a channel entry.
+// Updates are the update edges of a channel entry.
 type Updates struct {
 	Replaces  *string // nil for the head of the channel
 	Skips     []string
@@ -84,7 +84,7 @@ func (a Add) apply(p *pkg) error {
 		return nil
 	}
 	last := p.last(declcfg.SchemaBundle, declcfg.SchemaChannel, declcfg.SchemaPackage)
-	behind := p.before(a.Bundle.Schema, a.Bundle.Name, last)
+	behind := p.insertionPoint(a.Bundle.Schema, a.Bundle.Name, last)
 	if p.template == template.Basic {
 		return p.insert(behind, p.reference(a.Bundle))
 	}
@@ -140,7 +140,7 @@ func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 	if item == nil {
 		p.note("created channel %q of package %q", channel, p.name)
 		c.Entries = []declcfg.Entry{e}
-		return p.insert(p.before(c.Schema, c.Name, p.end()), declcfg.JSON.Append(nil, c))
+		return p.insert(p.insertionPoint(c.Schema, c.Name, p.end()), declcfg.JSON.Append(nil, c))
 	}
 	return item.unit.append(item.ptr("/entries"), entryObject(e))
 }
@@ -159,9 +159,8 @@ func entryObject(e declcfg.Entry) jsontext.Value {
 	return joined(members)
 }
 
-// replaced returns the bundle that a new entry of a channel replaces: the given one, or else the head of the channel.
-// If the channel already has an update from the bundle of the entry, the entry keeps its replaces from the other
-// channel.
+// replaced returns the name that a new entry of a channel replaces: the given name, or else the head of the channel. If
+// the channel already has an update from the bundle of the entry, the entry keeps its replaces from the other channel.
 func (p *pkg) replaced(c *declcfg.Channel, by *string, e declcfg.Entry) (string, error) {
 	if by != nil {
 		if *by == "" {
@@ -223,7 +222,7 @@ func (t *target) create(ctx context.Context, a Add) (*plan, error) {
 	return &plan{target: t, file: file, content: text, result: result}, nil
 }
 
-// atEnd returns the text as documents to append to a file.
+// atEnd returns the unit that appends text as documents to a file.
 func atEnd(file string, text []byte, form declcfg.Format) (*unit, error) {
 	old, err := os.ReadFile(file)
 	if err != nil {

@@ -37,7 +37,7 @@ import (
 
 // Options control an edit.
 type Options struct {
-	Package   string      // the package to edit; "" finds it by the object that the edit names
+	Package   string      // the package to edit; "" for the package of the object that the edit names
 	DryRun    bool        // write nothing, and return the diff
 	Create    bool        // create a missing channel, and for [Add] also a missing package or catalog
 	MaxObject int64       // see [declcfg.Source]
@@ -57,7 +57,7 @@ type Result struct {
 	Notes []string // choices made for the user, and next steps; one sentence each
 	Diff  []byte   // the changes to the files as a unified diff; nil unless Options.DryRun is set
 
-	Bundle *declcfg.Bundle // that was added or promoted; nil if there is none, or a template has only its image
+	Bundle *declcfg.Bundle // the added or promoted bundle; nil if there is none, or if a template has only its image
 
 	// Problems are the validation errors of the resulting package. If there are any, nothing was written.
 	Problems []*problem.Problem
@@ -106,12 +106,12 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 	return results, w.write()
 }
 
-// A plan is an edit of one catalog or template that is not written yet.
+// A plan is an edit of a catalog or template before it is written.
 type plan struct {
 	*target
 	edited  *pkg   // the package after the edit; nil if a file is created
-	file    string // to create; "" for none
-	content []byte // of that file
+	file    string // file to create; "" for none
+	content []byte // content of that file
 	result  *Result
 }
 
@@ -155,7 +155,7 @@ func (t *target) plan(ctx context.Context, p *pkg) (*plan, error) {
 	return &plan{target: t, edited: p, result: &Result{Notes: p.notes, Bundle: p.placed, Problems: problems}}, err
 }
 
-// several returns the sentence of [validate.Several] about a directory.
+// several returns the sentence of [validate.Several] about a directory that looks like several catalogs, or "".
 func (t *target) several() string {
 	var index declcfg.Index
 	for _, m := range t.metas {

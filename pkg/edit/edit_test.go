@@ -150,7 +150,7 @@ properties:
 	}
 }
 
-// TestApplyAll edits several catalogs: all, or none.
+// TestApplyAll checks that an edit of several catalogs changes all of them or none.
 func TestApplyAll(t *testing.T) {
 	dir := t.TempDir()
 	var files, before []string

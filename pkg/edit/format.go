@@ -134,7 +134,7 @@ func placedAt(doc *document.Document, err error) error {
 	return &document.Error{Place: doc.Place, Err: err}
 }
 
-// A formatHead has the fields that decide the position of an object in its file.
+// A formatHead has the keys that determine the position of an object in its file.
 type formatHead struct {
 	Schema  string `json:"schema"`
 	Package string `json:"package"`
@@ -217,14 +217,14 @@ func commentsOf(text []byte) (comments []byte) {
 // sorted returns the objects in the order of [declcfg.Sort].
 func (f *formatter) sorted() []*formatObject {
 	metas := make([]*declcfg.Meta, len(f.objects))
-	of := make(map[*declcfg.Meta]*formatObject, len(f.objects))
+	byMeta := make(map[*declcfg.Meta]*formatObject, len(f.objects))
 	for i, o := range f.objects {
-		metas[i], of[o.Meta] = o.Meta, o
+		metas[i], byMeta[o.Meta] = o.Meta, o
 	}
 	declcfg.Sort(metas)
 	sorted := make([]*formatObject, len(metas))
 	for i, m := range metas {
-		sorted[i] = of[m]
+		sorted[i] = byMeta[m]
 	}
 	sorted[0].first = true
 	return sorted
@@ -260,8 +260,8 @@ func (f *formatter) format(o *formatObject) formatted {
 	return formatted{out, o.placed(err, bytes.Count(before, newline))}
 }
 
-// isPrinted reports whether the text of an object is the output of opm render -o yaml, which has all keys sorted. Such
-// text without comments is kept, so the output of opm, which is equal to upstream's, needs no formatting.
+// isPrinted reports whether the text of an object looks like the output of opm render -o yaml, in which all keys are
+// sorted. Such text without comments is kept, so the output of opm and of upstream needs no formatting.
 func isPrinted(text []byte) bool {
 	raw, err := yamljson.Append(nil, text)
 	return err == nil && bytes.Equal(format.AppendYAML(nil, raw), text)
@@ -269,8 +269,8 @@ func isPrinted(text []byte) bool {
 
 var newline, separator = []byte("\n"), []byte("---\n")
 
-// placed converts the position in err, which is in the object with that many lines before it, to a position in the
-// file.
+// placed converts the position in err to a position in the file. The position in err is in a text that has the given
+// number of lines before the object.
 func (o *formatObject) placed(err error, before int) error {
 	e, ok := errors.AsType[*document.Error](err)
 	if !ok {
@@ -320,8 +320,8 @@ var keyOrder = sync.OnceValue(func() *layout.Order {
 	return all
 })
 
-// keysOf returns the key order of the values that decode into a type. List elements without a Go type are catalog
-// objects.
+// keysOf returns the key order of values of a Go type. List elements without a Go type are catalog objects, with the
+// order objects.
 func keysOf(t reflect.Type, objects *layout.Order) *layout.Order {
 	switch {
 	case t == reflect.TypeFor[[]jsontext.Value]():

@@ -28,8 +28,8 @@ type pkg struct {
 	items    []*item
 	units    []*unit // ordered by file and position
 	notes    []string
-	placed   *declcfg.Bundle // added, or promoted to another channel
-	create   bool            // creates missing channels
+	placed   *declcfg.Bundle // the bundle that was added or promoted
+	create   bool            // whether to create missing channels
 }
 
 // An item is an object: a document of a catalog, or an element of a template.
@@ -46,7 +46,7 @@ type unit struct {
 	offset  int64 // in the file
 	old     []byte
 	removed bool
-	added   []byte // documents added after it
+	added   []byte // documents to add after it
 }
 
 // files groups the documents by file.
@@ -138,7 +138,7 @@ func (p *pkg) insert(behind *item, raw jsontext.Value) error {
 	if behind.index < 0 {
 		return behind.unit.add(raw)
 	}
-	if err := behind.unit.insertBehind(entries, behind.index, raw); err != nil {
+	if err := behind.unit.insertAfter(entries, behind.index, raw); err != nil {
 		return err
 	}
 	for _, i := range p.items {
@@ -208,9 +208,9 @@ func (p *pkg) end() *item {
 	return first
 }
 
-// before returns the item after which a new object is added: in a file that is in the order of [declcfg.Sort] its
-// predecessor, in other files and in templates the given last item.
-func (p *pkg) before(schema, name string, last *item) *item {
+// insertionPoint returns the item after which to insert a new object: its predecessor in a file that is in the order of
+// [declcfg.Sort], or the given last item in other files and in templates.
+func (p *pkg) insertionPoint(schema, name string, last *item) *item {
 	if last.index >= 0 {
 		return last
 	}
@@ -231,7 +231,8 @@ func (p *pkg) before(schema, name string, last *item) *item {
 	return items[at-1]
 }
 
-// last returns the last item of the first of the schemas that the package has; nil if it has none of them.
+// last returns the last item with one schema: the first of the schemas that the package has. It returns nil if the
+// package has none of them.
 func (p *pkg) last(schemas ...string) *item {
 	for _, schema := range schemas {
 		for _, i := range slices.Backward(p.items) {
@@ -263,11 +264,11 @@ func (p *pkg) problems(ctx context.Context) ([]*problem.Problem, error) {
 	return slices.DeleteFunc(found, func(p *problem.Problem) bool { return p.Severity != problem.Error }), nil
 }
 
-// sources returns the edited objects of the package, at their future lines. The files contain nothing else.
+// sources returns the edited files with only the objects of the package, at the lines that they will have.
 func (p *pkg) sources() (all []declcfg.Source) {
 	for _, units := range p.files() {
 		var l lines
-		grown := 0 // number of lines that the previous documents grew by
+		grown := 0 // number of lines added in the previous documents
 		for _, u := range units {
 			now := u.now()
 			if len(now) > 0 {
@@ -283,7 +284,7 @@ func (p *pkg) sources() (all []declcfg.Source) {
 	return all
 }
 
-// now returns the edited document and the documents added after it.
+// now returns the current text: the edited document and the documents added after it.
 func (u *unit) now() []byte {
 	if u.removed {
 		return nil
@@ -301,7 +302,7 @@ func (l *lines) add(text []byte) {
 	l.n += bytes.Count(text, []byte("\n"))
 }
 
-// to adds empty lines up to a line, counted from 1, unless the text is already longer, and separates the next document
+// to adds empty lines up to a line, counted from 1, unless the text is already longer. It separates the next document
 // from the text before it.
 func (l *lines) to(line int, yaml bool) {
 	if !yaml || line > 1 && l.n == 0 && len(l.text) == 0 {

@@ -19,7 +19,7 @@ type Remove struct {
 
 	Channel     string // removes a bundle from this channel only
 	Image       string // the image of the bundle, for a basic template without bundle names
-	Reconnect   bool   // entries that replaced the bundle replace its predecessor, and skip the bundle
+	Reconnect   bool   // entries that replace the bundle will replace its predecessor, and skip the bundle
 	WithBundles bool   // also removes the bundles that are in no other channel
 }
 
@@ -47,12 +47,12 @@ func (e Remove) apply(p *pkg) error {
 }
 
 func (e Remove) channel(p *pkg) error {
-	c, of, err := p.channel(e.Name)
+	c, channel, err := p.channel(e.Name)
 	if err != nil {
 		return err
 	}
 	gone := []declcfg.Reference{{Schema: declcfg.SchemaChannel, Name: e.Name}}
-	objects := []*item{of}
+	objects := []*item{channel}
 	for _, entry := range c.Entries {
 		if !e.WithBundles || len(p.channelsOf(entry.Name)) > 1 {
 			continue
@@ -151,8 +151,8 @@ func (e Remove) entry(item *item, c *declcfg.Channel) error {
 	return item.unit.removeElements(item.ptr("/entries"), k)
 }
 
-// reconnect makes an entry replace the predecessor of a removed entry, and skip the removed bundle with its skips,
-// because one of them may be installed.
+// reconnect makes an entry replace the predecessor of a removed entry. The entry also skips the removed bundle and its
+// skips, because one of them may be installed.
 func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
 	ptr := item.ptr(entries.AppendToken(strconv.Itoa(i)))
 	var err error
@@ -257,7 +257,7 @@ func referenceObject(r declcfg.Reference) jsontext.Value {
 	return joined(members)
 }
 
-// check returns an error unless the package has an object of this kind and name. A package must have that name itself.
+// check returns an error unless the package has an object of this kind and name, or is the package with this name.
 func (p *pkg) check(kind Kind, name string) error {
 	switch kind {
 	case Package:

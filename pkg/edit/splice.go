@@ -49,7 +49,7 @@ func (d source) insertElement(path []*node, i int, v jsontext.Value) (splice, er
 	by, err := s.append([]byte(indent+dash), v)
 	at := lineEnd(d.bytes, neighbour.to)
 	if i == len(n.children)-1 && neighbour.column > n.column {
-		at = d.behindComments(at, indent)
+		at = d.afterComments(at, indent)
 	}
 	if i > 0 && d.isBlankBefore(neighbour) {
 		by = append([]byte("\n"), by...)
@@ -121,8 +121,8 @@ func (d source) removeChildren(n *node, indices ...int) (all splice, err error) 
 	return all, nil
 }
 
-// removal removes the child of n with index i, and its lines if it is in block style. Comments between its lines are
-// removed with it, other comments stay. The parameter first means that all children before it are removed too.
+// removal returns the splice that removes the child of n with index i, and its lines if it is in block style. Comments
+// between its lines are removed with it, other comments stay. If first is set, all children before it are also removed.
 func (d source) removal(n *node, i int, first bool) (splice, error) {
 	child, isLast := n.children[i], i == len(n.children)-1
 	switch _, err := d.indentOf(child); {
@@ -134,7 +134,7 @@ func (d source) removal(n *node, i int, first bool) (splice, error) {
 		return splice{from: child.start, to: n.children[i+1].start}, nil
 	case err == nil:
 	case first && !isLast && bytes.IndexByte(d.bytes[child.to:n.children[i+1].start], '#') < 0:
-		return splice{from: child.start, to: n.children[i+1].start}, nil // the next child moves up to the dash
+		return splice{from: child.start, to: n.children[i+1].start}, nil // the next child moves to the dash
 	default:
 		return splice{}, err
 	}
@@ -142,7 +142,7 @@ func (d source) removal(n *node, i int, first bool) (splice, error) {
 	if i > 0 {
 		from = d.beforeBlank(n.children[i-1].to, from)
 	} else {
-		to = d.behindBlank(to)
+		to = d.afterBlank(to)
 	}
 	if to == len(d.bytes) && d.bytes[to-1] != '\n' { // the text ends without a line break
 		from = len(bytes.TrimSuffix(bytes.TrimSuffix(d.bytes[:from], []byte("\n")), []byte("\r")))
@@ -150,7 +150,8 @@ func (d source) removal(n *node, i int, first bool) (splice, error) {
 	return splice{from: from, to: to}, nil
 }
 
-// wholeLines inserts lines at the start of a line or at the end of the text. The last of the lines has no line break.
+// wholeLines returns the splice that inserts lines at the start of a line or at the end of the text. The last inserted
+// line has no line break.
 func (d source) wholeLines(at int, lines []byte) splice {
 	by := string(lines) + "\n"
 	if at > 0 && d.bytes[at-1] != '\n' {
@@ -171,9 +172,9 @@ func (d source) indentOf(n *node) (string, error) {
 	return before, nil
 }
 
-// behindComments returns the offset after the comment lines at an offset that have at least this indent: such comments
+// afterComments returns the offset after the comment lines at an offset that have at least this indent: such comments
 // belong to the value before them.
-func (d source) behindComments(at int, indent string) int {
+func (d source) afterComments(at int, indent string) int {
 	for at < len(d.bytes) && bytes.HasPrefix(d.bytes[at:], []byte(indent)) {
 		end := lineEnd(d.bytes, at)
 		if rest := bytes.TrimSpace(d.bytes[at:end]); len(rest) == 0 || rest[0] != '#' {
@@ -184,13 +185,13 @@ func (d source) behindComments(at int, indent string) int {
 	return at
 }
 
-// isBlankBefore reports whether the line before a node is empty.
+// isBlankBefore reports whether the line before a node is blank.
 func (d source) isBlankBefore(n *node) bool {
 	at := lineStart(d.bytes, n.start)
 	return at > 0 && isBlank(d.bytes[lineStart(d.bytes, at-1):at])
 }
 
-// beforeBlank returns the start of the empty lines before an offset, but not less than down.
+// beforeBlank returns the start of the blank lines before an offset, but at least down.
 func (d source) beforeBlank(down, at int) int {
 	for start := lineStart(d.bytes, at-1); start > down && isBlank(d.bytes[start:at]); {
 		at, start = start, lineStart(d.bytes, start-1)
@@ -198,8 +199,8 @@ func (d source) beforeBlank(down, at int) int {
 	return at
 }
 
-// behindBlank returns the start of the first line at or after an offset that is not empty.
-func (d source) behindBlank(at int) int {
+// afterBlank returns the start of the first line at or after an offset that is not empty.
+func (d source) afterBlank(at int) int {
 	for at < len(d.bytes) && isBlank(d.bytes[at:lineEnd(d.bytes, at)]) {
 		at = lineEnd(d.bytes, at)
 	}
@@ -208,8 +209,8 @@ func (d source) behindBlank(at int) int {
 
 func isBlank(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 
-// gapBefore returns the blanks to write before a new child of the flow value at the end of a path: the same as before
-// the child with index i.
+// gapBefore returns the white space to write before a new child of the flow value at the end of a path: the same as
+// before the child with index i.
 func (d source) gapBefore(path []*node, i int) string {
 	n := path[len(path)-1]
 	before := d.bytes[n.from+1 : n.children[i].start]
@@ -249,9 +250,8 @@ func (d source) lineIndent(at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// collect records by key the quotes of the texts in n; the last text of a key wins. The parameter key is the key of n
-// or of the list around it. Quotes that a text needs are not recorded for its key, because other texts may not need
-// them.
+// collect records the quotes of the strings in n by key; the last string of a key wins. key is the key of n or of the
+// list around it. Quotes that a string needs are not recorded for its key, because other strings may not need them.
 func (q quotes) collect(d source, n *node, key string) {
 	if n.name != "" {
 		key = strings.ToLower(n.name)
@@ -269,7 +269,7 @@ func (q quotes) collect(d source, n *node, key string) {
 	}
 }
 
-// isFree reports whether a quoted text would mean the same without quotes.
+// isFree reports whether a quoted string would mean the same without quotes.
 func (d source) isFree(n *node) bool {
 	raw, err := yamljson.Append(nil, d.bytes[n.from:n.to])
 	if err != nil {
@@ -279,7 +279,7 @@ func (d source) isFree(n *node) bool {
 	return ok && isPlain(text)
 }
 
-// isDashed reports whether lists are indented further than their keys, like the list nearest to the end of a path.
+// isDashed reports whether new lists are indented further than their keys, like the list nearest to the end of a path.
 func isDashed(path []*node) bool {
 	for _, n := range slices.Backward(path) {
 		if l := listIn(n); l != nil {

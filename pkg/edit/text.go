@@ -24,7 +24,7 @@ type text struct {
 	parsed *node // nil before the first use, and after a change
 }
 
-// A placeError is the reason why a document cannot be edited safely, with its offset in the document.
+// A placeError reports that a document cannot be edited safely at an offset.
 type placeError struct {
 	at  int
 	msg string
@@ -32,9 +32,9 @@ type placeError struct {
 
 func (e *placeError) Error() string { return e.msg }
 
-// insertBehind inserts an element after the given index of a list, or at the end of an empty list. The element takes
+// insertAfter inserts an element after the given index of a list, or at the end of an empty list. The element takes
 // the key order and the key spelling of the other elements.
-func (t *text) insertBehind(ptr jsontext.Pointer, i int, v jsontext.Value) error {
+func (t *text) insertAfter(ptr jsontext.Pointer, i int, v jsontext.Value) error {
 	tree, err := t.tree()
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (t *text) append(ptr jsontext.Pointer, v jsontext.Value) error {
 		return err
 	}
 	path := tree.find(ptr)
-	return t.insertBehind(ptr, len(path[len(path)-1].children)-1, v)
+	return t.insertAfter(ptr, len(path[len(path)-1].children)-1, v)
 }
 
 // set sets a member of an object: it replaces the scalar there, or adds the member after all others.
@@ -104,7 +104,8 @@ func (t *text) removeElements(ptr jsontext.Pointer, indices ...int) error {
 	})
 }
 
-// change changes the value at ptr: the text with a splice, and the value itself, to check that both agree.
+// change applies a splice to the text, and the change to the decoded value at ptr, and checks that both results are
+// equal.
 func (t *text) change(
 	ptr jsontext.Pointer, inText func(path []*node) (splice, error), inValue func(any) any,
 ) error {
@@ -114,14 +115,14 @@ func (t *text) change(
 	}
 	path := tree.find(ptr)
 	if len(path) <= strings.Count(string(ptr), "/") {
-		return t.unsafe(&placeError{path[len(path)-1].from, fmt.Sprintf("it has no %s", ptr)})
+		return t.unsafeError(&placeError{path[len(path)-1].from, fmt.Sprintf("it has no %s", ptr)})
 	}
 	if err := t.checkSafe(path); err != nil {
 		return err
 	}
 	s, err := inText(path)
 	if err != nil {
-		return t.unsafe(err)
+		return t.unsafeError(err)
 	}
 	before, err := t.value()
 	if err != nil {
@@ -132,7 +133,7 @@ func (t *text) change(
 	after.bytes = slices.Concat(t.bytes[:s.from], []byte(s.by), t.bytes[s.to:])
 	got, err := after.value()
 	if err != nil || !bytes.Equal(encoded(got), want) {
-		return t.unsafe(&placeError{s.from, "the text around it does not allow that"})
+		return t.unsafeError(&placeError{s.from, "the text around it does not allow that"})
 	}
 	t.bytes, t.parsed = after.bytes, nil
 	return nil
@@ -142,21 +143,21 @@ func (t *text) change(
 func (t *text) checkSafe(path []*node) error {
 	for i, n := range path {
 		if again := n.repeated(); again != nil {
-			return t.unsafe(&placeError{again.start, fmt.Sprintf("the key %q is repeated", again.name)})
+			return t.unsafeError(&placeError{again.start, fmt.Sprintf("the key %q is repeated", again.name)})
 		}
 		shared := n
 		if i == len(path)-1 && n.kind == list { // its elements may be edited or removed
 			shared = n.sharing()
 		}
 		if shared != nil && shared.shared != "" {
-			return t.unsafe(&placeError{shared.from, "it has " + shared.shared})
+			return t.unsafeError(&placeError{shared.from, "it has " + shared.shared})
 		}
 	}
 	return nil
 }
 
 // unsafe returns the error for a document that cannot be edited safely.
-func (t *text) unsafe(err error) error {
+func (t *text) unsafeError(err error) error {
 	e, ok := err.(*placeError) //nolint:errorlint // it is never wrapped
 	if !ok {
 		return err
@@ -177,7 +178,7 @@ func (t *text) tree() (*node, error) {
 		tree, err = jsonReader{jsontext.NewDecoder(bytes.NewBuffer(t.bytes), document.Lenient), t.bytes}.value()
 	}
 	if err != nil {
-		return nil, t.unsafe(err)
+		return nil, t.unsafeError(err)
 	}
 	t.parsed = tree
 	return tree, nil

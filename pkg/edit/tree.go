@@ -38,7 +38,7 @@ type node struct {
 	children []*node
 }
 
-// find returns the nodes on the path to the value at ptr, the root first. The path is shorter if there is no such
+// find returns the nodes on the path to the value at ptr, the root first. The path is incomplete if there is no such
 // value. Keys match in any case, as in decoding.
 func (n *node) find(ptr jsontext.Pointer) []*node {
 	path := []*node{n}
@@ -88,7 +88,7 @@ func (n *node) repeated() *node {
 	return nil
 }
 
-// sharing returns the first node in n, n included, that must not be edited; nil if there is none.
+// sharing returns the first node in n, including n, that must not be edited; nil if there is none.
 func (n *node) sharing() *node {
 	if n.shared != "" {
 		return n
@@ -142,8 +142,8 @@ func (r jsonReader) value() (*node, error) {
 	return n, err
 }
 
-func (r jsonReader) child(of kind) (*node, error) {
-	if of == list {
+func (r jsonReader) child(parent kind) (*node, error) {
+	if parent == list {
 		return r.value()
 	}
 	start := r.next()
@@ -295,8 +295,8 @@ func (r *yamlReader) element(v *node, n *yaml.Node) (*node, error) {
 	return child, nil
 }
 
-// startOf returns the start of a value, or behind, the offset after its colon or dash, if the value is missing, which
-// means null.
+// startOf returns the start of a value. If the value is missing, which means null, it returns behind, the offset after
+// the colon or dash.
 func (r *yamlReader) startOf(n *yaml.Node, behind int) int {
 	if n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0 && n.Anchor == "" {
 		return behind
@@ -344,7 +344,8 @@ func (r *yamlReader) quotedEnd(at int, escape, quote byte) (int, error) {
 	return 0, &placeError{at, "the end of the text in quotes is not clear"}
 }
 
-// blockEnd returns the end of a block scalar: of its last line that has content and is indented by more than indent.
+// blockEnd returns the end of a block scalar: the end of its last line with content that is indented by more than
+// indent.
 func (r *yamlReader) blockEnd(at, indent int) int {
 	end := lineEnd(r.text, at)
 	to := at + len(bytes.TrimRight(r.text[at:end], "\r\n"))
@@ -363,7 +364,8 @@ func (r *yamlReader) blockEnd(at, indent int) int {
 	return to
 }
 
-// skip returns the start of the next content at or after an offset: it skips blanks, comments and the given characters.
+// skip returns the start of the next content at or after an offset. It skips white space, comments and the given
+// characters.
 func (r *yamlReader) skip(at int, and string) int {
 	for at < len(r.text) {
 		switch c := r.text[at]; {
@@ -391,7 +393,7 @@ func wordLength(text []byte) int {
 // lineStart returns the start of the line that contains an offset.
 func lineStart(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }
 
-// lineEnd returns the start of the line after the one that contains an offset.
+// lineEnd returns the end of the line that contains an offset, after its line break.
 func lineEnd(text []byte, at int) int {
 	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1

@@ -33,7 +33,7 @@ func decoded(raw jsontext.Value) any {
 	return v
 }
 
-// spelled returns a key in the spelling of an object, which may differ in case.
+// spelled returns a key as an object spells it, which may differ in case.
 func spelled(members map[string]any, name string) string {
 	if _, ok := members[name]; ok {
 		return name
@@ -125,8 +125,8 @@ func (s style) restyle(n *yaml.Node, quote byte) {
 	}
 }
 
-// isPlain reports whether a string means itself without quotes. The YAML library does not know all words of YAML 1.1
-// that need quotes, such as y.
+// isPlain reports whether a string needs no quotes in YAML. The YAML library does not know all words of YAML 1.1 that
+// need quotes, such as y.
 func isPlain(text string) bool {
 	raw, err := yamljson.Append(nil, []byte(text))
 	return err == nil && decoded(raw) == text || strings.Contains(text, "\n")
@@ -152,7 +152,7 @@ func membersOf(raw jsontext.Value) (all []member) {
 	return all
 }
 
-// like returns an object with the key order and the key spelling of the other elements of its list.
+// like returns an object with its keys in the order and the spelling of the other elements of its list.
 func like(raw jsontext.Value, others []*node) jsontext.Value {
 	var names []string            // in the order of the other elements
 	at := func(name string) int { // len(names) if no other element has it

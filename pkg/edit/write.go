@@ -27,9 +27,9 @@ type change struct {
 	info    fs.FileInfo
 	splices []fileSplice // ordered by offset
 	order   int          // files with added objects are replaced first, files with removed objects last
-	deleted bool         // because no object remains
-	result  *Result      // of the edit
-	inTree  bool         // of a catalog in a directory: a directory that becomes empty is removed, too
+	deleted bool         // whether to delete the file, because no object remains
+	result  *Result      // result of the edit
+	inTree  bool         // the catalog is a directory: a subdirectory that becomes empty is removed, too
 }
 
 type fileSplice struct {
@@ -39,10 +39,10 @@ type fileSplice struct {
 
 func (s fileSplice) end() int64 { return s.offset + int64(len(s.old)) }
 
-// A writer changes the files of an edit, and creates some.
+// A writer changes and creates the files of an edit.
 type writer struct {
 	root    *os.Root // a directory that contains all files that change
-	names   []string // of these files, relative to root
+	names   []string // names of these files, relative to root
 	changes []*change
 	created map[string][]byte // content of new files, by path
 	unlocks []func()
@@ -198,8 +198,8 @@ func (w *writer) lock() error {
 
 var errBusy = errors.New("another edit is changing the file; run the command again")
 
-// write creates and replaces the files, after all new versions are on the disk, and deletes the files without remaining
-// objects. The order of the files allows to repeat the same edit if the process was killed in between.
+// write creates and replaces the files after all new versions are on the disk, and deletes the files without remaining
+// objects. The order of the files allows the same edit to be repeated if the process is killed in between.
 func (w *writer) write() error {
 	created := slices.Sorted(maps.Keys(w.created))
 	err := atomicfile.WriteAll(created, func(path string, to io.Writer) error {
