@@ -55,7 +55,7 @@ func (b *basic) render(r *rendering) {
 	for _, e := range b.entries {
 		if v, ok := e.value.(*declcfg.Bundle); !ok {
 			r.add(e.object())
-		} else if b := r.bundles.byImage[v.Image]; r.wants(b.meta.Package, b.Name, v.Image) {
+		} else if b := r.bundles.byImage[v.Image]; r.includes(b.meta.Package, b.Name, v.Image) {
 			r.used = append(r.used, b.meta)
 		}
 	}

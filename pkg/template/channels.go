@@ -88,9 +88,9 @@ type candidate struct {
 	version semver.Version // lowest version in the channel
 }
 
-// better returns the better candidate for the default channel. As in upstream, the version counts before the type
-// unless g.strict: stable-v1.2 is better than stable-v1 even if major channels are preferred, and a channel whose
-// lowest version is below 0.0.0 is worse than none.
+// better returns the better candidate for the default channel. As in upstream, the version is compared before the type
+// unless g.strict is set: stable-v1.2 is better than stable-v1 even if major channels are preferred, and a channel
+// whose lowest version is below 0.0.0 is worse than no channel.
 func (g *generator) better(c, d candidate) candidate {
 	stage := cmp.Compare(c.stage, d.stage)
 	version := c.version.Compare(d.version)
@@ -119,8 +119,8 @@ func (g *generator) rank(t channelType) int {
 // connect sets the update edges of the channels of one type. Only the highest entry of each minor version has edges: it
 // replaces the highest entry of the previous minor version, and skips all other lower entries of its major version.
 func (g *generator) connect(bundles []*bundle, t channelType, stage string, byName map[string]*declcfg.Channel) {
-	var first, before string // lowest version of the major version; highest name of the previous minor version
-	var lower []string       // lower bundles of the major version
+	var first, before string // lowest version of the major version; highest bundle of the previous minor version
+	var lower []string       // bundles of the major version with a lower version
 	for i, b := range bundles {
 		v := b.Version.Semver
 		if i > 0 && bundles[i-1].Version.Semver.Major != v.Major {
@@ -145,7 +145,7 @@ func (g *generator) connect(bundles []*bundle, t channelType, stage string, byNa
 
 func minorOf(b *bundle) [2]uint64 { return [2]uint64{b.Version.Semver.Major, b.Version.Semver.Minor} }
 
-// within removes the edges of an entry to bundles outside of its channel. A skip range covers these bundles instead, so
+// within replaces the edges of an entry to bundles outside of its channel by a skipRange that covers these bundles, so
 // that users who switch to the channel are updated.
 func within(c *declcfg.Channel, e *declcfg.Entry, first string, v semver.Version) {
 	if len(outside(c, *e)) == 0 {
@@ -172,8 +172,8 @@ func has(c *declcfg.Channel, name string) bool {
 	return slices.ContainsFunc(c.Entries, func(e declcfg.Entry) bool { return e.Name == name })
 }
 
-// warnOfSurprises warns about differences to the result with StrictChannels.
-func (r *rendering) warnOfSurprises(g *generator, channels []*declcfg.Channel, defaultChannel string) {
+// warnOfLooseChannels warns about channels that StrictChannels would generate differently.
+func (r *rendering) warnOfLooseChannels(g *generator, channels []*declcfg.Channel, defaultChannel string) {
 	if g.strict {
 		return
 	}

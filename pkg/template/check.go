@@ -113,7 +113,7 @@ func (c *checker) checkImages() {
 func (b *basic) lint(c *checker) error {
 	objects := slices.DeleteFunc(slices.Clone(b.entries), func(e entry) bool { return e.Schema == declcfg.SchemaBundle })
 	l := layOut(c.file, objects)
-	l.standIn()
+	l.addPlaceholders()
 	problems, err := l.problems(c.ctx, c.opts)
 	c.problems = append(c.problems, problems...)
 	return err

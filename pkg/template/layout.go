@@ -18,16 +18,16 @@ import (
 )
 
 // A layout is a catalog file with the entries of a template. Each entry is one line long and begins at its line in the
-// template, so messages that refer to other objects have the right line, and positions within an object can be mapped
-// back to the template.
+// template. So messages that refer to other objects have the right line, and positions in an object can be mapped to
+// the template.
 type layout struct {
 	file *strictyaml.File
 	text []byte
-	at   []laidOut
+	at   []laidOutEntry
 }
 
-// A laidOut is an entry in a layout.
-type laidOut struct {
+// A laidOutEntry is an entry in a layout.
+type laidOutEntry struct {
 	entry
 	start declcfg.Pos
 	text  []byte
@@ -50,15 +50,15 @@ func layOut(file *strictyaml.File, entries []entry) *layout {
 			column = pos.Column
 		}
 		text := format.AppendCompact(nil, entries[i].raw)
-		l.at = append(l.at, laidOut{entries[i], declcfg.Pos{File: file.Name(), Line: line, Column: column}, text})
+		l.at = append(l.at, laidOutEntry{entries[i], declcfg.Pos{File: file.Name(), Line: line, Column: column}, text})
 		l.text = append(l.text, text...)
 		column += utf8.RuneCount(text)
 	}
 	return l
 }
 
-// standIn appends a placeholder bundle for each channel entry, because the real bundles are in images.
-func (l *layout) standIn() {
+// addPlaceholders appends a placeholder bundle for each channel entry, because the real bundles are in images.
+func (l *layout) addPlaceholders() {
 	seen := map[bundleName]bool{}
 	l.text = append(l.text, '\n')
 	for _, e := range l.at {

@@ -25,10 +25,10 @@ type bundle struct {
 	*declcfg.BundleSummary
 	meta         *declcfg.Meta
 	property     declcfg.PackageProperty
-	versionError error // if not nil, the reason why Version is not set
+	versionError error // the reason why Version is not set; nil if it is set
 }
 
-// Pull renders each image of the template once, concurrently. The error joins all reasons why bundles cannot be
+// Pull renders each image of the template once, concurrently. The error joins the errors of all bundles that cannot be
 // rendered, each with the position of the image. Bundles are read with opts.Bundles; the caller must close the result.
 func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, error) {
 	failed := map[string][]error{} // errors by image

@@ -37,7 +37,7 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return render.Changes{Form: c.form}.Edit(b)
 }
 
-// Index returns the index of the catalog. If check is not nil, Index calls it for each object, and stops at its first
+// Index returns the index of the catalog. If check is not nil, Index calls it for each object, and returns its first
 // error.
 func (c *Catalog) Index(check func(*declcfg.Meta, any) error) (*declcfg.Index, error) {
 	x := &declcfg.Index{}
@@ -62,7 +62,7 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 	r := &rendering{Template: t, Options: o, ctx: ctx, bundles: b}
 	t.spec.render(r)
 	if len(r.errs) == 0 && o.target != nil {
-		r.fit()
+		r.adaptToTarget()
 	}
 	if len(r.errs) == 0 && t.Type == Substitutes && (len(r.used) > 0 || o.target != nil) {
 		r.checkResult("/substitutions")

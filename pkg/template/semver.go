@@ -94,7 +94,7 @@ func (s *semverSpec) render(r *rendering) {
 		return
 	}
 	channels, defaultChannel := g.channels()
-	r.warnOfSurprises(&g, channels, defaultChannel)
+	r.warnOfLooseChannels(&g, channels, defaultChannel)
 	r.add(r.packageOf(g.pkg, channels, defaultChannel))
 	for _, c := range channels {
 		r.add(c)
@@ -107,7 +107,7 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 	names, versions := map[string]reference{}, map[string]reference{}
 	for _, ref := range images {
 		b := r.bundles.byImage[ref.image]
-		if !r.wants(b.meta.Package, b.Name, ref.image) {
+		if !r.includes(b.meta.Package, b.Name, ref.image) {
 			continue
 		}
 		if b.versionError != nil {

@@ -22,10 +22,10 @@ type substitutes struct {
 	entries []entry
 }
 
-// A substitution substitutes one bundle for another.
+// A substitution replaces a bundle of the catalog by another bundle.
 type substitution struct {
-	Name string `json:"name"` // the image of the new bundle
-	Base string `json:"base"` // the name of the old one
+	Name string `json:"name"` // image of the substitute
+	Base string `json:"base"` // name of the bundle that it substitutes
 }
 
 func (s *substitutes) check(t *Template) {
@@ -104,7 +104,7 @@ func (s *substitutes) render(r *rendering) {
 			r.add(w.channels[len(w.channels)-1])
 		case *declcfg.Bundle:
 			w.bundles = append(w.bundles, v)
-			if r.wants(v.Package, v.Name, v.Image) {
+			if r.includes(v.Package, v.Name, v.Image) {
 				r.add(v)
 			}
 		default:
@@ -126,7 +126,7 @@ func cloneChannel(c *declcfg.Channel) *declcfg.Channel {
 	return &clone
 }
 
-// substituting is a rendering that applies substitutions to a catalog, one after the other.
+// substituting is the state of a rendering that applies substitutions to a catalog, one after the other.
 type substituting struct {
 	*rendering
 	channels []*declcfg.Channel
@@ -145,7 +145,7 @@ func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
 	}
 	base := w.bundles[i]
 	by := w.rendering.bundles.byImage[sub.Name]
-	if !w.wants(by.meta.Package, by.Name, sub.Name) {
+	if !w.includes(by.meta.Package, by.Name, sub.Name) {
 		return
 	}
 	v, err := w.rendering.bundles.decode(sub.Name)

@@ -121,36 +121,37 @@ func (ts *Targets) Render(ctx context.Context, t *Template, b *Bundles, o Option
 // A bundleName identifies a bundle or channel by its package and name.
 type bundleName struct{ pkg, name string }
 
-// wants reports whether the target includes the bundle, and records the answer. Without a target, it is always true.
-func (r *rendering) wants(pkg, name, image string) bool {
+// includes reports whether the target includes a bundle, and records the result. Without a target, it returns true.
+func (r *rendering) includes(pkg, name, image string) bool {
 	if r.target == nil {
 		return true
 	}
 	in := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, image) }
-	if r.known = append(r.known, name, image); in(r.target.Exclude) || r.target.Include != nil && !in(r.target.Include) {
-		if r.left == nil {
-			r.left = map[bundleName]bool{}
+	r.names = append(r.names, name, image)
+	if in(r.target.Exclude) || r.target.Include != nil && !in(r.target.Include) {
+		if r.excluded == nil {
+			r.excluded = map[bundleName]bool{}
 		}
-		r.left[bundleName{pkg, name}] = true
+		r.excluded[bundleName{pkg, name}] = true
 		return false
 	}
-	r.wanted++
+	r.included++
 	return true
 }
 
-// fit adapts the objects to the target. It removes excluded bundles from their channels, and reconnects the updates
-// around them.
-func (r *rendering) fit() {
+// adaptToTarget removes excluded bundles from their channels, reconnects the updates around them, and sets the default
+// channel of the target.
+func (r *rendering) adaptToTarget() {
 	t := r.target
 	for key, list := range map[string][]string{"include": t.Include, "exclude": t.Exclude} {
 		for i, name := range list {
-			if !slices.Contains(r.known, name) {
+			if !slices.Contains(r.names, name) {
 				r.errs = append(r.errs, t.file.Errorf(index(t.ptr.AppendToken(key), i),
-					"the template has no bundle %q%s", name, nearest.Hint(name, r.known)))
+					"the template has no bundle %q%s", name, nearest.Hint(name, r.names)))
 			}
 		}
 	}
-	if r.wanted == 0 && len(r.errs) == 0 {
+	if r.included == 0 && len(r.errs) == 0 {
 		r.errs = append(r.errs, t.file.Errorf(t.ptr, "target %q has no bundles", t.Name))
 	}
 	if len(r.errs) > 0 {
@@ -160,7 +161,7 @@ func (r *rendering) fit() {
 	var kept []any
 	for _, object := range r.objects {
 		if c, ok := object.(*declcfg.Channel); ok {
-			c = r.past(c)
+			c = r.withoutExcluded(c)
 			if len(c.Entries) == 0 {
 				continue
 			}
@@ -175,17 +176,17 @@ func (r *rendering) fit() {
 		case *declcfg.Package:
 			r.objects[i] = r.withDefault(v, channels)
 		case *declcfg.Deprecations:
-			r.objects[i] = r.stillThere(v, channels)
+			r.objects[i] = r.remainingDeprecations(v, channels)
 		}
 	}
 }
 
-// past returns a copy of a channel without excluded bundles. An entry that replaced an excluded bundle replaces the
-// predecessor of that bundle, and skips that bundle and everything it skipped.
-func (r *rendering) past(c *declcfg.Channel) *declcfg.Channel {
+// withoutExcluded returns a copy of a channel without excluded bundles. An entry that replaced an excluded bundle
+// replaces the predecessor of that bundle, and skips that bundle and its skips.
+func (r *rendering) withoutExcluded(c *declcfg.Channel) *declcfg.Channel {
 	clone := cloneChannel(c)
 	for _, e := range c.Entries {
-		if !r.left[bundleName{c.Package, e.Name}] {
+		if !r.excluded[bundleName{c.Package, e.Name}] {
 			continue
 		}
 		i := slices.IndexFunc(clone.Entries, func(f declcfg.Entry) bool { return f.Name == e.Name })
@@ -228,15 +229,15 @@ func (r *rendering) withDefault(p *declcfg.Package, channels map[bundleName]bool
 	return &clone
 }
 
-// stillThere returns a copy of deprecations without the entries for excluded bundles and for channels that became
-// empty.
-func (r *rendering) stillThere(d *declcfg.Deprecations, channels map[bundleName]bool) *declcfg.Deprecations {
+// remainingDeprecations returns a copy of deprecations without the entries for excluded bundles and for removed
+// channels.
+func (r *rendering) remainingDeprecations(d *declcfg.Deprecations, channels map[bundleName]bool) *declcfg.Deprecations {
 	clone := *d
 	clone.Entries = slices.DeleteFunc(slices.Clone(d.Entries), func(e declcfg.Deprecation) bool {
 		name := bundleName{d.Package, e.Reference.Name}
 		switch e.Reference.Schema {
 		case declcfg.SchemaBundle:
-			return r.left[name]
+			return r.excluded[name]
 		case declcfg.SchemaChannel:
 			return !channels[name]
 		}

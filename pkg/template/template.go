@@ -1,5 +1,5 @@
-// Package template renders catalog templates: short files, kept in git, that name bundle images and from which a
-// catalog is generated.
+// Package template renders catalog templates. A template is a short file, usually kept in git, that lists bundle
+// images; the catalog is generated from it.
 //
 //	t, err := template.Parse("kiln.yaml", text, template.Detect, warn)
 //	bundles, err := t.Pull(ctx, render.Options{Images: opener})
@@ -135,7 +135,8 @@ func withoutEmpty(text []byte) []byte {
 	return text
 }
 
-// kindOf returns the kind of a template by its schema. If a type is given, the schema must be the schema of the type.
+// kindOf returns the kind of a template by its schema. If typ is not Detect, the schema must be the schema of that
+// type.
 func kindOf(file *strictyaml.File, typ Type) (*kind, error) {
 	schema := schemaOf(file.JSON())
 	var schemas []string
@@ -219,9 +220,9 @@ type rendering struct {
 	used    []*declcfg.Meta // rendered bundles of the catalog
 
 	// Only for a target:
-	left   map[bundleName]bool // bundles that the target leaves out
-	known  []string            // names and images of all bundles
-	wanted int                 // number of bundles that are not left out
+	excluded map[bundleName]bool // bundles that the target leaves out
+	names    []string            // names and images of all bundles
+	included int                 // number of bundles that are not left out
 }
 
 func (r *rendering) fail(ptr jsontext.Pointer, format string, args ...any) {
