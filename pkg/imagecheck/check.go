@@ -53,10 +53,10 @@ type Options struct {
 	Answers *Answers
 }
 
-// Answers are what registries answered, so that the checks of several catalogs ask for an image once. The zero value is
-// empty. One check at a time may use it.
+// Answers are answers of registries, shared by the checks of several catalogs so that each image is looked up once. The
+// zero value is empty. It must not be used by several checks at once.
 type Answers struct {
-	places   places
+	failures failureLog
 	verdicts map[string]verdict // by reference
 }
 
@@ -70,7 +70,7 @@ const Unknown = "unknown"
 // A Report is the result of a check.
 type Report struct {
 	Images   int                // the number of distinct references
-	Problems []*problem.Problem // one for each use of an image, sorted by position; Names has the reference
+	Problems []*problem.Problem // a problem for each use of an image, sorted by position; Names has the reference
 }
 
 // Report returns the problems as a report that has the number of images as a count.
@@ -116,7 +116,7 @@ func Check(ctx context.Context, references *References, registries Registries, o
 	refs := references.all()
 	found := make([]verdict, len(refs))
 	answers := cmp.Or(opts.Answers, new(Answers))
-	c := checker{registries: registries, places: &answers.places}
+	c := checker{registries: registries, failures: &answers.failures}
 	each(ctx, len(refs), cmp.Or(max(opts.Jobs, 0), DefaultJobs), func(i int) {
 		var known bool
 		if found[i], known = answers.verdicts[refs[i]]; !known {
@@ -189,7 +189,7 @@ const notAsked = "not asked, since "
 
 type checker struct {
 	registries Registries
-	places     *places
+	failures   *failureLog
 }
 
 // A verdict is the rule that a reference breaks, or "", with the reason.
@@ -200,11 +200,11 @@ func (c *checker) check(ctx context.Context, text string) verdict {
 	if err != nil {
 		return verdict{"invalid", err.Error()}
 	}
-	if reason, ok := c.places.givenUp(ref.Context()); ok {
+	if reason, ok := c.failures.givenUp(ref.Context()); ok {
 		return verdict{Unknown, notAsked + reason}
 	}
 	_, err = c.registries.Digest(ctx, ref.String())
-	c.places.note(ref.Context(), err)
+	c.failures.note(ref.Context(), err)
 	switch {
 	case err == nil:
 		return verdict{}

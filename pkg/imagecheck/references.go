@@ -70,7 +70,7 @@ func (r *References) Of(pkg string) *References {
 	return of
 }
 
-// Part returns the references that part selects from all references, which it gets sorted and without duplicates.
+// Part returns the references that the function part selects. It gets all references, sorted and without duplicates.
 func (r *References) Part(part func(refs []string) []string) *References {
 	refs := part(r.all())
 	return &References{packages: r.packages, uses: r.usesIf(func(u use) bool {
