@@ -11,7 +11,7 @@ import (
 )
 
 // The characters around the marked parts of a text. Names cannot contain them, since legible.Name escapes control
-// characters. A text that contains them can only make a part of itself a name.
+// characters. Another text that contains them can only mark a part of itself as a name.
 const (
 	nameMark   = "\x02"
 	strongMark = "\x0e"
@@ -118,7 +118,7 @@ func codeSpan(name string) string {
 	return around + space + name + space + around
 }
 
-// fence returns at least so many backticks, and more than a text has in a row.
+// fence returns the backticks around a text: the given number, or more if the text has as many in a row.
 func fence(text string, least int) string {
 	run := 0
 	for _, r := range text {

@@ -32,9 +32,9 @@ type Report struct {
 // A block is a part of a report in both formats, without the last line break. An empty block is not written.
 type block struct {
 	text, markdown string
-	apart          bool     // a blank line precedes it in text
-	item           bool     // no blank line separates it from the item before in Markdown
-	folded         []string // items that follow in Markdown, if they fit into a comment
+	apart          bool     // whether a blank line precedes the block in text
+	item           bool     // a list item, which no blank line separates from the item before in Markdown
+	folded         []string // items of a folded list in Markdown, as far as they fit into a comment
 }
 
 // Heading adds a heading for the next blocks; level 1 is the largest in Markdown.
@@ -91,8 +91,8 @@ func (r *Report) Fold(title string, items []string) {
 	r.add(block{text: strings.Join(lines, "\n"), markdown: summary, apart: true, folded: folded})
 }
 
-// Table adds a table. Text has the titles of its columns in capitals, except for names. If a title ends in a colon, its
-// column has numbers, which Markdown aligns on the right.
+// Table adds a table. In text, column titles are in capitals, except for names. A title that ends in a colon is for a
+// column of numbers, which Markdown aligns on the right.
 func (r *Report) Table(columns []string, rows [][]string) {
 	var titles, rules []string
 	for _, c := range columns {
