@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// badInputs are catalogs, named "bad", that no command may take for a catalog. Each breaks one thing, which is reported
-// once and at its place.
+// badInputs are invalid catalogs, named "bad", that every command must reject. Each has one mistake, which is reported
+// once and with its position.
 var badInputs = []struct {
 	name, file string
 	content    string // of the file; after "-> " where a link leads

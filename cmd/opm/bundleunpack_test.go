@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
-// pushFiles pushes an image of those files. The content of a link is an arrow and the target.
+// pushFiles pushes an image with the given files. The content of a link is an arrow and its target.
 func pushFiles(t *testing.T, ref string, files [][2]string) {
 	t.Helper()
 	var entries []string
@@ -48,7 +48,7 @@ func pushFiles(t *testing.T, ref string, files [][2]string) {
 	}
 }
 
-// TestUnpackHostile holds that nothing of an image leaves the directory that it is unpacked into.
+// TestUnpackHostile checks that no file or link of an image is written outside the directory that it is unpacked into.
 func TestUnpackHostile(t *testing.T) {
 	host := newRegistry(t)
 	const file = "manifests/a.yaml"
@@ -93,7 +93,7 @@ func TestUnpackHostile(t *testing.T) {
 	}
 }
 
-// TestUnpackTLS holds that the flags about TLS mean different things, as in upstream.
+// TestUnpackTLS checks which TLS flags allow plain HTTP; the flags have the same meaning as in upstream.
 func TestUnpackTLS(t *testing.T) {
 	for _, test := range []struct {
 		flag     string

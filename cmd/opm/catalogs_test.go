@@ -30,7 +30,7 @@ func TestPublishedCatalogs(t *testing.T) {
 	}
 }
 
-// testRoundTrip checks that what render prints is the same on a second run, and when it is rendered again.
+// testRoundTrip checks that a second run of render prints the same, and that rendering its output does not change it.
 func testRoundTrip(t *testing.T, dir, format string) {
 	t.Helper()
 	first := opm(t, ".", "render "+dir+" -o "+format)
@@ -49,8 +49,8 @@ func testRoundTrip(t *testing.T, dir, format string) {
 	}
 }
 
-// TestBrokenExample checks that the example of a bad catalog, with five mistakes in three files of which one does not
-// parse, gets five problems.
+// TestBrokenExample checks that the example of a bad catalog has five problems: it has five mistakes in three files,
+// one of which cannot be parsed.
 func TestBrokenExample(t *testing.T) {
 	got := opm(t, examples, "validate broken")
 	var places []string
@@ -71,7 +71,7 @@ func TestBrokenExample(t *testing.T) {
 	}
 }
 
-// TestManyProblems checks that all of many problems are printed, and their number.
+// TestManyProblems checks that all problems and their number are printed even if there are many.
 func TestManyProblems(t *testing.T) {
 	dir := t.TempDir()
 	var catalog strings.Builder

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCheckImages checks a catalog by a real registry: one in a directory, and the same one in an image.
+// TestCheckImages checks the images of a catalog in a real registry. The catalog is in a directory, and in an image.
 func TestCheckImages(t *testing.T) {
 	host := newRegistry(t)
 	catalog := fmt.Sprintf(`schema: olm.package

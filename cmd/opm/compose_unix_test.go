@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestComposeKilled kills compose at any moment. Each fragment must then be the old or the new one, and the next run
-// completes the work without a flag to overwrite files.
+// TestComposeKilled kills compose at random times. It checks that each fragment is then the old or the new one, and
+// that the next run completes the work without --overwrite.
 func TestComposeKilled(t *testing.T) {
 	dir := t.TempDir()
 	const references = 20

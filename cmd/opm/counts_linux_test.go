@@ -15,9 +15,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// TestCounts counts operations of commands on a published catalog and on its bundles, and fails if a count is a tenth
-// above testdata/counts.txt. The counts are nearly the same on every machine and under any load, as times are not, nor
-// the bytes that are allocated, which depend on how full the pools are. With -update the file gets the new counts.
+// TestCounts counts operations of commands on a published catalog and on its bundles, and fails if a count is 10 %
+// higher than in testdata/counts.txt. The counts are nearly the same on every machine and under any load, unlike times
+// and allocated bytes, which depend on the state of pools. With -update, the new counts are written to the file.
 func TestCounts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // workers, of which each makes a checker of its own
 	catalog := shared.Path(t, "data/catalogs/v4.20")
@@ -95,7 +95,7 @@ func readCounts(t *testing.T) map[string]counts {
 	return known
 }
 
-// runInProcess runs opm in the process of the test and throws its output away.
+// runInProcess runs opm in the process of the test and discards its output.
 func runInProcess(t *testing.T, args []string) {
 	t.Helper()
 	root := rootCmd()

@@ -51,8 +51,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// makeMirrored gives the catalog of a directory images that exist, with digests of their own, and starts a registry to
-// mirror them to. It returns the host of that.
+// makeMirrored replaces the images of the catalog in a directory by images that exist and have different digests. It
+// starts a registry to mirror them to, and returns its host.
 func makeMirrored(t *testing.T, dir string) (mirror string) {
 	t.Helper()
 	host, mirror := newRegistry(t), newRegistry(t)
@@ -189,7 +189,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// runsOn reports whether a command runs until it is stopped.
+// runsOn reports whether a command runs until it is interrupted.
 func runsOn(line string) bool {
 	return strings.HasSuffix(line, " --watch") || strings.Contains(line, "opm serve ") && !strings.Contains(line, "--cache-only")
 }

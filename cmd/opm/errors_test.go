@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Names of files and what catalogs hold can neither forge lines nor speak to a terminal.
+// File names and texts in catalogs can neither forge lines nor control a terminal.
 func TestPrintError(t *testing.T) {
 	at := &declcfg.Error{Pos: declcfg.Pos{File: "a\n\x1b[1m.yaml", Line: 2, Column: 3}, Err: errors.New("odd\n\x1b[2m")}
 	for _, test := range []struct {

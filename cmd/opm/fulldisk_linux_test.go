@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFullTarget fills a disk with the output of each command that writes files.
+// TestFullTarget runs each command that writes files on a full disk.
 func TestFullTarget(t *testing.T) {
 	disk := smallDisk(t)
 	if err := os.CopyFS(filepath.Join(disk, "catalog"), os.DirFS(filepath.Join(examples, "catalog"))); err != nil {
@@ -31,7 +31,7 @@ func TestFullTarget(t *testing.T) {
 	}
 }
 
-// smallDisk returns a file system of 64 KB, or skips the test if it may not mount one.
+// smallDisk mounts a file system of 64 KB, or skips the test if that is not permitted.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	disk := filepath.Join(t.TempDir(), "disk")
@@ -49,7 +49,7 @@ func smallDisk(t *testing.T) string {
 	return disk
 }
 
-// fill writes a file that takes all of the disk that is left.
+// fill writes a file that uses all free space of the disk.
 func fill(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Create(name)

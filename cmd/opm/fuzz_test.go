@@ -106,10 +106,10 @@ func commandName(c *cobra.Command) string { return strings.TrimPrefix(c.CommandP
 // commit does not fail for the mistakes of another one. make fuzz finds new ones.
 var fuzzedCatalogCount = flag.Uint64("catalogs", 8, "how many catalogs FuzzCommands tries when it does not fuzz")
 
-// FuzzCommands runs commands on catalogs that are nearly valid: a few packages of a real catalog, some of whose keys
-// and values are dropped, duplicated, emptied, renamed, or replaced by values of another type or place. No command may
-// panic, leave temporary files, or answer differently the second time; and with an error, commands whose output is a
-// catalog print nothing.
+// FuzzCommands runs commands on nearly valid catalogs: a few packages of a real catalog, with some keys and values
+// dropped, duplicated, emptied, renamed, or replaced by values of another type or from another place. It checks that no
+// command panics, leaves temporary files, or prints something else the second time, and that a failing command whose
+// output is a catalog prints nothing.
 func FuzzCommands(f *testing.F) {
 	for seed := range *fuzzedCatalogCount {
 		f.Add(seed)
@@ -140,7 +140,7 @@ func FuzzCommands(f *testing.F) {
 	})
 }
 
-// A fuzzedRun is what commands are run on.
+// A fuzzedRun is the input of the commands.
 type fuzzedRun struct {
 	bundle       string // a directory
 	state, group []byte
@@ -150,7 +150,7 @@ type fuzzedRun struct {
 // printsCatalog are the commands whose output is a catalog, or a part of one.
 var printsCatalog = []string{"render", "render-template", "convert-template", "filter"}
 
-// check runs a command line, and once again if it is asked to.
+// check runs a command line, and a second time if again is set.
 func (x *fuzzedRun) check(t *testing.T, line string, again bool) {
 	got := x.run(t, line)
 	if again {
@@ -328,7 +328,7 @@ func encodeObjects(t *testing.T, objects []any) []byte {
 	return text
 }
 
-// A fuzzedPlace is a value in an object, and the means to change it.
+// A fuzzedPlace is a value in an object, with functions to change it.
 type fuzzedPlace struct {
 	value any
 	set   func(any)
@@ -406,7 +406,7 @@ func emptied(v any) any {
 	return nil
 }
 
-// clone copies a value, so that no two places share what a change affects.
+// clone copies a value, so that a change at one place does not affect another place.
 func clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

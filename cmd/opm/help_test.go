@@ -22,7 +22,7 @@ const examples = "../../examples"
 func commands(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		// What cobra adds, and what only says what to run instead.
+		// Skip commands that cobra adds, and removed commands, which only name the command to run instead.
 		if sub.Name() != "completion" && !sub.DisableFlagParsing {
 			all = append(all, commands(sub)...)
 		}
@@ -103,7 +103,7 @@ func runExample(t *testing.T, line string) {
 	}
 }
 
-// copyExamples returns a directory with the examples, and whatever else the examples of commands name.
+// copyExamples returns a directory with the examples, and with the other files that the help texts name.
 func copyExamples(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

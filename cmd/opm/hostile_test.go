@@ -79,7 +79,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// A hostileRun is what commands are run on.
+// A hostileRun is the input of the commands.
 type hostileRun struct {
 	fuzzedRun
 	names *strings.Replacer // of PACKAGE, CHANNEL and BUNDLE
@@ -166,7 +166,7 @@ func spoiled(v any, key string, isHostile func(key, value string) bool) any {
 var isData = regexp.MustCompile(`-o (json|yaml|html|svg|sarif)|^filter |^(render|render-template|convert-template .*|` +
 	`bundle manifests|generate manifests) [^-]*$`)
 
-// test runs a command line, and looks at all that it prints as text.
+// test runs a command line, and checks everything that it prints as text.
 func (x *hostileRun) test(t *testing.T, key, line string) {
 	t.Helper()
 	args := strings.Fields(line)

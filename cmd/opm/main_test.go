@@ -14,7 +14,7 @@ import (
 
 var update = golden.Update
 
-// TestMain makes the test binary stand in for opm: it is found on PATH by that name, by scripts and by other tests.
+// TestMain makes the test binary run as opm: scripts and other tests find it in PATH under that name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"opm": func() {
 		endWithTest()
@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// A result is the result of a run of opm.
+// A result is the output and the exit status of a run of opm.
 type result struct {
 	stdout, stderr string
 	code           int

@@ -9,8 +9,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// TestMirrorPublished checks that the mirror of a part of a published catalog, with stand-ins for its images, is valid,
-// can be served, names only images that the mirror has, and resolves as what opm filter prints.
+// TestMirrorPublished mirrors a part of a published catalog, with placeholders for its images. It checks that the
+// mirrored catalog is valid, can be served, names only images that the mirror has, and has the same resolution as the
+// output of opm filter.
 func TestMirrorPublished(t *testing.T) {
 	published, dir := shared.Path(t, "data/catalogs/v4.20"), t.TempDir()
 	catalog := filepath.Join(dir, "catalog")

@@ -44,7 +44,8 @@ var modeTests = map[string]struct {
 	}},
 }
 
-// TestModes gives every flag of a command in each of its modes: it changes the output, or it is refused.
+// TestModes runs each mode of a command with each of its flags, and checks that the flag changes the output or is
+// refused.
 func TestModes(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {

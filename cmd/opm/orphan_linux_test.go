@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithTest ends this process, an opm that a test has started, with the test, also if that is killed.
+// endWithTest makes this process, an opm that a test has started, end with the test, even if the test is killed.
 func endWithTest() {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil || os.Getppid() == 1 {
 		panic(fmt.Sprint("the process may outlive the test: ", err))
 	}
 }
 
-// TestKilledRun kills what started a server, and expects the server to end.
+// TestKilledRun checks that a server ends when the process that started it is killed.
 func TestKilledRun(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "opm serve . --addr localhost:0 2>/dev/null & echo $!; wait")
 	cmd.Dir = t.TempDir()

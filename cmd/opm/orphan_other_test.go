@@ -2,5 +2,5 @@
 
 package main
 
-// endWithTest does nothing here: only Linux can end a process with another that is killed.
+// endWithTest does nothing: only Linux can end a process when its parent is killed.
 func endWithTest() {}

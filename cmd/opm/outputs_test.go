@@ -77,7 +77,7 @@ const mirrorRecord = `{"format": 1, "target": "mirror.example/crafts", "images":
 	"manifests": [{"digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000", "size": 2,
 		"mediaType": "application/vnd.oci.image.manifest.v1+json"}]}]}`
 
-// TestOutputs holds what commands print to its schema, which must name every key.
+// TestOutputs checks that the output of commands matches its schema, and that the schema has every key.
 func TestOutputs(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(printingJSON)), schemas.Outputs(); !slices.Equal(got, want) {
 		t.Errorf("there are lines for %q, want them for %q", got, want)
@@ -180,7 +180,7 @@ func TestOutputsOfCommands(t *testing.T) {
 	}
 }
 
-// The JSON Schema of opm.yaml has the keys that are read.
+// The JSON Schema of opm.yaml has exactly the keys that opm reads.
 func TestConfigSchema(t *testing.T) {
 	text, err := schemas.JSONSchema("opm.yaml")
 	if err != nil {

@@ -49,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestClosedPipe checks that a command whose output nobody reads ends silently, as other programs do.
+// TestClosedPipe checks that a command ends silently if standard output is a closed pipe, as other programs do.
 func TestClosedPipe(t *testing.T) {
 	for _, line := range printing {
 		r, w, err := os.Pipe()
@@ -79,7 +79,7 @@ func printTo(t *testing.T, line string, stdout *os.File) (*os.ProcessState, stri
 	return cmd.ProcessState, stderr.String()
 }
 
-// TestInterrupt sends ^C to commands that wait for more on standard input.
+// TestInterrupt sends ^C to commands that wait for standard input.
 func TestInterrupt(t *testing.T) {
 	for _, line := range []string{"render -", "validate -", "migrate - out", "list packages -"} {
 		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
@@ -109,7 +109,7 @@ func testInterrupt(t *testing.T, line string, signal os.Signal) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// More than a pipe holds: when it is written, opm is reading.
+	// The text is larger than the buffer of a pipe: once it is written, opm is reading.
 	if _, err := io.WriteString(stdin, strings.Repeat("---\nschema: example.com/any\n", 10_000)); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func testInterrupt(t *testing.T, line string, signal os.Signal) {
 	}
 }
 
-// TestInterruptStuck sends ^C to a command that waits for its reader.
+// TestInterruptStuck sends ^C to a command that is blocked because nobody reads its output.
 func TestInterruptStuck(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "catalog.yaml") // more than a pipe holds
@@ -156,7 +156,7 @@ func TestInterruptStuck(t *testing.T) {
 	}
 }
 
-// TestPipe reads a catalog from a pipe that has the name of a file, as <(command) in a shell has.
+// TestPipe reads a catalog from a named pipe, such as the shell's <(command).
 func TestPipe(t *testing.T) {
 	const name = "/dev/stdin"
 	if _, err := os.Stat(name); err != nil {

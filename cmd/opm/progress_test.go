@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 )
 
-// Commands count in the line that is shown.
+// The progress line shows the counts of a command.
 func TestProgress(t *testing.T) {
 	c := console.New(new(strings.Builder))
 	cmd := &cobra.Command{}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// A revoker is a registry that refuses everything but reads once it has stored so many blobs.
+// A revoker is a registry that refuses all writes after it has stored a number of blobs.
 type revoker struct {
 	http.Handler
 	allowed atomic.Int64
@@ -33,7 +33,7 @@ func (r *revoker) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// A registry that refuses the credentials, from the start or after the first blob, keeps the image that it has.
+// A registry that refuses the credentials, from the start or after the first blob, keeps its current image.
 func TestPublishRefused(t *testing.T) {
 	const many = 1000
 	silent := registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0))
@@ -72,8 +72,7 @@ func TestPublishRefused(t *testing.T) {
 	}
 }
 
-// TestTagFails checks that a tag that cannot be set leaves the image under the tags before it, and that publish and
-// build name these.
+// TestTagFails checks that the earlier tags stay set if a tag cannot be set, and that publish and build name them.
 func TestTagFails(t *testing.T) {
 	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -114,7 +113,7 @@ func TestTagFails(t *testing.T) {
 	}
 }
 
-// Whoever may not read an image can still push one.
+// A user who must not read the repository can still push an image.
 func TestPublishWithoutReading(t *testing.T) {
 	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

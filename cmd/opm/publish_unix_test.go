@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A run that is interrupted while a registry is silent prints no summary, and leaves nothing.
+// A run that is interrupted while a registry does not answer prints no summary, and leaves no temporary files.
 func TestPublishInterrupted(t *testing.T) {
 	asked, done := make(chan bool), make(chan bool)
 	once := sync.OnceFunc(func() { close(asked) })

@@ -27,8 +27,8 @@ done
 exec setpriv --reuid 54321 --regid 54321 --clear-groups --no-new-privs "$@"
 `
 
-// TestServeReadOnly serves as a user of any number on a read-only tree, with a small file system to write to and with
-// none.
+// TestServeReadOnly serves as an arbitrary user ID on a read-only file system, with and without a small writable
+// directory.
 func TestServeReadOnly(t *testing.T) {
 	if _, err := exec.LookPath("setpriv"); err != nil || os.Getuid() != 0 {
 		t.Skip("needs to be root, and setpriv")
@@ -90,7 +90,7 @@ func TestServeReadOnly(t *testing.T) {
 	}
 }
 
-// TestServeFullDisk makes the store elsewhere when the disk of the cache is full.
+// TestServeFullDisk checks that the store is built elsewhere if the disk of the cache is full.
 func TestServeFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	fill(t, filepath.Join(disk, "ballast"))
@@ -108,7 +108,7 @@ func TestServeFullDisk(t *testing.T) {
 	}
 }
 
-// TestServeCacheMode holds that others can read a cache, whatever the umask of who built it was.
+// TestServeCacheMode checks that other users can read a cache, whatever umask it was built with.
 func TestServeCacheMode(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("sh", "-c", `umask 077 && exec opm serve "$0" --cache-dir "$1" --cache-only`,
@@ -129,7 +129,7 @@ func TestServeCacheMode(t *testing.T) {
 	}
 }
 
-// TestServeOpenFiles holds that connections do not use up the files that the process may open.
+// TestServeOpenFiles checks that the number of connections is limited so that the process can still open files.
 func TestServeOpenFiles(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `ulimit -n 300 && exec opm serve catalog --addr localhost:0 --max-connections 1000`)
 	cmd.Dir = examples

@@ -157,7 +157,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServeUnix serves on a socket, also where one was left by a server that was killed.
+// TestServeUnix serves on a Unix socket, also if a killed server has left one.
 func TestServeUnix(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
@@ -183,7 +183,7 @@ func TestServeUnix(t *testing.T) {
 	}
 }
 
-// TestServePortTaken says which port is taken.
+// TestServePortTaken checks that the error names the port that is in use.
 func TestServePortTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -313,7 +313,7 @@ func TestServeProfiles(t *testing.T) {
 	s.end(t)
 }
 
-// TestServeKilled kills servers while they make a cache, and then finds a good one or none.
+// TestServeKilled kills servers while they build a cache, and checks that the cache is then complete or missing.
 func TestServeKilled(t *testing.T) {
 	catalog := shared.Path(t, "data/catalogs/v4.20")
 	cache := t.TempDir()

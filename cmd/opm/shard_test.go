@@ -51,7 +51,7 @@ func TestRenderShards(t *testing.T) {
 	}
 }
 
-// What shards of check-images report together is what one run reports.
+// The shards of check-images together report the same as one run.
 func TestCheckImagesShards(t *testing.T) {
 	dir, host := t.TempDir(), newRegistry(t)
 	for name, text := range contents(t, filepath.Join(examples, "catalog")) {
@@ -81,7 +81,7 @@ func TestCheckImagesShards(t *testing.T) {
 	}
 }
 
-// The pods of a generated Job render shards, which are merged into what one run renders.
+// The pods of a generated Job render shards that merge into the output of one run.
 func TestRenderJob(t *testing.T) {
 	dir := copyExamples(t)
 	t.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(dir, "registries.conf"))

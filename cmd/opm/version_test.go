@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUpstreamVersion checks that the version of upstream is the one that the conformance scripts are of.
+// TestUpstreamVersion checks that upstreamVersion is the version of the conformance scripts.
 func TestUpstreamVersion(t *testing.T) {
 	readme, err := os.ReadFile("../../test/conformance/README.md")
 	if err != nil {

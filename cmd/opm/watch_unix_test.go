@@ -22,7 +22,7 @@ type watching struct {
 	lines *bufio.Scanner // of standard error
 }
 
-// startWatch starts it in a directory. It is killed with the test.
+// startWatch starts opm validate --watch in a directory. The process is killed when the test ends.
 func startWatch(t *testing.T, dir, line string) *watching {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
@@ -74,7 +74,7 @@ func (w *watching) await(text string, valid bool) (lines []string) {
 	}
 }
 
-// awaitFirst is await for the first change, whose heading names the file.
+// awaitFirst waits like await for the first change, whose heading must name the file.
 func (w *watching) awaitFirst(changed, text string) {
 	w.t.Helper()
 	if lines := w.await(text, false); lines[0] != "" || !strings.HasSuffix(lines[1], " "+changed+" changed ---") {
@@ -194,7 +194,7 @@ func TestWatchCatalog(t *testing.T) {
 	w.interrupt(0)
 }
 
-// A burst of changes, as by git checkout, is few runs.
+// A burst of changes, such as a git checkout, causes few runs.
 func TestWatchBurst(t *testing.T) {
 	t.Parallel()
 	p := playground{t, t.TempDir()}
