@@ -252,7 +252,7 @@ func incomplete(err error) error {
 	return err
 }
 
-const keepGoingUsage = "leave out packages that are not valid, and warn of each"
+const keepGoingUsage = "leave out invalid packages, with a warning for each"
 
 // addKeepGoing adds the flag --keep-going, which opens a catalog without its invalid packages.
 func (f *imageFlags) addKeepGoing(cmd *cobra.Command) {

@@ -55,7 +55,7 @@ func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u
 	must(cmd.MarkFlagRequired(name))
 	flags.StringVar(&f.replaces, "replaces", "",
 		"replace `BUNDLE`, or nothing if it is empty (default the head of the channel)")
-	flags.StringSliceVar(&u.Skips, "skips", nil, "skip `BUNDLES`, with commas in between")
+	flags.StringSliceVar(&u.Skips, "skips", nil, "skip these comma-separated `BUNDLES`")
 	flags.StringVar(&u.SkipRange, "skip-range", "", "also update the versions in `RANGE`, such as \">=1.0.0 <1.2.0\"")
 	completeNothing(cmd, "replaces")
 	flags.BoolVar(&f.create, "create", false, "create "+created)

@@ -59,7 +59,7 @@ oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no othe
 	choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format; images lists all images of the bundles",
 		declcfg.JSON, declcfg.YAML, imagesFormat)
 	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
-	flags.StringVar(&f.summary, "summary", "", "write what is kept and what was changed to `FILE`, as JSON")
+	flags.StringVar(&f.summary, "summary", "", "write the kept packages and the changes to `FILE`, as JSON")
 	must(cmd.MarkFlagFilename("summary", "json"))
 	addReadFlags(cmd, &f.images)
 	return cmd
@@ -89,7 +89,7 @@ func (f *filterFlags) addSelection(cmd *cobra.Command) {
 	flags.BoolVar(&f.full, "full", false, "keep every version of the channels, not only their heads")
 	flags.StringArrayVar(&f.defaults, "default-channel", nil,
 		"make `PACKAGE:CHANNEL` the default channel; can be repeated")
-	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep what the bundles that are kept depend on")
+	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep the dependencies of the kept bundles")
 	flags.StringVar(&f.config, "config", "", "keep what the ImageSetConfiguration in `FILE` mirrors")
 	for _, other := range []string{"package", "full", "default-channel"} {
 		exclude(cmd, "config", other)

@@ -57,10 +57,10 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	f.orRules(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
-	flags.BoolVar(&f.info, "info", false, "also report as text what could be better")
-	flags.StringSliceVar(&f.disable, "disable", nil, "ignore `RULES`, with commas in between")
+	flags.BoolVar(&f.info, "info", false, "also print hints in text output")
+	flags.StringSliceVar(&f.disable, "disable", nil, "ignore these comma-separated `RULES`")
 	flags.BoolVar(&f.strict, "warnings-as-errors", false, "make every warning an error")
-	flags.StringVar(&f.config, "config", "", "read `FILE` instead of the opm.yaml beside what is checked")
+	flags.StringVar(&f.config, "config", "", "read `FILE` instead of the opm.yaml beside the catalog or bundle")
 	flags.StringVar(&f.baseline, "baseline", "", "do not report the problems listed in `FILE`")
 	flags.BoolVar(&f.writeBaseline, "write-baseline", false,
 		"list the problems in the file of --baseline instead of reporting them")
