@@ -83,7 +83,7 @@ func (r *release) UnmarshalJSON(value []byte) error {
 	return errors.New("want text or a number")
 }
 
-// numberText prints a number as upstream prints a float of that many bits in place of a string.
+// numberText formats a number as upstream does if it decodes the number into a string: as a float of that many bits.
 func numberText(number string, bits int) string {
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil || !strings.ContainsAny(number, ".eE") {
@@ -140,20 +140,20 @@ type apis struct {
 	required map[declcfg.GVKRequired]bool
 }
 
-// findAPIs returns the APIs of a bundle. An owned kind that no manifest defines is an error, but kinds of API services
-// need no manifest.
+// findAPIs returns the APIs of a bundle. Each owned custom resource needs a manifest that defines it; APIs of an API
+// service do not.
 func (p *parser) findAPIs(m *manifests, c *csv) *apis {
 	all := &apis{make(map[declcfg.GVK]bool), make(map[declcfg.GVKRequired]bool)}
 	defined, complete := make(map[definedAPI]bool), true
 	for _, crd := range m.crds {
 		switch {
-		case crd.wrong == nil:
-			maps.Copy(defined, crd.defined())
+		case crd.crdErr == nil:
+			maps.Copy(defined, crd.definedAPIs())
 		case crd.isKnownDefinition():
-			p.fail(crd.wrong)
+			p.fail(crd.crdErr)
 			complete = false
 		default:
-			p.warn(crd.wrong)
+			p.warn(crd.crdErr)
 		}
 	}
 	for api := range defined {
@@ -205,23 +205,25 @@ func (p *parser) customResource(m *manifest, ptr jsontext.Pointer, r apiReferenc
 // isKnownDefinition reports whether the version of a CustomResourceDefinition is known.
 func (m *manifest) isKnownDefinition() bool { return strictCRDs[m.version()] != nil }
 
-// define decodes the definition.
-func (m *manifest) define() {
+// decodeDefinition decodes a CustomResourceDefinition into m.definition, or sets m.crdErr.
+func (m *manifest) decodeDefinition() {
 	if !m.isKnownDefinition() {
-		m.wrong = m.errorIn("/apiVersion", fmt.Errorf("a %s of version v1 or v1beta1 is known, no other", kindCRD))
+		m.crdErr = m.errorIn("/apiVersion", fmt.Errorf("a %s of version v1 or v1beta1 is known, no other", kindCRD))
 		return
 	}
 	ptr, err := strictCRDs[m.version()]().check(m.printed)
 	if err == nil {
 		cursor := skim.New(m.printed)
-		err = json.Unmarshal(appendOutline(nil, &cursor), &m.definition) // keys match in their own case only, as upstream
+		// As in upstream, the letter case of keys matters.
+		err = json.Unmarshal(appendOutline(nil, &cursor), &m.definition)
 	}
 	if err != nil {
-		m.wrong = m.errorIn(ptr, err)
+		m.crdErr = m.errorIn(ptr, err)
 	}
 }
 
-// appendOutline appends the next value without schemas, which are most of a CustomResourceDefinition and name no API.
+// appendOutline appends the next value to dst without its schemas. They are most of a CustomResourceDefinition, and do
+// not name its APIs.
 func appendOutline(dst []byte, c *skim.Cursor) []byte {
 	kind := c.Kind()
 	if kind != '{' && kind != '[' {
@@ -247,8 +249,8 @@ func appendOutline(dst []byte, c *skim.Cursor) []byte {
 	return append(dst, kind+2)
 }
 
-// defined returns the kinds that a CustomResourceDefinition defines.
-func (m *manifest) defined() map[definedAPI]bool {
+// definedAPIs returns the APIs that a CustomResourceDefinition defines.
+func (m *manifest) definedAPIs() map[definedAPI]bool {
 	defined := make(map[definedAPI]bool)
 	spec := &m.definition.Spec
 	add := func(version string) {

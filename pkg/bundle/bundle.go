@@ -1,11 +1,11 @@
 // Package bundle turns the files of a bundle into its object in a catalog, and generates and checks such files.
 //
 //	b, err := bundle.Parse(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.Options{})
-//	// b is the olm.bundle object that a catalog holds, its manifests among the properties
-//	err = bundle.ToMetadata(b) // unless they are to be fetched from its image
+//	// b is the olm.bundle object of the catalog, with the manifests as properties
+//	err = bundle.ToMetadata(b) // replaces the manifests, if registries can fetch them from the image
 //
-// A bundle is a directory, or the root of an image, that holds manifests/ and metadata/. Their contents, and the part
-// that a catalog keeps, are as in opm: https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/
+// A bundle is a directory, or the root of an image, with the directories manifests/ and metadata/. Their format is
+// described in https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/.
 //
 //	labels := bundle.Labels{MediaType: bundle.MediaTypeRegistry, Package: "oak", Channels: "stable"}
 //	os.WriteFile("oak/1.0.0/metadata/annotations.yaml", labels.Annotations(), 0o644)
@@ -41,11 +41,12 @@ type Options struct {
 	Strict bool
 
 	// Warn receives an error, with a position, for each ignored part of the bundle; upstream ignores it silently. Nil
-	// drops these errors. Files in manifests/ whose names begin with a dot are not part of a bundle and give no warning.
+	// drops these errors. Files in manifests/ whose names begin with a dot are not part of a bundle and give no
+	// warning.
 	Warn func(*declcfg.Error)
 
-	// Releases, if not nil, is called with the annotation [platform.AnnotationVersions] of a bundle that has it. A bundle
-	// in a catalog does not have its annotations. Calls may be concurrent.
+	// Releases, if not nil, is called with the annotation [platform.AnnotationVersions] of a bundle that has it. A
+	// bundle in a catalog does not have its annotations. Calls may be concurrent.
 	Releases func(string)
 }
 
@@ -70,9 +71,9 @@ func Is(fsys fs.FS) bool {
 // every file that cannot be read are errors; upstream ignores all but the first of these. Calls may be concurrent.
 func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
 	p := parser{
-		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts, memory: memories.Get(), onlyBundle: true,
+		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts, buffers: bufferPool.Get(), onlyBundle: true,
 	}
-	defer func() { memories.Put(p.memory) }()
+	defer func() { bufferPool.Put(p.buffers) }()
 	m, meta := p.readManifests(), p.readMetadata()
 	if err := p.err(); err != nil {
 		return nil, err
@@ -111,17 +112,17 @@ type parser struct {
 	errs []error
 
 	onlyBundle bool // drop manifests that the bundle no longer needs
-	memory
+	buffers
 }
 
-// A memory contains the current manifest in all its forms. The next manifest overwrites it.
-type memory struct{ text, converted, sorted, printed []byte }
+// buffers have the current manifest in each of its forms. The next manifest overwrites them.
+type buffers struct{ text, converted, sorted, printed []byte }
 
-// maxKept is the maximum size of a buffer that is kept for the next bundle, in bytes.
-const maxKept = 4 << 20
+// maxBuffers is the maximum size of the buffers that are reused for the next bundle, in bytes.
+const maxBuffers = 4 << 20
 
-var memories = pool.New(runtime.GOMAXPROCS(0), func() memory { return memory{} }, func(m memory) (memory, bool) {
-	return m, cap(m.text)+cap(m.converted)+cap(m.sorted)+cap(m.printed) <= maxKept
+var bufferPool = pool.New(runtime.GOMAXPROCS(0), func() buffers { return buffers{} }, func(m buffers) (buffers, bool) {
+	return m, cap(m.text)+cap(m.converted)+cap(m.sorted)+cap(m.printed) <= maxBuffers
 })
 
 func (p *parser) err() error {
@@ -134,7 +135,7 @@ func (p *parser) err() error {
 // fail records an error.
 func (p *parser) fail(err *declcfg.Error) { p.errs = append(p.errs, err) }
 
-// warn records that something is ignored.
+// warn records a warning. It is an error if the options are strict.
 func (p *parser) warn(err *declcfg.Error) {
 	switch {
 	case p.opts.Strict:
@@ -171,12 +172,12 @@ func decode(text jsontext.Value, v any) (ptr jsontext.Pointer, err error) {
 // ErrNoManifests is returned for a bundle whose manifests are only in its image.
 var ErrNoManifests = errors.New("the bundle holds no manifests")
 
-// ErrNoImage is returned for a bundle whose manifests could not be fetched if the bundle did not contain them.
+// ErrNoImage is returned for a bundle without an image. If its manifests were removed, registries could not fetch them.
 var ErrNoImage = errors.New("the bundle has no image")
 
-// ToObjects brings b into the form that contains its manifests, as properties of type olm.bundle.object, and no
-// olm.csv.metadata. The error is [ErrNoManifests] if b contains no ClusterServiceVersion, which then only its image
-// has, or the error of a manifest that cannot be decoded. After an error, b is unchanged.
+// ToObjects converts b to the form that contains its manifests, as properties of type olm.bundle.object, and no
+// olm.csv.metadata. The error is [ErrNoManifests] if b contains no ClusterServiceVersion, because only its image has
+// the manifests, or the error of a manifest that cannot be decoded. After an error, b is unchanged.
 func ToObjects(b *declcfg.Bundle) error {
 	csv, err := b.ManifestCSV()
 	if err != nil {
@@ -189,9 +190,9 @@ func ToObjects(b *declcfg.Bundle) error {
 	return nil
 }
 
-// ToMetadata brings b into the form that contains only the metadata that users see, as a property of type
-// olm.csv.metadata; its manifests are fetched from its image. Unlike [MigrateToCSVMetadata], it fails if that is
-// impossible: with [ErrNoImage], with [ErrNoManifests], or with the error of a manifest. Then b is unchanged.
+// ToMetadata converts b to the form that contains only the metadata that users see, as a property of type
+// olm.csv.metadata; registries fetch its manifests from its image. Unlike [MigrateToCSVMetadata], it fails if that is
+// impossible: with [ErrNoImage], with [ErrNoManifests], or with the error of a manifest. In that case, b is unchanged.
 func ToMetadata(b *declcfg.Bundle) error {
 	if b.Image == "" {
 		return ErrNoImage
@@ -207,13 +208,13 @@ func ToMetadata(b *declcfg.Bundle) error {
 	return err
 }
 
-// MigrateToCSVMetadata is the migration that opm calls bundle-object-to-csv-metadata: it drops the manifests, which are
-// properties of type olm.bundle.object, and appends one property of type olm.csv.metadata instead. Registries then
-// fetch the manifests from the image. It reports whether it changed the bundle.
+// MigrateToCSVMetadata is opm's migration bundle-object-to-csv-metadata: it removes the manifests, which are properties
+// of type olm.bundle.object, and appends one property of type olm.csv.metadata. Registries fetch the manifests from the
+// image. It reports whether it changed the bundle.
 //
-// A bundle stays as it is if it has no image, if it has CSV metadata already or if no manifest is a
-// ClusterServiceVersion. It also stays as it is after an error: a manifest before the first ClusterServiceVersion
-// cannot be decoded, or [CSVMetadata] failed.
+// A bundle is unchanged if it has no image, if it already has CSV metadata, or if no manifest is a
+// ClusterServiceVersion. It is also unchanged after an error: a manifest before the first ClusterServiceVersion cannot
+// be decoded, or [CSVMetadata] failed.
 func MigrateToCSVMetadata(b *declcfg.Bundle) (changed bool, err error) {
 	if b.Image == "" || slices.ContainsFunc(b.Properties, isCSVMetadata) {
 		return false, nil

@@ -31,10 +31,10 @@ type CheckOptions struct {
 	Labels map[string]string
 }
 
-// Check returns all problems of the bundle in fsys, sorted by place. Positions begin with name.
+// Check returns all problems of the bundle in fsys, sorted by position. Positions begin with name.
 //
-// It finds the problems that the validators of github.com/operator-framework/api find; a test compares the verdicts. It
-// does not call them, because their errors have no places.
+// It reports the problems that the validators of github.com/operator-framework/api report; a test compares the results.
+// It does not call the validators, because their errors have no positions.
 func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
 	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }
@@ -55,8 +55,8 @@ type checker struct {
 	manifests  []*manifest
 	incomplete bool                            // a file that cannot be read may contain more manifests
 	pkg        string                          // of the bundle, "" if no annotation names it
-	csv        *v1alpha1.ClusterServiceVersion // nil if there is none that fits the API
-	csvFile    *manifest                       // the first ClusterServiceVersion, which may not fit the API
+	csv        *v1alpha1.ClusterServiceVersion // nil if none matches the API
+	csvFile    *manifest                       // the first ClusterServiceVersion, which may not match the API
 }
 
 func (c *checker) report(rule string, err *declcfg.Error) {
@@ -67,11 +67,11 @@ func (c *checker) report(rule string, err *declcfg.Error) {
 	c.problems = append(c.problems, p)
 }
 
-func (c *checker) find(rule string, doc *document, ptr jsontext.Pointer, format string, args ...any) {
+func (c *checker) reportAt(rule string, doc *document, ptr jsontext.Pointer, format string, args ...any) {
 	c.report(rule, doc.errorIn(ptr, fmt.Errorf(format, args...)))
 }
 
-func (c *checker) findIn(rule, file, format string, args ...any) {
+func (c *checker) reportFile(rule, file, format string, args ...any) {
 	c.report(rule, c.inFile(file, fmt.Errorf(format, args...)))
 }
 
@@ -80,9 +80,9 @@ func (c *checker) check() {
 	for _, dir := range []string{manifestsDir, metadataDir} {
 		entries, err := fs.ReadDir(c.fsys, dir)
 		if err != nil {
-			c.findIn("layout", dir, "%w", regular.WithoutPath(err))
+			c.reportFile("layout", dir, "%w", regular.WithoutPath(err))
 		} else if len(entries) == 0 {
-			c.findIn("layout", dir, "the directory is empty")
+			c.reportFile("layout", dir, "the directory is empty")
 		}
 		complete = complete && err == nil && len(entries) > 0
 	}
@@ -139,12 +139,12 @@ func (c *checker) readAll() {
 			c.report("unreadable", err)
 			continue
 		}
-		if pos, ok := doc.more(); ok {
-			c.report("left-out", &declcfg.Error{Pos: pos, Err: errFurther})
+		if pos, ok := doc.continuation(); ok {
+			c.report("left-out", &declcfg.Error{Pos: pos, Err: errMoreDocuments})
 		}
 		m := &manifest{document: doc, printed: c.printManifest(doc.json)}
 		m.apiVersion, m.kind = typeOf(m.printed)
-		m.keep()
+		m.retain()
 		c.manifests = append(c.manifests, m)
 	}
 }
@@ -168,14 +168,14 @@ func (c *checker) checkMetadata(mediaType string) {
 		found = found || c.checkAnnotations(doc, mediaType)
 	}
 	if !found {
-		c.findIn("annotations", metadataDir, "no file contains the annotations of a bundle")
+		c.reportFile("annotations", metadataDir, "no file contains the annotations of a bundle")
 	}
 	for i, d := range all.dependencies {
 		c.checkDependency(all.from.dependencies, element("/dependencies", i), d)
 	}
 }
 
-// checkAnnotations reports whether doc holds annotations.
+// checkAnnotations checks the annotations in doc, and reports whether there are any.
 func (c *checker) checkAnnotations(doc *document, mediaType string) bool {
 	var file struct {
 		Annotations map[string]jsontext.Value `json:"annotations"`
@@ -189,40 +189,40 @@ func (c *checker) checkAnnotations(doc *document, mediaType string) bool {
 		case ok:
 			c.checkAnnotation(doc, label[0], raw, label[1])
 		case label[0] != AnnotationDefaultChannel:
-			c.find("annotations", doc, "/annotations", "no %s", label[0])
+			c.reportAt("annotations", doc, "/annotations", "no %s", label[0])
 		}
 	}
 	return true
 }
 
-// checkAnnotation checks one annotation, whose value must be want if the files determine it.
+// checkAnnotation checks one annotation. want is its value according to the files, if they determine it.
 func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value, want string) {
 	ptr := pointer("annotations", key)
 	var decoded text
 	if _, err := decode(raw, &decoded); err != nil {
-		c.find("annotations", doc, ptr, "%w", err)
+		c.reportAt("annotations", doc, ptr, "%w", err)
 		return
 	}
 	value := string(decoded)
 	if label, ok := c.opts.Labels[key]; c.opts.Labels != nil && (!ok || label != value) {
-		c.find("label", doc, ptr, "%q, but the label of the image is %q", value, label)
+		c.reportAt("label", doc, ptr, "%q, but the label of the image is %q", value, label)
 	}
 	switch {
 	case strings.TrimSpace(value) == "":
-		c.find("annotations", doc, ptr, "the value is empty")
+		c.reportAt("annotations", doc, ptr, "the value is empty")
 	case key == AnnotationMediaType:
 		switch {
-		case value == want, c.incomplete && want == MediaTypePlain: // for want of a manifest that cannot be read
+		case value == want, c.incomplete && want == MediaTypePlain: // an unreadable manifest may decide
 		case value == MediaTypeRegistry && want == MediaTypePlain:
-			c.find("media-type", doc, ptr, "%s, but there is no %s in manifests/", value, kindCSV)
+			c.reportAt("media-type", doc, ptr, "%s, but there is no %s in manifests/", value, kindCSV)
 		default:
-			c.find("media-type", doc, ptr, "%s, but the manifests are %s", value, want)
+			c.reportAt("media-type", doc, ptr, "%s, but the manifests are %s", value, want)
 		}
 	case key == AnnotationPackage:
 		c.pkg = value
 	case key == AnnotationManifests || key == AnnotationMetadata:
 		if path.Clean(value) != path.Clean(want) {
-			c.find("directory", doc, ptr, "%q: want %q", value, want)
+			c.reportAt("directory", doc, ptr, "%q: want %q", value, want)
 		}
 	}
 }
@@ -230,20 +230,21 @@ func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value,
 func (c *checker) checkDependency(doc *document, ptr jsontext.Pointer, d declaration) {
 	check, ok := dependencyTypes[string(d.Type)]
 	if !ok {
-		c.find("dependencies", doc, ptr, "unknown type %q, want olm.gvk, olm.package, olm.label or olm.constraint", d.Type)
+		c.reportAt("dependencies", doc, ptr,
+			"unknown type %q, want olm.gvk, olm.package, olm.label or olm.constraint", d.Type)
 		return
 	}
 	if d.Value == nil {
-		c.find("dependencies", doc, ptr, "value is required")
+		c.reportAt("dependencies", doc, ptr, "value is required")
 		return
 	}
 	at, problem := check(d.Value)
 	if problem != "" {
-		c.find("dependencies", doc, ptr+"/value"+at, "%s", problem)
+		c.reportAt("dependencies", doc, ptr+"/value"+at, "%s", problem)
 	}
 }
 
-// dependencyTypes holds the checks of the values of all types. They return the first problem, "" for none.
+// dependencyTypes are the checks of the values of dependencies, by type. They return the first problem, "" for none.
 var dependencyTypes = map[string]func(jsontext.Value) (jsontext.Pointer, string){
 	declcfg.PropertyGVK:        checkGVK,
 	declcfg.PropertyPackage:    checkPackage,
@@ -283,7 +284,7 @@ func checkLabel(value jsontext.Value) (jsontext.Pointer, string) {
 	return "", missing("label", label.Label)
 }
 
-// checkConstraint looks at the outermost constraint. Where it is CEL, validating the catalog compiles it.
+// checkConstraint checks only the outermost constraint. CEL rules are compiled when the catalog is validated.
 func checkConstraint(value jsontext.Value) (jsontext.Pointer, string) {
 	var constraint struct {
 		CEL *struct {
@@ -325,14 +326,15 @@ func missing(key, value string) string {
 	return ""
 }
 
-// OLM unpacks a bundle into a ConfigMap, each file compressed by itself. Kubernetes holds no more than maxBundleSize in
-// an object; from nearBundleSize on the validators of upstream warn.
+// OLM unpacks a bundle into a ConfigMap and compresses each file. The maximum size of a Kubernetes object is
+// maxBundleSize; the validators of upstream warn from nearBundleSize on.
 const (
 	maxBundleSize  = 1 << 20
 	nearBundleSize = maxBundleSize * 85 / 100
 )
 
-// checkSize warns of a bundle that OLM cannot unpack, or soon cannot. What cannot be read is reported elsewhere.
+// checkSize warns about a bundle that is too large for OLM to unpack, or nearly too large. It ignores unreadable files,
+// which other checks report.
 func (c *checker) checkSize() {
 	size := 0
 	for _, dir := range []string{manifestsDir, metadataDir} {
@@ -351,7 +353,7 @@ func (c *checker) checkSize() {
 		}
 	}
 	if size > nearBundleSize {
-		c.findIn("bundle-size", manifestsDir, "%d KB when packed by OLM; the limit is %d KB",
+		c.reportFile("bundle-size", manifestsDir, "%d KB when packed by OLM; the limit is %d KB",
 			size>>10, maxBundleSize>>10)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// checkedFiles is a bundle with which nothing is wrong, as far as a bundle without a release can show.
+// checkedFiles is a bundle without problems.
 var checkedFiles = filesOf(Rules().Example)
 
 // filesOf returns the files in an example.
@@ -42,7 +42,7 @@ func (f files) change(name, from, to string) files {
 	return all
 }
 
-// checkTests has, for every rule, a change of files that breaks it, and the resulting problems in order.
+// checkTests break every rule by a change to files, and list the resulting problems in order.
 var checkTests = []struct {
 	files files
 	want  []string
@@ -52,7 +52,7 @@ var checkTests = []struct {
 	{files{"manifests/csv.yaml": "", "manifests/crd.yaml": "", "metadata/annotations.yaml": ""}, []string{
 		"b/manifests: error: file does not exist [layout]", "b/metadata: error: file does not exist [layout]"}},
 	{change("manifests/a.yaml", "", "a: b: c"), []string{"b/manifests/a.yaml:1:5: error: mapping values are not allowed"}},
-	{change("manifests/csv.yaml", "kind: Cluster", "kind: : Cluster"), []string{ // and nothing that only follows from it
+	{change("manifests/csv.yaml", "kind: Cluster", "kind: : Cluster"), []string{ // and no consequences of it
 		"b/manifests/csv.yaml:2:7: error: mapping values are not allowed"}},
 	{change("manifests/crd.yaml", "kind: Custom", "kind: : Custom"), []string{
 		"b/manifests/crd.yaml:2:7: error: mapping values are not allowed"}},
@@ -206,7 +206,7 @@ var checkTests = []struct {
 		"b/manifests/csv.yaml:8:3: warning: spec: no icon [hub-icon]"}},
 }
 
-// noise returns so many bytes of text, of which base64 and gzip together make about as many.
+// noise returns size bytes of text that gzip cannot compress: after gzip and base64 they have about the same size.
 func noise(size int) string {
 	raw := make([]byte, base64.StdEncoding.DecodedLen(size))
 	_, _ = rand.NewChaCha8([32]byte{}).Read(raw)
@@ -214,12 +214,12 @@ func noise(size int) string {
 }
 
 func TestCheck(t *testing.T) {
-	broken := map[string]bool{"label": true} // of which TestCheckLabels is
+	broken := map[string]bool{"label": true} // TestCheckLabels breaks it
 	for _, test := range checkTests {
 		fsys := test.files.fs()
 		for name := range fsys {
 			if test.files[name] == "" {
-				delete(fsys, name) // of goodFiles
+				delete(fsys, name) // it is in goodFiles
 			}
 		}
 		findings := Check(fsys, "b", CheckOptions{OperatorHub: true, BundleObjects: true})
@@ -274,7 +274,8 @@ func TestCheckMediaTypes(t *testing.T) {
 	}
 }
 
-// TestCheckRealBundles holds that published bundles have no errors but images by which no catalog with them is valid.
+// TestCheckRealBundles checks that the only errors of published bundles are image references that make every catalog
+// with them invalid.
 func TestCheckRealBundles(t *testing.T) {
 	dirs := realBundles(t)
 	if testing.Short() {
@@ -289,11 +290,11 @@ func TestCheckRealBundles(t *testing.T) {
 	}
 }
 
-// FuzzCheck holds that no bundle makes the checks panic, and that they say the same each time.
+// FuzzCheck checks that no bundle makes the checks panic, and that repeated checks report the same problems.
 func FuzzCheck(f *testing.F) {
 	for _, test := range checkTests {
 		if len(test.files["manifests/a.yaml"]) > 1<<16 {
-			continue // on which mutations take long
+			continue // mutating a large file takes long
 		}
 		f.Add(test.files["manifests/csv.yaml"], test.files["manifests/crd.yaml"], test.files["manifests/a.yaml"],
 			test.files["metadata/annotations.yaml"]+test.files["metadata/dependencies.yaml"])

@@ -20,12 +20,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// A verdict is whether the validators of upstream find errors in a ClusterServiceVersion or CustomResourceDefinition.
+// A verdict is the result of the checks of a ClusterServiceVersion or CustomResourceDefinition.
 type verdict struct {
 	rejected bool
 	why      []string
 }
 
+// upstreamVerdict returns the verdict of the validators of upstream.
 func upstreamVerdict(t testing.TB, m *manifest) verdict {
 	t.Helper()
 	var results []upstreamErrors.ManifestResult
@@ -59,7 +60,7 @@ func upstreamVerdict(t testing.TB, m *manifest) verdict {
 	return v
 }
 
-// ourVerdict is the same by this package.
+// ourVerdict returns the verdict of this package.
 func ourVerdict(t testing.TB, m *manifest) verdict {
 	t.Helper()
 	c := &checker{manifests: []*manifest{m}}
@@ -100,7 +101,7 @@ func manifestOf(t testing.TB, v any) *manifest {
 	return m
 }
 
-// mutations yields v, which holds the value at path, with something changed that is not a schema.
+// mutations yields root with one value changed or removed, except in schemas.
 func mutations(root any, yield func(what string, root any)) {
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
@@ -139,7 +140,7 @@ func mapKeys(m map[string]any) func(func(string) bool) {
 	}
 }
 
-// others are values that may be wrong in the place of v.
+// others returns values that may be invalid in place of v.
 func others(v any) []any {
 	switch v.(type) {
 	case string:
@@ -183,7 +184,7 @@ const richCSV = `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "Cluste
 "customresourcedefinitions": {"owned": [{"name": "oaks.wood.com", "version": "v1", "kind": "Oak"}]},
 "apiservicedefinitions": {"required": [{"name": "a", "group": "b"}]}}}`
 
-// TestChecksAsUpstream changes valid manifests in every place, and compares our problems with upstream's.
+// TestChecksAsUpstream changes each value of valid manifests, and compares our problems with upstream's.
 func TestChecksAsUpstream(t *testing.T) {
 	for _, text := range []string{richCSV, richCRD, richBeta} {
 		var root any
@@ -215,8 +216,8 @@ func TestHubAsUpstream(t *testing.T) {
 	compare := func(what string, root any) {
 		m := manifestOf(t, root)
 		c := &checker{manifests: []*manifest{m}}
-		c.decodeOne(m)
-		if c.csv == nil || c.csv.Spec.Icon != nil && len(c.csv.Spec.Icon) == 0 { // at which upstream panics
+		c.checkCSVType(m)
+		if c.csv == nil || c.csv.Spec.Icon != nil && len(c.csv.Spec.Icon) == 0 { // upstream panics on it
 			return
 		}
 		c.checkHub()
@@ -228,7 +229,7 @@ func TestHubAsUpstream(t *testing.T) {
 			want = want || slices.ContainsFunc(v.Validate(bundle), upstreamErrors.ManifestResult.HasError)
 		}
 		got := slices.ContainsFunc(c.problems, func(p *problem.Problem) bool { return p.Severity == problem.Error })
-		if want != got && c.csv.Spec.MinKubeVersion == "1.20.0" { // which another rule is about
+		if want != got && c.csv.Spec.MinKubeVersion == "1.20.0" { // another rule reports it
 			t.Errorf("%s: got %v, want %v", what, c.problems, want)
 		}
 	}
@@ -240,7 +241,7 @@ func TestHubAsUpstream(t *testing.T) {
 	mutations(root, compare)
 }
 
-// TestObjectsAsUpstream is the same for other manifests.
+// TestObjectsAsUpstream is TestChecksAsUpstream for other manifests.
 func TestObjectsAsUpstream(t *testing.T) {
 	for _, text := range []string{
 		`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","spec":{"maxUnavailable":%s}}`,
@@ -275,7 +276,8 @@ func TestObjectsAsUpstream(t *testing.T) {
 	}
 }
 
-// TestRealBundlesAsUpstream holds that about published bundles as many things are said, of each kind, as upstream says.
+// TestRealBundlesAsUpstream checks that this package and upstream report the same number of problems of each kind for
+// published bundles.
 func TestRealBundlesAsUpstream(t *testing.T) {
 	dirs := realBundles(t)
 	if testing.Short() {
@@ -317,7 +319,7 @@ func TestRealBundlesAsUpstream(t *testing.T) {
 	}
 }
 
-// upstreamSays returns the findings of a validator, without those about removed APIs, which it reports only once.
+// upstreamSays returns the findings of a validator, except for removed APIs, which it reports only once.
 func upstreamSays(v interfaces.Validator, objects []any) (all []string) {
 	for _, result := range v.Validate(objects...) {
 		for _, err := range append(result.Errors, result.Warnings...) {

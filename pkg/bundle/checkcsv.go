@@ -22,8 +22,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-func (c *checker) findCSV(rule string, ptr jsontext.Pointer, format string, args ...any) {
-	c.find(rule, c.csvFile.document, ptr, format, args...)
+func (c *checker) reportCSV(rule string, ptr jsontext.Pointer, format string, args ...any) {
+	c.reportAt(rule, c.csvFile.document, ptr, format, args...)
 }
 
 func (c *checker) checkCSV() {
@@ -32,24 +32,25 @@ func (c *checker) checkCSV() {
 		c.checkCSVName("/spec/replaces", replaces)
 	}
 	if c.csvFile.version() == "" {
-		c.findCSV("csv-field-missing", "", "apiVersion is required")
+		c.reportCSV("csv-field-missing", "", "apiVersion is required")
 	}
 	c.checkRequired()
 	c.checkInstallModes()
 	version := c.csv.Spec.MinKubeVersion
 	if strings.TrimSpace(version) == "" {
-		c.findCSV("csv-no-min-kube-version", "/spec", "no minKubeVersion: the operator can be installed on any cluster")
+		c.reportCSV("csv-no-min-kube-version", "/spec",
+			"no minKubeVersion: the operator can be installed on any cluster")
 	} else if _, err := semver.Parse(version); err != nil {
-		c.findCSV("csv-min-kube-version", "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
+		c.reportCSV("csv-min-kube-version", "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
 	}
 	for key := range c.csv.Annotations {
 		ptr := pointer("metadata", "annotations", key)
 		if key == annotationProperties {
-			c.findCSV("csv-properties", ptr, "move the properties to metadata/properties.yaml")
+			c.reportCSV("csv-properties", ptr, "move the properties to metadata/properties.yaml")
 		}
-		for _, known := range cased {
+		for _, known := range caseSensitiveAnnotations {
 			if strings.EqualFold(key, known) && key != known {
-				c.findCSV("csv-annotation-case", ptr, "want %s", known)
+				c.reportCSV("csv-annotation-case", ptr, "want %s", known)
 			}
 		}
 	}
@@ -61,17 +62,17 @@ func (c *checker) checkCSV() {
 func (c *checker) checkCSVName(ptr jsontext.Pointer, name string) {
 	problems := slices.Concat(validation.IsDNS1123Subdomain(name), validation.IsValidLabelValue(name))
 	if len(problems) > 0 {
-		c.findCSV("csv-name", ptr, "%q: %s", name, problems[0])
+		c.reportCSV("csv-name", ptr, "%q: %s", name, problems[0])
 	}
 }
 
-// checkRequired looks for fields without a value, from the outside in.
+// checkRequired reports required fields without a value. It does not report fields of a missing object.
 func (c *checker) checkRequired() {
 	spec := &c.csv.Spec
 	strategy := &spec.InstallStrategy
 	required := func(parent jsontext.Pointer, key string, value any) bool {
 		if reflect.ValueOf(value).Elem().IsZero() {
-			c.findCSV("csv-field-missing", parent, "%s is required", key)
+			c.reportCSV("csv-field-missing", parent, "%s is required", key)
 			return false
 		}
 		return true
@@ -93,18 +94,18 @@ func (c *checker) checkRequired() {
 func (c *checker) checkInstallModes() {
 	modes := c.csv.Spec.InstallModes
 	if len(modes) == 0 {
-		c.findCSV("csv-install-modes", "/spec", "installModes is required")
+		c.reportCSV("csv-install-modes", "/spec", "installModes is required")
 		return
 	}
 	supported := make(map[v1alpha1.InstallModeType]bool)
 	for i, mode := range modes {
 		if _, ok := supported[mode.Type]; ok {
-			c.findCSV("csv-install-mode-twice", element("/spec/installModes", i), "%s is already listed", mode.Type)
+			c.reportCSV("csv-install-mode-twice", element("/spec/installModes", i), "%s is already listed", mode.Type)
 		}
 		supported[mode.Type] = supported[mode.Type] || mode.Supported
 	}
 	if !slices.Contains(slices.Collect(maps.Values(supported)), true) {
-		c.findCSV("csv-install-modes", "/spec/installModes", "no install mode is supported")
+		c.reportCSV("csv-install-modes", "/spec/installModes", "no install mode is supported")
 	}
 	if !slices.ContainsFunc(modes, func(m v1alpha1.InstallMode) bool {
 		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
@@ -115,13 +116,13 @@ func (c *checker) checkInstallModes() {
 	for i, webhook := range c.csv.Spec.WebhookDefinitions {
 		if len(webhook.ConversionCRDs) > 0 {
 			ptr := element("/spec/webhookdefinitions", i)
-			c.findCSV("csv-install-modes", ptr, "with conversionCRDs, AllNamespaces must be the only supported mode")
+			c.reportCSV("csv-install-modes", ptr, "with conversionCRDs, AllNamespaces must be the only supported mode")
 		}
 	}
 }
 
-// cased are the annotations whose letter case matters.
-var cased = []string{
+// caseSensitiveAnnotations are the annotations whose letter case is checked.
+var caseSensitiveAnnotations = []string{
 	"olm.operatorGroup", "olm.operatorNamespace", "olm.targetNamespaces", "olm.providedAPIs", "olm.skipRange",
 }
 
@@ -135,11 +136,11 @@ func (c *checker) checkRelease() {
 	}
 	if c.csv.Annotations[annotationSubstitutes] != "" {
 		ptr := pointer("metadata", "annotations", annotationSubstitutes)
-		c.findCSV("csv-release", ptr, "cannot be combined with spec.release")
+		c.reportCSV("csv-release", ptr, "cannot be combined with spec.release")
 	}
 	want := fmt.Sprintf("%s-v%s-%s", c.pkg, c.csv.Spec.Version.String(), release)
 	if c.pkg != "" && c.csv.Name != want {
-		c.findCSV("bundle-name", "/metadata/name", "want %q because the bundle has a release", want)
+		c.reportCSV("bundle-name", "/metadata/name", "want %q because the bundle has a release", want)
 	}
 }
 
@@ -151,28 +152,28 @@ func (c *checker) checkExamples() {
 	}
 	examples, ok := c.csv.Annotations[key]
 	if !ok {
-		c.findCSV("csv-no-examples", "/metadata", "no annotation %s", annotationExamples)
+		c.reportCSV("csv-no-examples", "/metadata", "no annotation %s", annotationExamples)
 		return
 	}
 	ptr := pointer("metadata", "annotations", key)
 	if _, both := c.csv.Annotations[annotationOldExamples]; both && key != annotationOldExamples {
 		old := pointer("metadata", "annotations", annotationOldExamples)
-		c.findCSV("left-out", old, "ignored: examples are read from %s", key)
+		c.reportCSV("left-out", old, "ignored: examples are read from %s", key)
 	}
 	kinds, err := exampleKinds(examples)
 	if err != nil {
-		c.findCSV("csv-examples", ptr, "want a list of objects as JSON: %w", err)
+		c.reportCSV("csv-examples", ptr, "want a list of objects as JSON: %w", err)
 		return
 	}
 	owned := c.ownedKinds()
 	for i, kind := range kinds {
 		if !slices.Contains(owned, kind) {
-			c.findCSV("csv-examples", ptr, "example %d: %s is not owned", i+1, kindText(kind))
+			c.reportCSV("csv-examples", ptr, "example %d: %s is not owned", i+1, kindText(kind))
 		}
 	}
 	for _, kind := range owned {
 		if !slices.Contains(kinds, kind) {
-			c.findCSV("csv-no-examples", ptr, "no example of %s", kindText(kind))
+			c.reportCSV("csv-no-examples", ptr, "no example of %s", kindText(kind))
 		}
 	}
 }
@@ -214,7 +215,7 @@ func (c *checker) ownedKinds() []declcfg.GVK {
 	for i, owned := range c.csv.Spec.CustomResourceDefinitions.Owned {
 		_, group, ok := strings.Cut(owned.Name, ".")
 		if !ok {
-			c.findCSV("csv-examples", crdPointer("owned", i), "name %q: want PLURAL.GROUP", owned.Name)
+			c.reportCSV("csv-examples", crdPointer("owned", i), "name %q: want PLURAL.GROUP", owned.Name)
 			continue
 		}
 		kinds = append(kinds, declcfg.GVK{Group: group, Version: owned.Version, Kind: owned.Kind})
@@ -232,15 +233,16 @@ func kindText(k declcfg.GVK) string {
 	return k.Group + "/" + k.Version + " " + k.Kind
 }
 
-// checkRelatedImages checks the related images and the images of the containers of the operator, which are related
-// images too, and reports images that the operator starts and that nobody would mirror.
+// checkRelatedImages checks the related images and the images of the containers of the operator, which also become
+// related images. It reports images that the operator starts but that are not related images, so that no tool mirrors
+// them.
 func (c *checker) checkRelatedImages() {
 	known := map[string]bool{}
 	for i, image := range c.csv.Spec.RelatedImages {
 		known[image.Image] = true
 		ptr := pointer("spec", "relatedImages", strconv.Itoa(i))
 		if image.Image == "" {
-			c.findCSV("related-image-empty", ptr, "no image")
+			c.reportCSV("related-image-empty", ptr, "no image")
 			continue
 		}
 		c.checkReference(ptr.AppendToken("image"), image.Image)
@@ -263,7 +265,7 @@ func (c *checker) checkRelatedImages() {
 // checkReference checks an image that becomes a related image of the rendered bundle.
 func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
-		c.findCSV("image-reference", ptr, "%q is not a valid image reference: %w", image, err)
+		c.reportCSV("image-reference", ptr, "%q is not a valid image reference: %w", image, err)
 	}
 }
 
@@ -275,13 +277,14 @@ func (c *checker) checkImages(ptr jsontext.Pointer, containers []corev1.Containe
 		for j, v := range containers[i].Env {
 			if strings.HasPrefix(v.Name, envImagePrefix) && v.Value != "" && !known[v.Value] {
 				at := element(element(ptr, i)+"/env", j) + "/value"
-				c.findCSV("related-image-env", at, "%s: image %q is not in relatedImages", v.Name, v.Value)
+				c.reportCSV("related-image-env", at, "%s: image %q is not in relatedImages", v.Name, v.Value)
 			}
 		}
 	}
 }
 
-// checkServiceAccounts reports manifests of service accounts that OLM creates for the deployments of the operator.
+// checkServiceAccounts reports manifests of service accounts that OLM itself creates for the deployments of the
+// operator.
 func (c *checker) checkServiceAccounts() {
 	made := make(map[string]bool)
 	for i := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -297,12 +300,13 @@ func (c *checker) checkServiceAccounts() {
 			} `json:"metadata"`
 		}
 		if _, err := decode(m.printed, &account); err == nil && made[account.Metadata.Name] {
-			c.find("service-account", m.document, "/metadata/name", "OLM creates this account for %s", c.csvFile.file)
+			c.reportAt("service-account", m.document, "/metadata/name",
+				"OLM creates this account for %s", c.csvFile.file)
 		}
 	}
 }
 
-// These are the values that OperatorHub.io lets users filter by.
+// The values by which users can filter on OperatorHub.io.
 var (
 	hubCapabilities = []string{"Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"}
 	hubCategories   = []string{
@@ -317,7 +321,7 @@ var (
 func (c *checker) checkHub() {
 	spec := &c.csv.Spec
 	if strings.TrimSpace(spec.Provider.Name) == "" {
-		c.findCSV("hub", "/spec", "provider.name is required")
+		c.reportCSV("hub", "/spec", "provider.name is required")
 	}
 	validAddress := func(text string) error {
 		_, err := mail.ParseAddress(text)
@@ -334,7 +338,7 @@ func (c *checker) checkHub() {
 		c.checkContact(element("/spec/links", i), link.Name, "url", link.URL, validURL)
 	}
 	if spec.Version.Equals(semver.Version{}) {
-		c.findCSV("hub", "/spec", "version is required")
+		c.reportCSV("hub", "/spec", "version is required")
 	}
 	c.checkIcon()
 	c.checkHubAnnotations()
@@ -343,38 +347,38 @@ func (c *checker) checkHub() {
 
 func (c *checker) checkContact(ptr jsontext.Pointer, name, key, value string, valid func(string) error) {
 	if name == "" || value == "" {
-		c.findCSV("hub", ptr, "name and %s are required", key)
+		c.reportCSV("hub", ptr, "name and %s are required", key)
 	}
 	if value == "" {
 		return
 	}
 	if err := valid(value); err != nil {
-		c.findCSV("hub", ptr.AppendToken(key), "%w", err)
+		c.reportCSV("hub", ptr.AppendToken(key), "%w", err)
 	}
 }
 
 func (c *checker) checkIcon() {
 	icons := c.csv.Spec.Icon
 	if icons == nil {
-		c.findCSV("hub-icon", "/spec", "no icon")
+		c.reportCSV("hub-icon", "/spec", "no icon")
 		return
 	}
 	if len(icons) != 1 {
-		c.findCSV("hub", "/spec/icon", "want one icon, found %d", len(icons))
+		c.reportCSV("hub", "/spec/icon", "want one icon, found %d", len(icons))
 		return
 	}
 	icon := icons[0]
 	if icon.MediaType == "" || icon.Data == "" {
-		c.findCSV("hub", "/spec/icon/0", "base64data and mediatype are required")
+		c.reportCSV("hub", "/spec/icon/0", "base64data and mediatype are required")
 	}
 	if icon.MediaType != "" && !slices.Contains(hubIcons, icon.MediaType) {
-		c.findCSV("hub", "/spec/icon/0/mediatype", "%q: want one of %q", icon.MediaType, hubIcons)
+		c.reportCSV("hub", "/spec/icon/0/mediatype", "%q: want one of %q", icon.MediaType, hubIcons)
 	}
 }
 
 func (c *checker) checkHubAnnotations() {
 	if level, ok := c.csv.Annotations["capabilities"]; ok && !slices.Contains(hubCapabilities, level) {
-		c.findCSV("hub", "/metadata/annotations/capabilities", "%q: want one of %q", level, hubCapabilities)
+		c.reportCSV("hub", "/metadata/annotations/capabilities", "%q: want one of %q", level, hubCapabilities)
 	}
 	known := hubCategories
 	if c.opts.Categories != nil {
@@ -386,7 +390,7 @@ func (c *checker) checkHubAnnotations() {
 	}
 	for category := range strings.SplitSeq(list, ",") {
 		if category = strings.TrimSpace(category); !slices.Contains(known, category) {
-			c.findCSV("hub", "/metadata/annotations/categories", "%q: want one of %q", category, known)
+			c.reportCSV("hub", "/metadata/annotations/categories", "%q: want one of %q", category, known)
 		}
 	}
 }

@@ -32,9 +32,9 @@ type installableKind struct {
 	namespaced bool
 }
 
-// installable is the list of kinds that both OLMs go by. They ignore the group when they decide, but nothing applies a
-// kind of another group, such as a Role that is a custom resource.
-var installable = map[string]installableKind{
+// installableKinds are the kinds that OLM Classic and OLM v1 install. Both decide by the kind alone, but cannot apply
+// an object of another API group, such as a custom resource of kind Role.
+var installableKinds = map[string]installableKind{
 	kindCSV:               {"operators.coreos.com", true},
 	kindCRD:               {"apiextensions.k8s.io", false},
 	"ClusterRole":         {"rbac.authorization.k8s.io", false},
@@ -65,17 +65,17 @@ const (
 	kindAutoscaler = "VerticalPodAutoscaler"
 )
 
-// Installable reports whether OLM v1 installs manifests of a kind, and puts them into the namespace of the operator:
-// all namespaced kinds but a VerticalPodAutoscaler, which keeps the namespace that it has.
+// Installable reports whether OLM v1 installs manifests of a kind, and whether it puts them into the namespace of the
+// operator: all namespaced kinds except VerticalPodAutoscaler, which keeps its namespace.
 func Installable(kind string) (namespaced, ok bool) {
-	k, ok := installable[kind]
+	k, ok := installableKinds[kind]
 	return k.namespaced && kind != kindAutoscaler, ok
 }
 
-// InstallableByClassic reports the same for OLM Classic. It does not know a PodMonitor, and asks the cluster which
-// kinds are namespaced.
+// InstallableByClassic is Installable for OLM Classic, which does not know the kind PodMonitor, and asks the cluster
+// which kinds are namespaced.
 func InstallableByClassic(kind string) (namespaced, ok bool) {
-	k, ok := installable[kind]
+	k, ok := installableKinds[kind]
 	if kind == kindPodMonitor {
 		return false, false
 	}
@@ -85,7 +85,7 @@ func InstallableByClassic(kind string) (namespaced, ok bool) {
 // CheckAPIVersion returns an error if a cluster does not accept the API version of a manifest of an installable kind:
 // OLM v1 finds no resource for it when it applies the bundle.
 func CheckAPIVersion(apiVersion, kind string) error {
-	k, ok := installable[kind]
+	k, ok := installableKinds[kind]
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	switch {
 	case !ok:
@@ -103,24 +103,24 @@ func CheckAPIVersion(apiVersion, kind string) error {
 
 func (c *checker) checkManifest(m *manifest, mediaType string) {
 	if m.kind == "" {
-		c.find("unreadable", m.document, "", "not a manifest: the object has no kind")
+		c.reportAt("unreadable", m.document, "", "not a manifest: the object has no kind")
 		return
 	}
 	if _, ok := Installable(m.kind); !ok && mediaType == MediaTypeRegistry {
-		c.find("manifest-kind", m.document, "/kind", "OLM does not install a %s", m.kind)
+		c.reportAt("manifest-kind", m.document, "/kind", "OLM does not install a %s", m.kind)
 		return
 	}
 	if removed, ok := platform.RemovedIn(m.apiVersion, m.kind); ok {
-		c.find("removed-api", m.document, "/apiVersion", "Kubernetes %s removed %s", removed, m.apiVersion)
+		c.reportAt("removed-api", m.document, "/apiVersion", "Kubernetes %s removed %s", removed, m.apiVersion)
 	}
 	switch m.kind {
 	case kindCSV:
-		c.decodeOne(m)
+		c.checkCSVType(m)
 	case kindCRD:
 		c.checkDefinition(m)
 	default:
 		if err := CheckAPIVersion(m.apiVersion, m.kind); err != nil {
-			c.find("manifest-api", m.document, "/apiVersion", "%w", err)
+			c.reportAt("manifest-api", m.document, "/apiVersion", "%w", err)
 		}
 		c.checkObjectMeta(m)
 	}
@@ -129,22 +129,22 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 	}
 }
 
-// decodeOne decodes the ClusterServiceVersion. A second one is a problem.
-func (c *checker) decodeOne(m *manifest) {
+// checkCSVType decodes the ClusterServiceVersion into c.csv. A second one is a problem.
+func (c *checker) checkCSVType(m *manifest) {
 	if c.csvFile != nil {
-		c.find("csv-count", m.document, "", "second %s: the first is in %s", kindCSV, c.csvFile.file)
+		c.reportAt("csv-count", m.document, "", "second %s: the first is in %s", kindCSV, c.csvFile.file)
 		return
 	}
 	c.csvFile = m
 	csv, ptr, err := decodeCSV(m.printed)
 	if err != nil {
-		c.find("csv-type", m.document, ptr, "%w", versionError(m.printed, ptr, err))
+		c.reportAt("csv-type", m.document, ptr, "%w", versionError(m.printed, ptr, err))
 		return
 	}
 	c.csv = csv
 }
 
-// versionError returns an error with the reason for which the version or release at ptr is invalid, which err lacks.
+// versionError adds to err the reason why the version or release at ptr is invalid.
 func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 	var versions struct {
 		Spec struct {
@@ -171,19 +171,19 @@ func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 	return err
 }
 
-// checkObjectMeta checks the metadata of any object. As in upstream its name may be anything, and it has no namespace:
-// OLM chooses it.
+// checkObjectMeta checks the metadata of any object. As in upstream, the name may be any string, and there must be no
+// namespace, because OLM chooses it.
 func (c *checker) checkObjectMeta(m *manifest) {
 	var object metav1.PartialObjectMetadata
 	if ptr, err := decode(m.printed, &object); err != nil {
-		c.find("manifest-metadata", m.document, ptr, "%w", err)
+		c.reportAt("manifest-metadata", m.document, ptr, "%w", err)
 		return
 	}
 	anyName := func(string, bool) []string { return nil }
 	const namespaced = false
 	meta := field.NewPath("metadata")
 	for _, err := range validation.ValidateObjectMeta(&object.ObjectMeta, namespaced, anyName, meta) {
-		c.find("manifest-metadata", m.document, fieldPointer(err.Field), "%s", fieldMessage(err))
+		c.reportAt("manifest-metadata", m.document, fieldPointer(err.Field), "%s", fieldMessage(err))
 	}
 }
 
@@ -213,7 +213,7 @@ func fieldPointer(path string) (ptr jsontext.Pointer) {
 	return ptr
 }
 
-// checkObject checks that a manifest does not endanger the cluster.
+// checkObject checks that a manifest does not harm the cluster.
 func (c *checker) checkObject(m *manifest) {
 	switch m.kind {
 	case "PodDisruptionBudget":
@@ -221,17 +221,18 @@ func (c *checker) checkObject(m *manifest) {
 		if !c.decodeObject(m, &budget) {
 			return
 		}
-		// With such a budget, no node of the cluster could be drained.
+		// This budget would not allow to drain a node of the cluster.
 		if most := budget.Spec.MaxUnavailable; most != nil && (most.IntVal == 0 && most.StrVal == "" || most.StrVal == "0%") {
-			c.find("object", m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
+			c.reportAt("object", m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
 		}
 		if least := budget.Spec.MinAvailable; least != nil && least.StrVal == "100%" {
-			c.find("object", m.document, "/spec/minAvailable", "no pod can ever be evicted")
+			c.reportAt("object", m.document, "/spec/minAvailable", "no pod can ever be evicted")
 		}
 	case "PriorityClass":
 		var class schedulingv1.PriorityClass
 		if c.decodeObject(m, &class) && class.GlobalDefault {
-			c.find("object", m.document, "/globalDefault", "the class would be the default for all pods of the cluster")
+			c.reportAt("object", m.document, "/globalDefault",
+				"the class would be the default for all pods of the cluster")
 		}
 	case "Role", "ClusterRole":
 		var role rbacv1.ClusterRole
@@ -246,7 +247,7 @@ func (c *checker) checkObject(m *manifest) {
 func (c *checker) decodeObject(m *manifest, v any) bool {
 	ptr, err := decode(m.printed, v)
 	if err != nil {
-		c.find("object", m.document, ptr, "%w", err)
+		c.reportAt("object", m.document, ptr, "%w", err)
 	}
 	return err == nil
 }
@@ -262,14 +263,15 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 			slices.ContainsFunc(rule.Verbs, func(v string) bool { return v == rbacv1.VerbAll || slices.Contains(verbs, v) })
 	}
 	if grants("policy", "poddisruptionbudgets", "create", "update", "patch") {
-		c.find("object-permission", m.document, ptr, "can change disruption budgets, which can block node updates")
+		c.reportAt("object-permission", m.document, ptr, "can change disruption budgets, which can block node updates")
 	}
 	if grants("security.openshift.io", "securitycontextconstraints", "delete", "update", "patch") {
 		names := slices.DeleteFunc(slices.Clone(rule.ResourceNames), func(name string) bool {
 			return !slices.Contains(defaultConstraints, name)
 		})
 		if len(names) > 0 {
-			c.find("object", m.document, ptr, "can change constraints of the cluster itself: %s", strings.Join(names, ", "))
+			c.reportAt("object", m.document, ptr, "can change constraints of the cluster itself: %s",
+				strings.Join(names, ", "))
 		}
 	}
 }
@@ -279,7 +281,7 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 func (c *checker) checkDefinition(m *manifest) {
 	internal, ptr, err := decodeCRD(m.apiVersion, m.printed)
 	if err != nil {
-		c.find("crd-type", m.document, ptr, "%w", err)
+		c.reportAt("crd-type", m.document, ptr, "%w", err)
 		return
 	}
 	list := crdvalidation.ValidateCustomResourceDefinition(context.Background(), internal)
@@ -291,13 +293,13 @@ func (c *checker) checkDefinition(m *manifest) {
 		if m.apiVersion == crdV1 {
 			ptr = v1Pointer(ptr)
 		}
-		c.find("crd", m.document, ptr, "%s", fieldMessage(e))
+		c.reportAt("crd", m.document, ptr, "%s", fieldMessage(e))
 	}
 }
 
-// v1Pointer translates the pointer to a field of the internal type, which Kubernetes checks, to v1. The
-// internal type looks like v1beta1: values equal in all versions are outside of the versions, and the fields of a
-// webhook are apart.
+// v1Pointer translates the pointer to a field of the internal type, which Kubernetes checks, to v1. The internal type
+// is similar to v1beta1: values that are equal in all versions are outside of the versions, and the fields of a webhook
+// are not in an object of their own.
 func v1Pointer(ptr jsontext.Pointer) jsontext.Pointer {
 	for _, moved := range [][2]jsontext.Pointer{
 		{"/spec/validation", "/spec/versions/0/schema"},
@@ -314,7 +316,7 @@ func v1Pointer(ptr jsontext.Pointer) jsontext.Pointer {
 	return ptr
 }
 
-// checkHubAPIs reports manifests whose API none of the clusters has on which the operator may be installed.
+// checkHubAPIs reports manifests whose API does not exist on any cluster on which the operator can be installed.
 func (c *checker) checkHubAPIs() {
 	least, err := semver.ParseTolerant(c.csv.Spec.MinKubeVersion)
 	if err != nil || strings.TrimSpace(c.csv.Spec.MinKubeVersion) == "" {
@@ -323,7 +325,7 @@ func (c *checker) checkHubAPIs() {
 	lowest := platform.Version{Major: least.Major, Minor: least.Minor}
 	for _, m := range c.manifests {
 		if removed, ok := platform.RemovedIn(m.apiVersion, m.kind); ok && !removed.After(lowest) {
-			c.findCSV("hub", "/spec/minKubeVersion", "Kubernetes %s removed %s, the API of %s",
+			c.reportCSV("hub", "/spec/minKubeVersion", "Kubernetes %s removed %s, the API of %s",
 				removed, m.apiVersion, m.file)
 		}
 	}
@@ -344,16 +346,16 @@ func (c *checker) checkOwned() {
 		switch {
 		case !ok && c.incomplete: // it may be in a file that cannot be read
 		case !ok:
-			c.findCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s", kindText(api))
+			c.reportCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s", kindText(api))
 		case kind.plural != plural:
-			c.findCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s as %q: %s has %q",
+			c.reportCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s as %q: %s has %q",
 				kindText(api), plural, kind.file, kind.plural)
 		}
 		owned[anyVersion(api)] = owned[anyVersion(api)] || ok
 	}
 	for api, kind := range defined {
 		if !owned[anyVersion(api)] {
-			c.find("crd-not-owned", kind.document, "/spec", "%s does not own %s", c.csvFile.file, kindText(api))
+			c.reportAt("crd-not-owned", kind.document, "/spec", "%s does not own %s", c.csvFile.file, kindText(api))
 		}
 	}
 }
@@ -379,7 +381,7 @@ func (c *checker) definedKinds() map[declcfg.GVK]definedKind {
 		}
 		for _, api := range d.kinds(m.apiVersion) {
 			if first, ok := defined[api]; ok {
-				c.find("crd-twice", m.document, "/spec", "%s is defined in %s", kindText(api), first.file)
+				c.reportAt("crd-twice", m.document, "/spec", "%s is defined in %s", kindText(api), first.file)
 				continue
 			}
 			defined[api] = definedKind{m, d.Spec.Names.Plural}

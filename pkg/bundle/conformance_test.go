@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// conformance has scripts with what upstream prints.
+// conformance has scripts with the output of upstream.
 const conformance = "../../test/conformance"
 
 // script returns the files of a conformance script.
@@ -75,7 +75,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceRejects reads what opm refuses.
+// TestConformanceRejects reads bundles that opm refuses.
 func TestConformanceRejects(t *testing.T) {
 	files := script(t, "render-bundle-dir-rejects")
 	for dir, want := range map[string]string{

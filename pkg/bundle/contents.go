@@ -22,8 +22,8 @@ type Contents struct {
 	// CSV has the properties in metadata/ appended to its annotation olm.properties, as in OLM v1.
 	CSV *v1alpha1.ClusterServiceVersion
 
-	// CRDs are of version v1, since no cluster with OLM v1 has another one, and without status. They and Others are in
-	// the order of their files.
+	// CRDs are of version v1, the only one in clusters with OLM v1, and have no status. They and Others are in the
+	// order of their files.
 	CRDs   []*apiextensionsv1.CustomResourceDefinition
 	Others []*unstructured.Unstructured
 
@@ -33,7 +33,7 @@ type Contents struct {
 	files map[any]*manifest
 }
 
-// A Dependency is a requirement that another operator must meet, such as an API.
+// A Dependency is a requirement of a bundle, such as an API, that another operator must provide.
 type Dependency struct {
 	Property string // the type of the property that it becomes, such as olm.gvk.required
 
@@ -79,7 +79,8 @@ func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
 	return c, p.err()
 }
 
-// collectDependencies adds the dependencies of the contents, wherever their author wrote them.
+// collectDependencies adds the dependencies from all their sources: the ClusterServiceVersion, properties and
+// dependencies.
 func (p *parser) collectDependencies(c *Contents, meta *metadata, annotated []annotatedProperty) {
 	csv := c.files[c.CSV].document
 	add := func(typ string, doc *document, ptr jsontext.Pointer) {
@@ -101,12 +102,12 @@ func (p *parser) collectDependencies(c *Contents, meta *metadata, annotated []an
 		add(string(d.Type), meta.from.properties, element("/properties", i))
 	}
 	for i, d := range meta.dependencies {
-		add(requiredBy(string(d.Type)), meta.from.dependencies, element("/dependencies", i))
+		add(requirementType(string(d.Type)), meta.from.dependencies, element("/dependencies", i))
 	}
 }
 
-// requiredBy returns the type of the property that a dependency of a type becomes.
-func requiredBy(dependency string) string {
+// requirementType returns the property type of a dependency: olm.gvk.required for olm.gvk.
+func requirementType(dependency string) string {
 	switch dependency {
 	case declcfg.PropertyGVK:
 		return declcfg.PropertyGVKRequired
@@ -116,7 +117,7 @@ func requiredBy(dependency string) string {
 	return dependency
 }
 
-// decodeInto decodes a manifest, and reports whether it could.
+// decodeInto decodes a manifest into v, and reports whether it succeeded.
 func (p *parser) decodeInto(c *Contents, m *manifest, v any) bool {
 	c.files[v] = m
 	ptr, err := decode(m.printed, v)
@@ -141,8 +142,8 @@ func (p *parser) annotatedProperties(c *Contents) (properties []annotatedPropert
 	return properties, true
 }
 
-// annotateProperties adds the properties in metadata/ to the annotation of the ClusterServiceVersion. As in OLM v1 the
-// annotation is null if there is a metadata/properties.yaml, and no property at all.
+// annotateProperties adds the properties in metadata/ to the annotation of the ClusterServiceVersion. As in OLM v1, the
+// annotation is null if metadata/properties.yaml exists, but there are no properties.
 func (p *parser) annotateProperties(c *Contents, meta *metadata, properties []annotatedProperty) {
 	_, err := fs.Stat(p.fsys, path.Join(metadataDir, "properties.yaml"))
 	if len(meta.properties) == 0 && err != nil {

@@ -37,7 +37,7 @@ func DecodeCRD(manifest jsontext.Value) (*apiextensionsv1.CustomResourceDefiniti
 	return crd, err
 }
 
-// inManifest adds the way to a value to an error about it.
+// inManifest adds the path of a value to an error about it.
 func inManifest(ptr jsontext.Pointer, err error) error {
 	if err == nil || ptr == "" {
 		return err

@@ -13,9 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// CSVMetadata returns the metadata that a catalog keeps of a ClusterServiceVersion, which is given in JSON. As in opm,
-// it is an error if a value does not fit the typed API of OLM, and keys unknown to the API are dropped. Versions may be
-// written as v1 or 1.2.
+// CSVMetadata returns the metadata of a ClusterServiceVersion, given in JSON, for a catalog. As in opm, a value that
+// does not match the typed API of OLM is an error, and unknown keys are dropped. Versions may be written as v1 or 1.2.
 func CSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
 	sorted, err := sortKeys(csv)
 	var typed *v1alpha1.ClusterServiceVersion
@@ -114,7 +113,7 @@ func resource(r v1alpha1.APIResourceReference) declcfg.ResourceReference {
 	return declcfg.ResourceReference(r)
 }
 
-// descriptor takes descriptors of all three kinds, which have the same fields.
+// descriptor converts a descriptor. The three types have the same fields.
 func descriptor[D v1alpha1.StatusDescriptor | v1alpha1.SpecDescriptor | v1alpha1.ActionDescriptor](
 	d D,
 ) declcfg.Descriptor {
@@ -128,9 +127,8 @@ func descriptor[D v1alpha1.StatusDescriptor | v1alpha1.SpecDescriptor | v1alpha1
 	}
 }
 
-// sortKeys returns a manifest in the form that opm uses: the keys sorted at every level, and only the last of several
-// equal keys. The order determines the raw values of descriptors, and which key counts if several differ in letter case
-// only.
+// sortKeys returns a manifest in the form that opm uses: the keys sorted at every level, and the last of several equal
+// keys. The order determines the raw values of descriptors, and the used key if several differ only in letter case.
 func sortKeys(manifest []byte) ([]byte, error) {
 	sorted := jsontext.Value(bytes.Clone(manifest))
 	err := sorted.Format(jsontext.ReorderRawObjects(true), jsontext.AllowInvalidUTF8(true),
@@ -141,7 +139,7 @@ func sortKeys(manifest []byte) ([]byte, error) {
 	return sorted, err
 }
 
-// keepLast is the slow variant of sortKeys, for manifests with equal keys.
+// keepLast is sortKeys for manifests with duplicate keys; it is slower.
 func keepLast(manifest []byte) ([]byte, error) {
 	if err := json.Unmarshal(manifest, new(json.RawMessage)); err != nil {
 		return nil, err // the decoder does not read past the first value

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// sample has a value in every field that is kept, and one with its keys out of order.
+// sample has a value in every field of the metadata, and an object whose keys are not sorted.
 const sample = `{"kind":"ClusterServiceVersion","metadata":{"name":"n","annotations":{"b":"<&>","a":"\u2028"},
 "labels":{"l":"1"}},"spec":{"annotations":{"not":"kept"},"labels":{"not":"kept"},"displayName":"D","description":"d",
 "version":"v1.2","maturity":"alpha","minKubeVersion":"1.20","keywords":["k",""],"links":[{"name":"n","url":"u"},{}],
@@ -28,7 +28,7 @@ const sample = `{"kind":"ClusterServiceVersion","metadata":{"name":"n","annotati
 "containerPort":443,"displayName":"D","description":"d","resources":[{"name":"r"}],"statusDescriptors":[{"path":"s"}],
 "specDescriptors":[{"path":"s"}],"actionDescriptors":[{"path":"s"}]}]}}}`
 
-// upstreamMetadata is the value as opm declares it, with the types of the API.
+// upstreamMetadata is the metadata as opm declares it, with the types of the API.
 type upstreamMetadata struct {
 	Annotations map[string]string                  `json:"annotations,omitempty"`
 	APIServices v1alpha1.APIServiceDefinitions     `json:"apiServiceDefinitions,omitempty"`
@@ -46,7 +46,7 @@ type upstreamMetadata struct {
 	Provider    v1alpha1.AppLink                   `json:"provider,omitempty"`
 }
 
-// upstream encodes what opm would keep. It sorts the keys of the manifest first, as opm does when it reads one.
+// upstream encodes the metadata as opm does. Like opm, it first sorts the keys of the manifest.
 func upstream(t testing.TB, csv []byte) (string, error) {
 	var typed v1alpha1.ClusterServiceVersion
 	if err := json.Unmarshal(resort(t, csv), &typed); err != nil {

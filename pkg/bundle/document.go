@@ -12,21 +12,21 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// maxFileSize is how large a file of a bundle may be. The largest of any published bundle have 2 MB.
+// maxFileSize is the maximum size of a file of a bundle, in bytes. The largest files of published bundles have 2 MB.
 const maxFileSize = 64 << 20
 
-// What is ignored in a bundle.
+// Reasons for which a part of a bundle is ignored.
 var (
-	errDirectory = errors.New("a directory: only files in manifests/ and metadata/ themselves belong to a bundle")
-	errFurther   = errors.New("a further document: only the first one of a file counts")
+	errDirectory     = errors.New("a directory: only files in manifests/ and metadata/ themselves belong to a bundle")
+	errMoreDocuments = errors.New("a further document: only the first one of a file counts")
 )
 
-// A document is the first one of a file, which is all that opm reads of a manifest.
+// A document is the first document of a file. opm ignores the documents after it.
 type document struct {
 	*documents.Document
-	file    string // for positions
-	json    jsontext.Value
-	further *documents.Place // where the file goes on, nil if it does not
+	file string // for positions
+	json jsontext.Value
+	more *documents.Place // the first content after the document; nil if there is none
 }
 
 // readDocument reads the first document of a file. The JSON of YAML is appended to buf.
@@ -39,27 +39,28 @@ func readDocument(file string, text, buf []byte) (*document, *declcfg.Error) {
 	return &document{doc, file, doc.JSON, further}, nil
 }
 
-// keep makes the places of a document available after the next one is read. Its JSON is not.
-func (d *document) keep() { d.Text = bytes.Clone(d.Text) }
+// retain makes the positions in a document valid even after the next document is read. Its JSON is not retained.
+func (d *document) retain() { d.Text = bytes.Clone(d.Text) }
 
-// more returns the place after the document at which the file continues with more than comments and separators.
-func (d *document) more() (declcfg.Pos, bool) {
-	if d.further == nil {
+// continuation returns the position of the first content after the document, other than comments and separators, and
+// whether there is any.
+func (d *document) continuation() (declcfg.Pos, bool) {
+	if d.more == nil {
 		return declcfg.Pos{}, false
 	}
-	return d.further.Pos(d.file), true
+	return d.more.Pos(d.file), true
 }
 
-// pos returns the place of the value at ptr, or of the nearest value around it.
+// pos returns the position of the value at ptr, or of the nearest value around it.
 func (d *document) pos(ptr jsontext.Pointer) declcfg.Pos { return d.Find(ptr)[0].Place.Pos(d.file) }
 
-// errorIn is an error about the value at ptr.
+// errorIn returns an error about the value at ptr.
 func (d *document) errorIn(ptr jsontext.Pointer, err error) *declcfg.Error {
 	return &declcfg.Error{Pos: d.pos(ptr), Pointer: ptr, Err: err}
 }
 
-// readDocument reads the first document of a file. If there is none, it reports that and returns nil. The document is
-// valid until the next one is read; see keep.
+// readDocument reads the first document of a file. If there is none, it reports the error and returns nil. The document
+// is valid until the next one is read, see retain.
 func (p *parser) readDocument(name string) *document {
 	text, ok := p.readFile(name)
 	if !ok {
@@ -73,8 +74,8 @@ func (p *parser) readDocument(name string) *document {
 	if doc.YAML {
 		p.converted = doc.json
 	}
-	if pos, ok := doc.more(); ok {
-		p.warn(&declcfg.Error{Pos: pos, Err: errFurther})
+	if pos, ok := doc.continuation(); ok {
+		p.warn(&declcfg.Error{Pos: pos, Err: errMoreDocuments})
 	}
 	return doc
 }

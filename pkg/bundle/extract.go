@@ -41,11 +41,12 @@ type ExtractOptions struct {
 	Limit uint64 // maximum size of all stored values together, in bytes; 0 is DefaultExtractLimit
 }
 
-// Extract returns the ConfigMap that OLM reads a bundle from: the files of manifests/ and metadata/, by their names, in
-// which - replaces characters that a key cannot contain. Of metadata/annotations.yaml it keeps only the bundle's
-// annotations, as annotations of the ConfigMap. The ConfigMap has no name yet. Positions of errors begin with name.
+// Extract returns the ConfigMap from which OLM reads a bundle. Its keys are the names of the files in manifests/ and
+// metadata/, with - in place of characters that are invalid in a key. Of metadata/annotations.yaml, it has only the
+// annotations of the bundle, as annotations of the ConfigMap. The ConfigMap has no name yet. Positions of errors begin
+// with name.
 //
-// Files that would have the same key, directories, and more data than the limit are errors.
+// Two files with the same key, directories, and more data than the limit are errors.
 func Extract(fsys fs.FS, name string, opts ExtractOptions) (*corev1.ConfigMap, error) {
 	e := extractor{parser: parser{fsys: fsys, name: name}, opts: opts, from: make(map[string]string)}
 	e.m.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
@@ -122,7 +123,7 @@ func (e *extractor) add(name string, text []byte) {
 	e.size += uint64(len(packed))
 }
 
-// annotate sets all annotations of a bundle, to "" if the file does not have them, as upstream does.
+// annotate sets the annotations of a bundle on the ConfigMap. As in upstream, a missing annotation is set to "".
 func (e *extractor) annotate(content []byte) {
 	doc, failed := readDocument(e.label(annotationsFile), content, nil)
 	if failed != nil {
@@ -154,9 +155,9 @@ func ClusterConfig(kubeconfig string) (*rest.Config, error) {
 	return config, err
 }
 
-// UpdateConfigMap replaces the data of a ConfigMap, which must exist, by the data of m, which has its name and
-// namespace and was made by Extract. Annotations that are not about bundles stay, and so does everything else. A
-// concurrent update is an error, in the words of the cluster.
+// UpdateConfigMap replaces the data of an existing ConfigMap in the cluster by the data of m. m is a result of Extract
+// with the name and namespace of that ConfigMap. All other fields, and annotations that are not about bundles, are
+// kept. A concurrent update is an error, in the words of the cluster.
 func UpdateConfigMap(ctx context.Context, config *rest.Config, m *corev1.ConfigMap) error {
 	client, err := coreClient(config)
 	if err != nil {
@@ -191,7 +192,7 @@ func coreClient(config *rest.Config) (*rest.RESTClient, error) {
 	return rest.RESTClientFor(config)
 }
 
-// send sends a request about the ConfigMap of the name and namespace of m.
+// send sends a request about the ConfigMap with the name and namespace of m, and returns the response.
 func send(ctx context.Context, r *rest.Request, m *corev1.ConfigMap) ([]byte, error) {
 	result := r.Namespace(m.Namespace).Resource("configmaps").Name(m.Name).Do(ctx)
 	if err := result.Error(); err != nil {

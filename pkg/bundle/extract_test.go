@@ -104,7 +104,7 @@ func TestExtractFails(t *testing.T) {
 		}
 		for name := range fsys {
 			if all[name] == "" && test.files[name] == "" {
-				delete(fsys, name) // of goodFiles
+				delete(fsys, name) // it is in goodFiles
 			}
 		}
 		if _, err := Extract(fsys, "b", ExtractOptions{}); !strings.HasPrefix(errorText(err), test.want) {

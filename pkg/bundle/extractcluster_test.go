@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster is an API server that holds one ConfigMap.
+// cluster returns the client configuration of an API server with one ConfigMap.
 func cluster(t *testing.T, object *string, status int) *rest.Config {
 	t.Helper()
 	mux := http.NewServeMux()

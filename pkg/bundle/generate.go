@@ -54,24 +54,24 @@ func (l Labels) Map() map[string]string {
 	return all
 }
 
-// annotationsFile is the file that upstream writes annotations to.
+// annotationsFile is the file in which upstream writes the annotations.
 const annotationsFile = metadataDir + "/annotations.yaml"
 
 // GenerateOptions configure Generate. The zero value is the default.
 type GenerateOptions struct {
-	// Manifests are copied to manifests/, unless they are nil. Upstream's opm gives each directory below them the name of
-	// its parent, so that directories of the first level become Name, and so does Generate.
+	// Manifests are copied to manifests/; nil copies none. Upstream's opm names each copied directory after its parent,
+	// so directories of the first level are named Name. Generate does the same.
 	Manifests fs.FS
 	// Name is the name of the directory of the Manifests.
 	Name string
 
-	// Overwrite replaces files with other content. Without it, they are errors.
+	// Overwrite replaces existing files with different content. Without it, such a file is an error.
 	Overwrite bool
 }
 
-// Generate creates or completes the directory of a bundle: it writes metadata/annotations.yaml with the labels. Without
-// Overwrite, an annotations.yaml that has all of them, and maybe others, stays as it is. After an error nothing is
-// written.
+// Generate creates or completes a bundle directory: it copies the manifests and writes the labels to
+// metadata/annotations.yaml. Without Overwrite, an existing annotations.yaml is kept if it has all labels; it may have
+// other annotations. After an error, nothing is written.
 func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions) error {
 	if err := checkGenerated(out, l, opts); err != nil {
 		return err
@@ -119,8 +119,8 @@ func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// eachManifest calls fn with every file of the manifests, by the name that it gets in the bundle. Links to files are
-// followed. Two files of one name are an error.
+// eachManifest calls fn with the content of every manifest file and its name in the bundle. Links to files are
+// followed. Two files with the same name are an error.
 func (o *GenerateOptions) eachManifest(fn func(name string, content []byte) error) error {
 	if o.Manifests == nil {
 		return nil
@@ -146,7 +146,7 @@ func (o *GenerateOptions) eachManifest(fn func(name string, content []byte) erro
 	})
 }
 
-// A packageManifest is the file beside the directories of bundles that lists the channels and their heads.
+// A packageManifest is the package manifest next to the bundle directories, which lists the channels and their heads.
 type packageManifest struct {
 	PackageName    string `json:"packageName"`
 	DefaultChannel string `json:"defaultChannel"`
@@ -157,11 +157,11 @@ type packageManifest struct {
 }
 
 // Infer returns the labels of the bundle whose manifests are in the directory dir of layout, from the package manifest
-// beside that directory. Its channels are the channels whose updates lead through the bundle, sorted; the default
-// channel is the package's, if the bundle is in it.
+// next to that directory. The bundle is in each channel whose head has an update path from it; the channels are sorted.
+// The default channel is the default channel of the package, if the bundle is in it.
 //
 // It fails if there is no package manifest, if the bundle is in no channel, or if the ClusterServiceVersion of the
-// directory or of one beside it cannot be read. Directories without a ClusterServiceVersion are skipped.
+// directory or of one next to it cannot be read. Directories without a ClusterServiceVersion are skipped.
 func Infer(layout fs.FS, dir string) (Labels, error) {
 	dir = path.Clean(dir)
 	mediaType, err := detectMediaType(layout, dir)
@@ -177,9 +177,9 @@ func Infer(layout fs.FS, dir string) (Labels, error) {
 		return Labels{}, err
 	}
 	l := Labels{MediaType: mediaType, Package: pkg.PackageName}
-	var channels []string // whose updates lead through the bundle
+	var channels []string // with an update path from the bundle
 	for _, channel := range pkg.Channels {
-		if updates.lead(channel.CurrentCSV, name) {
+		if updates.pathIncludes(channel.CurrentCSV, name) {
 			channels = append(channels, channel.Name)
 		}
 	}
@@ -222,10 +222,11 @@ func findPackageManifest(layout fs.FS) (*packageManifest, error) {
 	return nil, errors.New("no package manifest beside the directory, which would name package and channels")
 }
 
-// updates are the names that every ClusterServiceVersion replaces or skips, by its name.
+// updates maps the name of each ClusterServiceVersion to the names that it replaces or skips.
 type updates map[string][]string
 
-// readUpdates reads the directories of layout, and returns the name of the ClusterServiceVersion in dir too.
+// readUpdates reads the ClusterServiceVersions in the directories of layout. It also returns the name of the one in
+// dir.
 func readUpdates(layout fs.FS, dir string) (updates, string, error) {
 	entries, err := fs.ReadDir(layout, ".")
 	if err != nil {
@@ -254,7 +255,7 @@ func readUpdates(layout fs.FS, dir string) (updates, string, error) {
 	return all, name, nil
 }
 
-// An update is the part of a ClusterServiceVersion that names the ones it updates.
+// An update has the fields of a ClusterServiceVersion that name the versions it updates.
 type update struct {
 	Metadata struct {
 		Name string `json:"name"`
@@ -293,8 +294,8 @@ func readUpdate(layout fs.FS, dir string) (*update, error) {
 	return nil, nil
 }
 
-// lead reports whether the updates that lead to the bundle called head pass through name.
-func (all updates) lead(head, name string) bool {
+// pathIncludes reports whether an update path to the bundle head includes the bundle name.
+func (all updates) pathIncludes(head, name string) bool {
 	seen := map[string]bool{"": true}
 	for queue := []string{head}; len(queue) > 0; queue = queue[1:] {
 		next := queue[0]

@@ -50,7 +50,7 @@ func TestGenerate(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
-	// What says more stays; the manifests are added.
+	// An existing file with more annotations is kept; the manifests are added.
 	annotations += "  vendor: Wood\n"
 	if err := out.WriteFile(annotationsFile, []byte(annotations), 0o666); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestGenerate(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
-	// What says something else is an error, unless it may be written over.
+	// Files with different content are errors, unless Overwrite is set.
 	elm := Labels{MediaType: MediaTypeRegistry, Package: "elm", Channels: "stable"}
 	opts := GenerateOptions{Manifests: mapFS("a.yaml", "other", "more/b.yaml", "b", "new.yaml", "new"), Name: "more"}
 	err := Generate(t.Context(), elm, out, opts)

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
-// Labels are what annotations.yaml says of a bundle, and the labels of its image.
+// Labels are the annotations in annotations.yaml, which are also the labels of the bundle image.
 type Labels struct {
 	MediaType      string
 	Package        string
@@ -37,7 +37,7 @@ func (l Labels) list() [][2]string {
 // Annotations returns the file annotations.yaml.
 func (l Labels) Annotations() []byte {
 	printed, err := json.Marshal(map[string]any{"annotations": l.Map()}, jsontext.AllowInvalidUTF8(true))
-	if err != nil { // text can be encoded
+	if err != nil { // strings can always be encoded
 		panic(err)
 	}
 	return format.AppendYAML(nil, printed)
@@ -61,8 +61,8 @@ func (l Labels) Dockerfile(base, manifests, metadata string) []byte {
 	return []byte(b.String())
 }
 
-// Check compares an annotations.yaml that exists, called name in positions, with l: it must contain all of l and
-// may contain other annotations. The error joins one *[declcfg.Error] for every difference.
+// Check compares the labels with an existing annotations.yaml, which must have all of them and may have other
+// annotations. Positions use name as the file name. The error joins one *[declcfg.Error] for every difference.
 func (l Labels) Check(name string, annotations []byte) error {
 	doc, failed := readDocument(name, annotations, nil)
 	if failed != nil {
@@ -88,7 +88,7 @@ func (l Labels) Check(name string, annotations []byte) error {
 	return errors.Join(errs...)
 }
 
-// CheckedDockerfile is [Labels.Dockerfile], with an error for a value that a Dockerfile would read as something else.
+// CheckedDockerfile is [Labels.Dockerfile], with an error for a value that a Dockerfile would not read unchanged.
 func (l Labels) CheckedDockerfile(base, manifests, metadata string) ([]byte, error) {
 	for _, word := range []string{base, l.Package, l.Channels, l.DefaultChannel, manifests, metadata} {
 		if strings.ContainsAny(word, " \t\r\n\"'\\$*?[]") {
@@ -98,7 +98,7 @@ func (l Labels) CheckedDockerfile(base, manifests, metadata string) ([]byte, err
 	return l.Dockerfile(base, manifests, metadata), nil
 }
 
-// Inferred returns what l adds to the given labels, each as "package: kiln".
+// Inferred returns the labels of l that are not among the given labels, each as "package: kiln".
 func (l Labels) Inferred(given Labels) []string {
 	var all []string
 	for _, label := range []struct{ what, given, found string }{

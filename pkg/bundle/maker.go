@@ -57,7 +57,8 @@ func (m *Maker) Complete() (inferred []string, err error) {
 	return nil, fmt.Errorf("infer package and channels from %s: %w; set --package and --channels", parent, err)
 }
 
-// openBundle replaces a bundle directory by its manifests, and takes labels that are not set from its metadata.
+// openBundle handles a directory that is a bundle: its manifests replace the directory, and its metadata the missing
+// labels.
 func (m *Maker) openBundle() {
 	manifests := filepath.Join(m.Directory, manifestsDir)
 	if info, err := os.Stat(manifests); err != nil || !info.IsDir() || filepath.Base(m.Directory) == manifestsDir {
@@ -169,7 +170,7 @@ func (m *Maker) Errors() (found []*problem.Problem) {
 	return found
 }
 
-// makerFiles are the files of a bundle, whose manifests may be in a directory of another name.
+// makerFiles is the file system of a bundle whose manifests and metadata may be in directories with other names.
 type makerFiles struct{ manifests, metadata fs.FS }
 
 func (f makerFiles) Open(name string) (fs.File, error) {
@@ -189,7 +190,7 @@ func (f makerFiles) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(dir, name)
 }
 
-// find returns the directory that a file is in, and its name there.
+// find returns the directory that contains a file, and the name of the file in it.
 func (f makerFiles) find(op, name string) (fs.FS, string, error) {
 	dir, rest, _ := strings.Cut(name, "/")
 	switch dir {

@@ -31,24 +31,24 @@ type manifests struct {
 	objects []declcfg.Property // of all manifests, by file name
 }
 
-// A manifest is an object of Kubernetes in a file of its own.
+// A manifest is a Kubernetes object in a file of a bundle.
 type manifest struct {
 	*document
-	apiVersion string // "" if it is none
+	apiVersion string // "" if missing
 	kind       string
 	printed    jsontext.Value // see printManifest
 
 	definition definition     // of a CustomResourceDefinition
-	wrong      *declcfg.Error // with the definition
+	crdErr     *declcfg.Error // the error of decoding the definition
 }
 
-// keep makes a manifest available after the next one is read.
-func (m *manifest) keep() {
-	m.document.keep()
+// retain makes a manifest valid even after the next one is read.
+func (m *manifest) retain() {
+	m.document.retain()
 	m.printed = bytes.Clone(m.printed)
 }
 
-// version returns the version of an API version such as apps/v1.
+// version returns the version without its group, such as v1 of apps/v1.
 func (m *manifest) version() string { return m.apiVersion[strings.IndexByte(m.apiVersion, '/')+1:] }
 
 // readManifests reads the files directly in manifests/. Files that are not manifests are ignored, and so are all
@@ -75,7 +75,7 @@ func (p *parser) readManifests() *manifests {
 
 func (p *parser) add(all *manifests, m *manifest) {
 	if m.kind == kindCSV || !p.onlyBundle {
-		m.keep()
+		m.retain()
 	}
 	switch m.kind {
 	case kindCSV:
@@ -85,7 +85,7 @@ func (p *parser) add(all *manifests, m *manifest) {
 		}
 		all.csv = m
 	case kindCRD:
-		m.define()
+		m.decodeDefinition()
 		all.crds = append(all.crds, m)
 	default:
 		all.others = append(all.others, m)
@@ -93,7 +93,7 @@ func (p *parser) add(all *manifests, m *manifest) {
 	all.objects = append(all.objects, bundleObject(m.printed))
 }
 
-// readManifest returns nil for a file that is not a manifest.
+// readManifest reads a file. It returns nil, with a warning, if the file is not a manifest.
 func (p *parser) readManifest(name string) *manifest {
 	doc := p.readDocument(name)
 	if doc == nil {
@@ -135,7 +135,7 @@ func typeOf(object jsontext.Value) (apiVersion, kind string) {
 	return "", ""
 }
 
-// textOf reads the next value and returns it if it is text.
+// textOf reads the next value. It returns "" if the value is not a string.
 func textOf(d *jsontext.Decoder) string {
 	isText := d.PeekKind() == jsontext.KindString
 	value, err := d.ReadValue()

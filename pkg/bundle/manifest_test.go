@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// upstreamManifest reads the first document of a file and prints it as opm does. It returns "" if that is no manifest.
+// upstreamManifest reads the first document of a file and prints it as opm does. It returns "" if the document is not a
+// manifest.
 func upstreamManifest(t testing.TB, text []byte) string {
 	object := new(unstructured.Unstructured)
 	err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 30).Decode(object)
@@ -27,7 +28,7 @@ func upstreamManifest(t testing.TB, text []byte) string {
 	return string(printed)
 }
 
-// ourManifest is the same by this package.
+// ourManifest is upstreamManifest by this package.
 func ourManifest(text []byte) string {
 	doc, err := readDocument("f", text, nil)
 	if err != nil {
@@ -40,7 +41,7 @@ func ourManifest(text []byte) string {
 	return string(printed)
 }
 
-// manifestTexts are files that are worth a comparison with upstream.
+// manifestTexts are files for which this package and upstream are compared.
 var manifestTexts = []string{
 	"", " ", "---", "---\n", "# c\n", "kind: A", "kind: A\n---\nkind: B\n", "---\nkind: A\n", "--- # c\nkind: A\n",
 	"---\n---\nkind: A\n", "# c\n---\nkind: A\n", "--- c\nkind: A\n", "kind: A\n--- c\n", "kind: A\n...\nkind: B\n",
@@ -89,7 +90,7 @@ func TestRealManifestsAsUpstream(t *testing.T) {
 	}
 }
 
-// beyond are numbers whose digits we keep where upstream changes them, and what may be one.
+// beyond matches numbers that upstream rounds and this package does not, and some others.
 var beyond = regexp.MustCompile(`[0-9_]{16}|[0-9][eE]|\.[eE0-9]*[0-9]{15}|-0\.|[xX][0-9a-fA-F_]{13}|-0[eE]`)
 
 func FuzzManifest(f *testing.F) {
@@ -102,7 +103,7 @@ func FuzzManifest(f *testing.F) {
 		}
 		got, want := ourManifest(text), upstreamManifest(t, text)
 		if got == "" || want == "" && bytes.Contains(text, []byte("\n...")) {
-			return // package yamljson refuses more, and upstream may refuse what follows the end of a document
+			return // package yamljson refuses more, and upstream may refuse text after the end of a document
 		}
 		if got != want {
 			t.Errorf("%q:\n got %s\nwant %s", text, got, want)

@@ -40,16 +40,16 @@ type annotations struct {
 	DefaultChannel text `json:"operators.operatorframework.io.bundle.channel.default.v1"`
 }
 
-// A declaration is a dependency or a property in the form that its author wrote.
+// A declaration is a dependency or a property as its author wrote it.
 type declaration struct {
 	Type  text           `json:"type"`
 	Value jsontext.Value `json:"value"`
 }
 
-// A text is a string that may be written as a number or a boolean in YAML, which opm converts.
+// A text is a string. Like opm, it accepts a number or a boolean, which YAML authors write without quotes.
 type text string
 
-// UnmarshalJSON prints a value that is not a string as upstream does.
+// UnmarshalJSON formats a number or a boolean as upstream does.
 func (t *text) UnmarshalJSON(value []byte) error {
 	switch jsontext.Value(value).Kind() {
 	case jsontext.KindString:
@@ -67,8 +67,8 @@ func (t *text) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
-// readMetadata reads all files of metadata/, whatever their names. The first file with annotations of a bundle counts,
-// and so do the first files with dependencies and with properties.
+// readMetadata reads all files of metadata/, with any name. Annotations are read from the first file that has
+// annotations of a bundle, and dependencies and properties from the first file that has them.
 func (p *parser) readMetadata() *metadata {
 	all := new(metadata)
 	for _, entry := range p.readDir(metadataDir) {
@@ -92,10 +92,10 @@ func (p *parser) readMetadata() *metadata {
 	return all
 }
 
-// normalize brings the values of YAML into the form that opm uses. Values of valid JSON stay as they are. It keeps the
+// normalize converts values from YAML to the form that opm uses. Values of valid JSON are unchanged. It retains the
 // document.
 func (d *document) normalize() {
-	d.keep()
+	d.retain()
 	if d.YAML || d.Repaired {
 		d.json = appendHTML(nil, format.AppendCompact(nil, d.json))
 	}
@@ -139,8 +139,8 @@ func (p *parser) readMetadataFile(all *metadata, doc *document) {
 	}
 }
 
-// readReleases passes on the releases of OpenShift that the bundle supports. Other values than strings are ignored:
-// clusters do not read the annotation.
+// readReleases calls Options.Releases with the releases of OpenShift that the bundle supports. Values that are not
+// strings are ignored: clusters do not read the annotation.
 func (p *parser) readReleases(annotations jsontext.Value) {
 	var values map[string]jsontext.Value
 	if _, err := decode(annotations, &values); err != nil {
@@ -164,7 +164,7 @@ func read[T any](p *parser, doc *document, ptr jsontext.Pointer, value jsontext.
 	return found, true
 }
 
-// first records that the value at ptr of doc counts, unless an earlier file has one.
+// first records that the value at ptr of doc is used, and returns true, unless an earlier file has such a value.
 func (p *parser) first(from **document, doc *document, ptr jsontext.Pointer) bool {
 	if *from != nil {
 		p.warn(doc.errorIn(ptr, fmt.Errorf("not read: those of %s count", (*from).file)))
@@ -174,7 +174,7 @@ func (p *parser) first(from **document, doc *document, ptr jsontext.Pointer) boo
 	return true
 }
 
-// writable returns value without duplicate keys and invalid UTF-8, since neither can be written.
+// writable returns value without duplicate keys and invalid UTF-8, which cannot be written.
 func writable(value jsontext.Value) jsontext.Value {
 	if value == nil || value.IsValid() {
 		return value
@@ -220,7 +220,7 @@ func detectMediaType(layout fs.FS, dir string) (string, error) {
 		switch {
 		case entry.Name() == chartFile && isChart(text):
 			return MediaTypeHelm, nil
-		case found == MediaTypePlain && holdsCSV(text):
+		case found == MediaTypePlain && isCSV(text):
 			found = MediaTypeRegistry
 		}
 	}
@@ -239,7 +239,7 @@ func isChart(text []byte) bool {
 	return err == nil && chart.Name != ""
 }
 
-func holdsCSV(text []byte) bool {
+func isCSV(text []byte) bool {
 	doc, failed := readDocument("", text, nil)
 	return failed == nil && declcfg.IsCSV(doc.json)
 }

@@ -53,7 +53,7 @@ func TestMigrateToCSVMetadata(t *testing.T) {
 	type list = []declcfg.Property
 	for _, test := range []struct {
 		name, image string
-		from, to    list // to is nil where nothing changes
+		from, to    list // to is nil if the migration changes nothing
 	}{
 		{"json", "i", list{object(oak), pkg, object(configMap), other}, list{pkg, other, metadata}},
 		{"yaml", "i", list{object(configMap), object(almond), pkg}, list{pkg, almondMetadata}},
@@ -108,8 +108,8 @@ func TestMigrateToCSVMetadataErrors(t *testing.T) {
 	}
 }
 
-// TestPublished migrates bundles that one published catalog has with their manifests, and compares with what another,
-// which opm migrated, has of the same bundles.
+// TestPublished migrates bundles of a published catalog that contains their manifests, and compares them with the same
+// bundles of a catalog that opm migrated.
 func TestPublished(t *testing.T) {
 	migrated := publishedBundles(t, "v4.20")
 	var compared int

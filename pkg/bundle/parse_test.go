@@ -17,10 +17,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A files is a bundle: its files by name. Files that it does not name are taken from goodFiles.
+// files are the files of a bundle by name, in addition to or in place of goodFiles.
 type files map[string]string
 
-// goodFiles is a bundle with nothing wrong or left out.
+// goodFiles is a bundle without errors and warnings.
 var goodFiles = files{
 	"manifests/csv.yaml": `apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
@@ -65,7 +65,7 @@ func csvWith(spec string) string {
 	return head + spec
 }
 
-// shown returns the properties of b one a line, but for manifests.
+// shown returns the properties of b except manifests, one per line.
 func shown(b *declcfg.Bundle) string {
 	var lines []string
 	for _, p := range b.Properties {

@@ -43,8 +43,8 @@ func (p *parser) properties(m *manifests, meta *metadata, c *csv, all *apis) []d
 	return list
 }
 
-// declared returns the properties that authors declare, each once, and the last of several olm.package. It adds kinds
-// to the kinds that the bundle provides.
+// declared returns the properties that authors declare, each once. Of several olm.package properties, it returns the
+// last. The kinds of olm.gvk properties are added to the provided kinds of all.
 func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []declcfg.Property {
 	var list []declcfg.Property
 	var pkg declcfg.PackageProperty
@@ -65,7 +65,7 @@ func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []dec
 }
 
 // candidates returns the properties of properties.yaml, the olm.package property from annotations.yaml, and the
-// properties in the annotation of the ClusterServiceVersion, in this order. It returns the first of equal candidates.
+// properties in the annotation of the ClusterServiceVersion, in this order and without duplicates.
 func (p *parser) candidates(m *manifests, meta *metadata, c *csv) []candidate {
 	var list []candidate
 	for i, d := range meta.properties {
@@ -115,7 +115,7 @@ func (p *parser) annotated(m *manifest, annotations map[string]string) []candida
 	return list
 }
 
-// dependencies returns dependencies as properties. It adds kinds to the kinds that the bundle requires.
+// dependencies returns the dependencies as properties, except kinds, which it adds to the required kinds of all.
 func (p *parser) dependencies(meta *metadata, all *apis) []declcfg.Property {
 	var list []declcfg.Property
 	for i, d := range meta.dependencies {
@@ -169,7 +169,7 @@ func (p *parser) failIn(c candidate, err error) {
 	p.fail(c.doc.errorIn(ptr, err))
 }
 
-// build returns the property of a value that can be encoded.
+// build returns a property. The value must be encodable.
 func build(typ string, value any) declcfg.Property {
 	property, err := declcfg.NewProperty(typ, value)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// TestAsPublished parses the directories of bundles that were published, and compares with what opm made of them for a
-// catalog.
+// TestAsPublished parses the directories of published bundles, and compares the results with the bundles that opm
+// rendered for a catalog.
 func TestAsPublished(t *testing.T) {
 	for _, platform := range []string{"v4.12", "v4.20"} {
 		published := publishedBundles(t, platform)

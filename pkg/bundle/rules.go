@@ -6,13 +6,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// Rules returns the rules of [Check]. An error is a bundle that OLM or Kubernetes refuses; a warning is one that they
-// accept, but that its authors should know about.
+// Rules returns the rules of [Check]. An error is a problem for which OLM or Kubernetes refuses the bundle; a warning
+// is about a bundle that they accept.
 //
-// To add a rule, write a row here, and a call of checker.find with its name. The tests check that the bad example
-// breaks exactly this rule, and the good one none. Examples are changes to the example bundle, in txtar form: the first
-// and the last line of a file are in the bundle, and the lines between them replace the lines between them there. A
-// file that the bundle does not have is added, and a file without lines is removed.
+// To add a rule, add a row here, and a call of checker.reportAt with its name. The tests check that the bad example of
+// a rule breaks only this rule, and the good one none. Examples are changes to the example bundle, in txtar form: the
+// first and the last line of a file are in the bundle, and the lines between them replace the lines between them there.
+// A file that the bundle does not have is added, and a file without lines is removed.
 var Rules = sync.OnceValue(func() *problem.Rules {
 	return problem.NewRules(example, fileRules, metadataRules, manifestRules, csvRules, crdRules, wholeRules,
 		optionalRules)

@@ -15,7 +15,7 @@ func TestExamplesOfRules(t *testing.T) {
 				t.Error("the rule is not explained in full")
 			}
 			want := []string{r.Name}
-			if strings.HasPrefix(r.Abridged, "abridged") || r.Name == "label" { // which is about the image
+			if strings.HasPrefix(r.Abridged, "abridged") || r.Name == "label" { // this rule is about the image
 				want = nil
 			}
 			if got := rulesOf(t, r.Bad); !slices.Equal(got, want) {

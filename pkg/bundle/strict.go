@@ -27,8 +27,8 @@ type csvObject struct {
 	Spec              json.RawMessage `json:"spec"`
 }
 
-// A strictType is a type that upstream converts a manifest to. Upstream does not render a bundle with a manifest that
-// does not match its type. Nearly all manifests have the shape; the others are converted.
+// A strictType is a type to which upstream converts manifests. Upstream does not render a bundle with a manifest that
+// does not match its type. The shape is a fast check that nearly all manifests pass; the others are converted.
 type strictType struct {
 	shape *skim.Shape
 	build func() any
@@ -105,9 +105,9 @@ func bundleObject(printed []byte) declcfg.Property {
 	return declcfg.Property{Type: declcfg.PropertyBundleObject, Value: value, Ordered: true}
 }
 
-// printManifest returns a manifest in the form that opm uses: compact, the keys sorted at every level, <, > and &
-// escaped in strings. Numbers keep their digits as in package format, but zero has no sign. The result is valid until
-// the next call.
+// printManifest returns a manifest in the form in which opm writes it: compact, the keys sorted at every level, <, >
+// and & escaped in strings. Numbers keep their digits as in package format, but zero has no sign. The result is valid
+// until the next call.
 func (p *parser) printManifest(manifest jsontext.Value) jsontext.Value {
 	p.sorted = format.AppendCompact(p.sorted[:0], manifest)
 	p.printed = appendHTML(p.printed[:0], unsignedZeros(p.sorted))
@@ -123,7 +123,7 @@ func appendHTML(dst, text []byte) []byte {
 
 // unsignedZeros turns -0 into 0 in text, which is compact JSON and is overwritten.
 func unsignedZeros(text []byte) []byte {
-	if !mayHoldNegativeZero(text) {
+	if !mayContainNegativeZero(text) {
 		return text
 	}
 	kept, quoted, escaped := text[:0], false, false
@@ -143,8 +143,8 @@ func unsignedZeros(text []byte) []byte {
 	return kept
 }
 
-// mayHoldNegativeZero reports whether text may contain -0, which hardly any manifest does.
-func mayHoldNegativeZero(text []byte) bool {
+// mayContainNegativeZero reports whether text may contain -0, which is very rare.
+func mayContainNegativeZero(text []byte) bool {
 	for _, before := range ":,[" {
 		if bytes.Contains(text, []byte(string(before)+"-0")) {
 			return true

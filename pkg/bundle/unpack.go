@@ -16,11 +16,11 @@ import (
 )
 
 // Unpack copies all files of fsys, such as the files of an image, into the directory out. It replaces existing files
-// and links of the same names.
+// and links with the same names.
 //
-// It changes nothing outside of out. Links in fsys that are absolute, that leave it or that go up after a name are
-// errors, all of which it reports, and so is a link in out in place of a directory of fsys. It moves the files to their
-// places after it wrote all of them; after an error, out is unchanged.
+// It changes nothing outside of out. It reports every link in fsys that is absolute, that leaves fsys, or that has ..
+// after a name, and a link in out at the place of a directory of fsys. All files are written before they are moved to
+// their places; after an error, out is unchanged.
 func Unpack(ctx context.Context, fsys fs.FS, out *os.Root) error {
 	if err := checkLinks(fsys); err != nil {
 		return err
@@ -74,8 +74,8 @@ func checkLinks(fsys fs.FS) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// staysInside reports whether the target of a link is inside, even if the target leads through other links: after a
-// name, which may be a link, .. may lead anywhere.
+// staysInside reports whether a link stays inside the file system, even if its target leads through other links. A ..
+// after a name is not accepted, because the name may be a link to any directory.
 func staysInside(name, target string) bool {
 	if path.IsAbs(target) || strings.Contains(target, `\`) {
 		return false
@@ -92,7 +92,7 @@ func staysInside(name, target string) bool {
 	return end != ".." && !strings.HasPrefix(end, "../")
 }
 
-// writeFile writes a new file, and makes the directories above it. The file is executable if mode is.
+// writeFile writes a new file and creates its parent directories. The file is executable if mode is.
 func writeFile(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
 	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return err

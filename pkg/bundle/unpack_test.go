@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 )
 
-// out opens a new directory.
+// outRoot opens a new directory.
 func outRoot(t *testing.T) *os.Root {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
@@ -79,7 +79,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestUnpackLinks holds that links that leave the directory are all reported, and nothing is written.
+// TestUnpackLinks checks that all links that leave the directory are reported, and that nothing is written.
 func TestUnpackLinks(t *testing.T) {
 	for _, target := range []string{
 		"/etc/passwd", "..", "../..", "../x/../../y", "x/..", "x/../y", "../../b/x", "./../../y", "..//../y", `..\..\y`,
@@ -119,7 +119,7 @@ func TestUnpackTraps(t *testing.T) {
 			t.Skip(err)
 		}
 		err = Unpack(t.Context(), mapFS("a", "a", "b/c", "c"), out)
-		replaced := trap.name == "b/c" // by the file
+		replaced := trap.name == "b/c" // the file replaces the link
 		if (err == nil) != replaced {
 			t.Errorf("%s -> %s: got error %v", trap.name, trap.target, err)
 		}

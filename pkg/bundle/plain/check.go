@@ -23,9 +23,12 @@ import (
 func check(b *bundle.Contents, opts Options) error {
 	c := &checker{Contents: b, errs: nil}
 	for _, checks := range [][]func(){
-		{func() { c.support(opts) }},
-		{c.deployments, c.definitions, c.conversions, c.webhooks, c.rules, c.others},
-		{func() { c.watch(opts) }},
+		{func() { c.checkSupported(opts) }},
+		{
+			c.checkDeployments, c.checkDefinitions, c.checkConversionWebhooks,
+			c.checkWebhooks, c.checkWebhookRules, c.checkOthers,
+		},
+		{func() { c.checkWatchNamespace(opts) }},
 	} {
 		for _, check := range checks {
 			check()
@@ -38,8 +41,8 @@ func check(b *bundle.Contents, opts Options) error {
 	return nil
 }
 
-// CheckDependencies returns an error that joins a [*declcfg.Error] for each dependency of a bundle. OLM v1 refuses such
-// a bundle after it has chosen it from a catalog, before it makes any object of it.
+// CheckDependencies returns an error that joins a [*declcfg.Error] for each dependency of a bundle. OLM v1 refuses a
+// bundle with a dependency after it has resolved to it, before it generates any object.
 func CheckDependencies(b *bundle.Contents) error {
 	var errs []error
 	for _, d := range b.Dependencies {
@@ -50,13 +53,13 @@ func CheckDependencies(b *bundle.Contents) error {
 	return errors.Join(errs...)
 }
 
-// A checker collects the reasons, in the words of OLM.
+// A checker collects the reasons why OLM refuses a bundle, in the words of OLM.
 type checker struct {
 	*bundle.Contents
 	errs []error
 }
 
-// refuse adds a reason about the value at ptr of the ClusterServiceVersion.
+// refuse adds a reason, which is about the value at ptr of the ClusterServiceVersion.
 func (c *checker) refuse(ptr jsontext.Pointer, format string, args ...any) {
 	c.refuseObject(c.CSV, ptr, format, args...)
 }
@@ -88,8 +91,8 @@ func (c *checker) modes() []string {
 	return slices.Compact(modes)
 }
 
-// support checks that OLM v1 supports bundles of this kind at all.
-func (c *checker) support(opts Options) {
+// checkSupported checks that OLM v1 supports the features of the bundle.
+func (c *checker) checkSupported(opts Options) {
 	if len(c.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
 		c.refuse(atAPIServices, "unsupported bundle: apiServiceDefintions are not supported")
 	}
@@ -101,7 +104,7 @@ func (c *checker) support(opts Options) {
 	}
 }
 
-func (c *checker) watch(opts Options) {
+func (c *checker) checkWatchNamespace(opts Options) {
 	if opts.Watch == "" {
 		return
 	}
@@ -114,7 +117,7 @@ func (c *checker) watch(opts Options) {
 	}
 }
 
-func (c *checker) deployments() {
+func (c *checker) checkDeployments() {
 	seen := map[string]bool{}
 	for i, d := range c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if seen[d.Name] {
@@ -129,7 +132,7 @@ func (c *checker) deployments() {
 	}
 }
 
-func (c *checker) definitions() {
+func (c *checker) checkDefinitions() {
 	seen := map[string]bool{}
 	for _, crd := range c.CRDs {
 		if seen[crd.Name] {
@@ -145,7 +148,7 @@ func (c *checker) definitions() {
 	}
 }
 
-func (c *checker) conversions() {
+func (c *checker) checkConversionWebhooks() {
 	owned := map[string]bool{}
 	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
 		owned[d.Name] = true
@@ -181,7 +184,7 @@ func (c *checker) conversions() {
 	}
 }
 
-func (c *checker) webhooks() {
+func (c *checker) checkWebhooks() {
 	type identity struct {
 		kind v1alpha1.WebhookAdmissionType
 		name string
@@ -205,13 +208,14 @@ func (c *checker) webhooks() {
 	}
 }
 
-// hooks are the resources that no webhook may guard, since the webhook could not be removed then.
-var hooks = []string{
+// webhookResources are the resources for which OLM accepts no webhook, because the webhook could prevent its own
+// removal.
+var webhookResources = []string{
 	"*", "mutatingwebhookconfiguration", "mutatingwebhookconfigurations", "validatingwebhookconfiguration",
 	"validatingwebhookconfigurations",
 }
 
-func (c *checker) rules() {
+func (c *checker) checkWebhookRules() {
 	for i, w := range c.CSV.Spec.WebhookDefinitions {
 		if w.Type == v1alpha1.ConversionWebhook {
 			continue
@@ -224,7 +228,8 @@ func (c *checker) rules() {
 						w.GenerateName, group)
 				}
 				for _, resource := range rule.Resources {
-					if group == "admissionregistration.k8s.io" && slices.Contains(hooks, strings.ToLower(resource)) {
+					if group == "admissionregistration.k8s.io" &&
+						slices.Contains(webhookResources, strings.ToLower(resource)) {
 						c.refuse(at, "webhook %q contains forbidden rule: admission webhook rules cannot reference resource %q "+
 							"for API group %q", w.GenerateName, resource, group)
 					}
@@ -234,7 +239,7 @@ func (c *checker) rules() {
 	}
 }
 
-func (c *checker) others() {
+func (c *checker) checkOthers() {
 	for _, o := range c.Others {
 		if _, ok := bundle.Installable(o.GetKind()); !ok {
 			c.refuseObject(o, "/kind", "bundle contains unsupported resource: Name: %s, Kind: %s", o.GetName(), o.GetKind())
@@ -245,8 +250,9 @@ func (c *checker) others() {
 	}
 }
 
-// BlocksOpenShift returns why OpenShift of a version cannot be updated to the next minor version while the bundle is
-// installed, nil if it can: the property olm.maxOpenShiftVersion, which may be invalid.
+// BlocksOpenShift returns the reason why OpenShift cannot be updated from the current version to the next minor version
+// while the bundle is installed, nil if it can be updated. The reason is the property olm.maxOpenShiftVersion, which
+// may be invalid.
 func BlocksOpenShift(c *bundle.Contents, current platform.Version) *declcfg.Error {
 	const annotation = "olm.properties"
 	var properties []struct {

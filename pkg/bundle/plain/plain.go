@@ -1,4 +1,4 @@
-// Package plain turns a bundle of type registry+v1 into the manifests that OLM v1 applies for a ClusterExtension.
+// Package plain converts a bundle of type registry+v1 to the manifests that OLM v1 applies for a ClusterExtension.
 //
 //	contents, err := bundle.ReadContents(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.Options{})
 //	if err != nil {
@@ -6,8 +6,8 @@
 //	}
 //	objects, err := plain.Objects(contents, plain.Options{Namespace: "oak-system"})
 //
-// Names, order and the reasons for refusing a bundle are the same as in operator-controller. Objects that it does not
-// order, such as service accounts, are sorted by name.
+// The names and order of the objects, and the reasons for refusing a bundle, are the same as in operator-controller.
+// Objects that operator-controller returns in a random order, such as service accounts, are sorted by name.
 package plain
 
 import (
@@ -88,7 +88,7 @@ func (g *generator) definitions() {
 			w := &g.CSV.Spec.WebhookDefinitions[i]
 			if w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, crd.Name) {
 				crd.Spec.Conversion = operator.Conversion(w, g.Namespace, operator.ServiceNameV1(w.DeploymentName))
-				g.trust(&crd.ObjectMeta, w.DeploymentName)
+				g.injectCA(&crd.ObjectMeta, w.DeploymentName)
 			}
 		}
 		g.add(crd)

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// spec is the spec of a ClusterServiceVersion with everything that becomes an object.
+// spec is the spec of a ClusterServiceVersion with every field that becomes an object.
 const spec = `
   version: 1.0.0
   installModes: [{type: AllNamespaces, supported: true}]
@@ -77,7 +77,7 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `
 
-// read reads a bundle with that spec of its ClusterServiceVersion, and more files.
+// read reads a bundle whose ClusterServiceVersion has the given spec, with more files.
 func read(t testing.TB, spec string, more map[string]string) *bundle.Contents {
 	t.Helper()
 	files := fstest.MapFS{

@@ -57,7 +57,7 @@ func decodeStrict(t testing.TB, o *unstructured.Unstructured, v any) {
 	}
 }
 
-// strict decodes objects into their types, which have to have all their fields.
+// strict decodes objects into their Go types, and fails if a type lacks one of the fields.
 func strict(t testing.TB, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, o := range objects {
@@ -152,7 +152,7 @@ func checkPublished(t testing.TB, c *bundle.Contents, objects []*unstructured.Un
 	}
 	for kind, n := range want {
 		switch kind {
-		case "Service", "ServiceAccount": // and those of webhooks and permissions
+		case "Service", "ServiceAccount": // also for webhooks and permissions
 			if got[kind] < n {
 				t.Errorf("%s: %d %s, want %d or more", c.CSV.Name, got[kind], kind, n)
 			}

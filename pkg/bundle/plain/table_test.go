@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the tables want")
 
-// TestTables has the bundles that OLM v1 installs and refuses. In a row are the manifests of a bundle, and what becomes
-// of them: the objects, or the errors.
+// TestTables checks bundles that OLM v1 installs or refuses. A row has the manifests of a bundle, and the expected
+// objects or errors.
 func TestTables(t *testing.T) {
 	for _, table := range []string{"testdata/objects.txtar", "testdata/refused.txtar"} {
 		archive, err := txtar.ParseFile(table)
@@ -53,7 +53,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// rendered returns what becomes of a bundle.
+// rendered returns the objects of a bundle, or the errors.
 func rendered(t *testing.T, files fs.FS, dir string) string {
 	t.Helper()
 	row := fstest.MapFS{

@@ -50,7 +50,7 @@ func webhookName(w *v1alpha1.WebhookDescription) string {
 
 func (g *generator) webhookMeta(w *v1alpha1.WebhookDescription) metav1.ObjectMeta {
 	meta := g.meta(webhookName(w))
-	g.trust(&meta, w.DeploymentName)
+	g.injectCA(&meta, w.DeploymentName)
 	return meta
 }
 
@@ -58,7 +58,7 @@ func admission(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// selector returns the namespaces whose objects a webhook sees, nil for all.
+// selector returns the selector of the namespaces whose objects are sent to a webhook, nil for all namespaces.
 func (g *generator) selector() *metav1.LabelSelector {
 	if g.Watch == "" {
 		return nil
@@ -87,17 +87,17 @@ func (g *generator) services() {
 	}
 }
 
-// Certificates say who makes the certificates of webhooks. Without anybody, OLM refuses bundles with webhooks.
+// Certificates is the provider of the certificates of webhooks. Without a provider, OLM refuses bundles with webhooks.
 type Certificates string
 
-// Those that OLM v1 knows.
+// The providers that OLM v1 supports.
 const (
 	CertManager Certificates = "cert-manager"
 	ServiceCA   Certificates = "service-ca" // of OpenShift
 )
 
-// trust makes the API server trust the certificate of a deployment.
-func (g *generator) trust(meta *metav1.ObjectMeta, deployment string) {
+// injectCA annotates an object so that the provider adds the CA bundle for the webhooks of a deployment.
+func (g *generator) injectCA(meta *metav1.ObjectMeta, deployment string) {
 	switch g.Certificates {
 	case CertManager:
 		secret := g.Namespace + "/" + operator.SecretNameV1(deployment)
