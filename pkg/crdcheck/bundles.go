@@ -20,17 +20,17 @@ import (
 type Bundles struct {
 	Index *declcfg.Index
 
-	library  *library
-	contents map[*declcfg.Meta]*contents
+	definitions *definitionStore
+	contents    map[*declcfg.Meta]*contents
 }
 
-// Read reads catalogs, which may be single bundles. The error joins all read errors. The caller closes Bundles; the
-// sources are not used after Read.
-func Read(ctx context.Context, held image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
-	library := &library{store: spool.NewStore(1, held), texts: map[digest]*io.SectionReader{}}
-	b := &Bundles{&declcfg.Index{}, library, map[*declcfg.Meta]*contents{}}
+// Read reads catalogs, which may be single bundles. The options are for the temporary files of the definitions. The
+// error joins all read errors. The caller closes the Bundles; the sources are not used after Read.
+func Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
+	definitions := &definitionStore{store: spool.NewStore(1, opts), texts: map[digest]*io.SectionReader{}}
+	b := &Bundles{&declcfg.Index{}, definitions, map[*declcfg.Meta]*contents{}}
 	var errs []error
-	for o, err := range declcfg.Map(ctx, b.library.object, sources...) {
+	for o, err := range declcfg.Map(ctx, b.definitions.keep, sources...) {
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -45,25 +45,26 @@ func Read(ctx context.Context, held image.SpoolOptions, sources ...declcfg.Sourc
 	return b, nil
 }
 
-// An object is the part of a catalog object that is kept.
-type object struct {
+// A keptObject is the part of a catalog object that is kept in memory.
+type keptObject struct {
 	meta     *declcfg.Meta
 	value    any
 	contents *contents // of a bundle
 }
 
-func (l *library) object(o *declcfg.Object) (object, error) {
+// keep stores the definitions of an object, if it is a bundle.
+func (s *definitionStore) keep(o *declcfg.Object) (keptObject, error) {
 	v, err := o.Decode()
-	kept := object{meta: o.Meta}
+	kept := keptObject{meta: o.Meta}
 	if b, ok := v.(*declcfg.Bundle); ok {
-		kept.contents = l.add(b)
+		kept.contents = s.add(b)
 	}
 	kept.value = declcfg.Slim(v)
 	return kept, err
 }
 
 // Close releases the memory and the temporary files of the definitions.
-func (b *Bundles) Close() error { return b.library.store.Close() }
+func (b *Bundles) Close() error { return b.definitions.store.Close() }
 
 // Packages returns the names of the packages, sorted.
 func (b *Bundles) Packages() []string {
@@ -74,7 +75,7 @@ func (b *Bundles) Packages() []string {
 	return names
 }
 
-// A node is a bundle of an update.
+// A node is a bundle that updates another bundle or is updated.
 type node struct {
 	*graph.Bundle
 	pkg string
@@ -103,8 +104,8 @@ func (b *Bundles) updates(pkg string, selects func(pkg, bundle string) bool) ([]
 		nodes := b.nodes(p)
 		g := graph.NewPackage(p)
 		next := g.Updates()
-		if isLoose(p) {
-			next = neighbours(g)
+		if isOutsideCatalog(p) {
+			next = adjacentVersions(g)
 		}
 		for to, from := range next {
 			if selects != nil && !selects(p.Name, to.Name) {
@@ -129,10 +130,13 @@ func (b *Bundles) updates(pkg string, selects func(pkg, bundle string) bool) ([]
 
 var errNotInCatalog = errors.New("it is not in the catalog")
 
-// isLoose reports whether the bundles of a package come from outside a catalog, such as from bundle images.
-func isLoose(p *declcfg.PackageIndex) bool { return len(p.Packages) == 0 && len(p.Channels) == 0 }
+// isOutsideCatalog reports whether the bundles of a package are not from a catalog, but from bundle directories or
+// images.
+func isOutsideCatalog(p *declcfg.PackageIndex) bool {
+	return len(p.Packages) == 0 && len(p.Channels) == 0
+}
 
-// nodes returns the bundles of a package by name. Of several bundles with one name it takes the first.
+// nodes returns the bundles of a package by name. If several bundles have the same name, it uses the first.
 func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 	nodes := make(map[string]*node, len(p.Bundles))
 	for _, o := range p.Bundles {
@@ -140,7 +144,7 @@ func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 			continue
 		}
 		pos := o.Meta.Pos
-		if isLoose(p) && pos.Line == 1 { // the only object of a bundle directory or an image; it has no file
+		if isOutsideCatalog(p) && pos.Line == 1 { // the only object of a bundle directory or an image; it has no file
 			pos.Line, pos.Column = 0, 0
 		}
 		nodes[o.Value.Name] = &node{
@@ -151,8 +155,9 @@ func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 	return nodes
 }
 
-// neighbours yields each bundle with the next lower one, because bundles outside of a catalog have no edges.
-func neighbours(p *graph.Package) iter.Seq2[*graph.Bundle, []*graph.Bundle] {
+// adjacentVersions yields each bundle with the bundle of the next lower version, as the updates of bundles outside of a
+// catalog, which have no edges.
+func adjacentVersions(p *graph.Package) iter.Seq2[*graph.Bundle, []*graph.Bundle] {
 	return func(yield func(to *graph.Bundle, from []*graph.Bundle) bool) {
 		for i := 1; i < len(p.Bundles); i++ {
 			if !yield(p.Bundles[i], p.Bundles[i-1:i]) {
@@ -197,7 +202,7 @@ func (b *Bundles) pull(ctx context.Context, updates []update, open Images) error
 		return err
 	}
 	defer catalog.Close()
-	for o, err := range declcfg.Map(ctx, b.library.object, catalog.Sources...) {
+	for o, err := range declcfg.Map(ctx, b.definitions.keep, catalog.Sources...) {
 		if err != nil {
 			return err
 		}

@@ -55,11 +55,11 @@ type pair struct {
 	before, after digest
 }
 
-// A verdict is the findings about a pair.
+// A verdict has the findings about a pair.
 type verdict struct {
 	pair     pair
 	findings map[graph.Semantics]findings
-	err      error // from reading one of the definitions
+	err      error // of reading one of the definitions
 }
 
 // findings are the findings of one version of OLM about a pair.
@@ -76,7 +76,7 @@ var (
 	maxProblems = 100_000
 )
 
-// cut limits the number of kept findings and adds the rest to more.
+// cut limits the number of kept findings and adds the number of the others to more.
 func (f findings) cut(most int) findings {
 	if more := len(f.kept) - most; more > 0 {
 		f.kept, f.more = slices.Clone(f.kept[:most]), f.more+more
@@ -100,7 +100,7 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if err := b.library.store.Finish(); err != nil {
+	if err := b.definitions.store.Finish(); err != nil {
 		return nil, err
 	}
 	resources, err := resourcesOf(opts.State)
@@ -153,12 +153,12 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 	}
 	room := semaphore.NewWeighted(maxTogether)
 	compare := func(p pair) verdict {
-		size := min(maxTogether, b.library.texts[p.before].Size()+b.library.texts[p.after].Size())
+		size := min(maxTogether, b.definitions.texts[p.before].Size()+b.definitions.texts[p.after].Size())
 		if err := room.Acquire(ctx, size); err != nil {
 			return verdict{pair: p, err: err}
 		}
 		defer room.Release(size)
-		v := b.library.compare(p, known, opts)
+		v := b.definitions.compare(p, known, opts)
 		if opts.Compared != nil {
 			opts.Compared(p.name)
 		}
@@ -177,14 +177,14 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 	return verdicts
 }
 
-func (l *library) compare(p pair, known resources, opts Options) verdict {
+func (s *definitionStore) compare(p pair, known resources, opts Options) verdict {
 	v := verdict{pair: p, findings: map[graph.Semantics]findings{}}
-	before, err := l.read(p.before)
+	before, err := s.read(p.before)
 	if err != nil {
 		v.err = err
 		return v
 	}
-	after, err := l.read(p.after)
+	after, err := s.read(p.after)
 	if err != nil {
 		v.err = err
 		return v

@@ -46,7 +46,7 @@ func convertsByWebhook(crd *definition) bool {
 	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
-// versionOf returns the version with this name, or nil.
+// versionOf returns the version with the given name, or nil.
 func versionOf(crd *definition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return v.Name == name

@@ -29,7 +29,7 @@ type Report struct {
 	knowsResources bool
 }
 
-// Summary returns the number of updates, of refused and of unchecked ones, in a sentence.
+// Summary returns a sentence with the numbers of updates, of refused updates, and of unchecked updates.
 func (r *Report) Summary() string {
 	var refused []string
 	for _, olm := range r.olm {
@@ -45,8 +45,7 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// evaluatesResources reports whether resources were evaluated, or do not matter because OLM Classic was not asked
-// for.
+// evaluatesResources reports whether custom resources were evaluated, or need not be, because only OLM v1 was checked.
 func (r *Report) evaluatesResources() bool {
 	return r.knowsResources || !slices.Contains(r.olm, graph.Classic)
 }
@@ -58,7 +57,7 @@ func title(olm graph.Semantics) string {
 	return "OLM v1"
 }
 
-// A reporter collects the problems of one bundle.
+// A reporter collects the problems of the updates to one bundle.
 type reporter struct {
 	report   *Report
 	verdicts map[pair]verdict
@@ -67,8 +66,8 @@ type reporter struct {
 	byText   map[string]*refusal // by rule and text
 }
 
-// A refusal is a problem of the updates from some bundles. Its message is before, the names of the bundles, and
-// after.
+// A refusal is a problem of the updates from one or more bundles. Its message is before, the names of these bundles,
+// and after.
 type refusal struct {
 	*problem.Problem
 	before, after string
@@ -147,7 +146,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 			found := v.findings[olm]
 			refused[olm] = refused[olm] || found.refuses
 			for _, f := range found.kept {
-				p.add(from, f, title(olm)+" refuses the update from ", ": "+beginning(f.Message))
+				p.add(from, f, title(olm)+" refuses the update from ", ": "+truncated(f.Message))
 			}
 			if found.more > 0 {
 				p.add(from, Finding{Rule: tooMany, CRD: d.name}, title(olm)+" refuses the update from ", fmt.Sprintf(
@@ -168,8 +167,8 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 // maxMessage is the maximum length of a reported message in bytes. An enum could fill most of a definition.
 const maxMessage = 4096
 
-// beginning returns a message, or the beginning of a long one with its length.
-func beginning(message string) string {
+// truncated returns a message or, if it is too long, its beginning and its length.
+func truncated(message string) string {
 	if len(message) <= maxMessage {
 		return message
 	}
@@ -210,8 +209,8 @@ func (p *reporter) problems() []*problem.Problem {
 	return all
 }
 
-// cause returns the read error of the manifests without the reference of the image, so that it is the same for all
-// images of a registry that does not answer. It is "" for an image that does not exist.
+// cause returns the read error of the manifests without the image reference, so that it is equal for all images of an
+// unavailable registry. It is "" for an image that does not exist.
 func (n *node) cause() string {
 	text := n.err.Error()
 	switch {

@@ -6,12 +6,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// Rules returns the reasons for which either version of OLM refuses an update, and for which an update cannot be
-// checked. OLM v1 compares CustomResourceDefinitions with crdify: its rules have the names of the checks there. The
-// same version is compared before and after the update, and after it each served version with the later ones.
+// Rules returns the reasons why OLM Classic or OLM v1 refuses an update, and why an update cannot be checked. OLM v1
+// compares CustomResourceDefinitions with crdify; its rules have the names of crdify's checks. It compares each version
+// before and after the update, and after the update each served version with the later ones.
 //
-// The tests check that the bad example of a rule breaks exactly this rule, and the good one none. Examples are changes
-// to the example files, in txtar form: each line replaces the line with the same key. Lines that begin with apiVersion
+// The tests check that the bad example of a rule breaks only this rule, and the good one none. Examples are changes to
+// the example files, in txtar form: each line replaces the line with the same key. Lines that begin with apiVersion
 // replace the whole file, and a file without lines is removed.
 var Rules = sync.OnceValue(func() *problem.Rules {
 	return problem.NewRules(example, classicRules, v1Rules, unknownRules)

@@ -109,14 +109,14 @@ func compareV1(before, after *definition) []Finding {
 			}
 		}
 	}
-	return withoutParts(found)
+	return withoutConsequences(found)
 }
 
-// removal is the rule for removed fields.
+// removal is the rule about removed fields.
 const removal = "v1-existing-field-removal"
 
-// withoutParts drops the consequences of a removed field: findings about its type and about the fields in it.
-func withoutParts(found []Finding) []Finding {
+// withoutConsequences removes the findings that follow from a removed field: about its type and about the fields in it.
+func withoutConsequences(found []Finding) []Finding {
 	removed := map[string]bool{}
 	for _, f := range found {
 		removed[f.Field] = removed[f.Field] || f.Rule == removal

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/crdify/pkg/validations"
 )
 
-// ourChecks extend the checks of crdify v0.6.0: oneOf, which later versions have, and replacements for two checks
-// whose messages differ from run to run, so that equal findings would not be recognized by their text. The check
-// unhandled must be the last.
+// ourChecks are checks in addition to those of crdify v0.6.0: oneOf, which later versions have, and replacements for
+// two checks whose messages differ from run to run, so that equal findings could not be recognized by their text. The
+// check unhandled must be the last.
 var ourChecks = []validations.Comparator[props]{
 	check{"oneOf", compareOneOf},
 	check{"required", compareRequired},
@@ -65,7 +65,7 @@ func texts(schemas []props) []string {
 		s.Description, s.Title, s.Example, s.ExternalDocs = "", "", nil, nil
 		text, err := json.Marshal(&s)
 		if err != nil {
-			panic(err) // it was decoded from JSON
+			panic(err) // impossible: it was decoded from JSON
 		}
 		all = append(all, string(text))
 	}

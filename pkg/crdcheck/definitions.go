@@ -19,9 +19,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A library stores the definitions of bundles without duplicates. Calls of add may be concurrent; definitions can be
-// read after Finish of the store.
-type library struct {
+// A definitionStore stores the definitions of bundles without duplicates. Calls of add may be concurrent; definitions
+// can be read after Finish of the store.
+type definitionStore struct {
 	store *spool.Store
 
 	mu    sync.Mutex
@@ -35,7 +35,7 @@ type digest [sha256.Size]byte
 type contents struct {
 	names   []string // of the definitions
 	digests []digest
-	err     error // reason for which the definitions are unknown
+	err     error // the reason why the definitions are unknown
 }
 
 // find returns the digest of the definition with this name.
@@ -50,7 +50,7 @@ func (c *contents) find(name string) (digest, bool) {
 
 // add adds the definitions of a bundle. The returned contents have the error [bundle.ErrNoManifests] if the manifests
 // of the bundle are only in its image.
-func (l *library) add(b *declcfg.Bundle) *contents {
+func (s *definitionStore) add(b *declcfg.Bundle) *contents {
 	c := &contents{err: bundle.ErrNoManifests}
 	for manifest, err := range b.Manifests() {
 		if err != nil {
@@ -66,7 +66,7 @@ func (l *library) add(b *declcfg.Bundle) *contents {
 		case declcfg.KindCSV:
 			c.err = nil
 		case declcfg.KindCRD:
-			d, err := l.addText(crd)
+			d, err := s.addText(crd)
 			if err != nil {
 				c.err = err
 				return c
@@ -90,19 +90,19 @@ type comparedParts struct {
 	} `json:"status"`
 }
 
-func (l *library) addText(crd comparedParts) (digest, error) {
+func (s *definitionStore) addText(crd comparedParts) (digest, error) {
 	text, err := json.Marshal(crd, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return digest{}, err
 	}
 	text = format.AppendCompact(nil, text)
 	d := digest(sha256.Sum256(text))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.texts[d] != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.texts[d] != nil {
 		return d, nil
 	}
-	l.texts[d], err = l.store.Add(bytes.NewReader(text))
+	s.texts[d], err = s.store.Add(bytes.NewReader(text))
 	return d, err
 }
 
@@ -112,15 +112,15 @@ const (
 	maxSize     = 3 << 19 // bytes; the limit of etcd
 	maxDepth    = 250     // of the JSON; published operators have about 30
 	maxVersions = 20      // published operators have a few
-	maxTogether = 2 << 20 // bytes compared at once, or one larger pair; comparing takes about 200 times that memory
+	maxTogether = 2 << 20 // bytes of all pairs compared at once, unless one is larger; it takes 200 times the memory
 )
 
 // read returns a definition, or an error if it exceeds the limits.
-func (l *library) read(d digest) (*definition, error) {
-	if l.texts[d].Size() > maxSize {
+func (s *definitionStore) read(d digest) (*definition, error) {
+	if s.texts[d].Size() > maxSize {
 		return nil, fmt.Errorf("it has more than the %s that a cluster accepts", plural.Bytes(maxSize))
 	}
-	text, err := io.ReadAll(io.NewSectionReader(l.texts[d], 0, l.texts[d].Size()))
+	text, err := io.ReadAll(io.NewSectionReader(s.texts[d], 0, s.texts[d].Size()))
 	if err != nil {
 		return nil, err
 	}
