@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// The benchmarks render the published catalogs and the one at the path OPM_BIG_CATALOG.
+// The benchmarks render the published catalogs and the catalog at the path OPM_BIG_CATALOG.
 
 func BenchmarkJSON(b *testing.B) { benchmark(b, declcfg.JSON, render.MigrateNone) }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // openBundle adds the bundle in fsys, which is a directory, an archive or an image; image is its reference, or "".
-func (o *opened) openBundle(ctx context.Context, fsys fs.FS, what, image string) error {
+func (o *openedRef) openBundle(ctx context.Context, fsys fs.FS, what, image string) error {
 	if o.Bundles == nil {
 		return &BundleError{o.ref, "a bundle " + what}
 	}
@@ -23,44 +23,45 @@ func (o *opened) openBundle(ctx context.Context, fsys fs.FS, what, image string)
 	if opts.Warn != nil {
 		opts.Warn = func(e *declcfg.Error) { o.warnings = append(o.warnings, e) }
 	}
-	if err := o.turn.take(ctx); err != nil {
+	if err := o.cpu.acquire(ctx); err != nil {
 		return err
 	}
-	defer func() { <-o.turn }()
+	defer func() { <-o.cpu }()
 	b, err := bundle.Parse(fsys, o.ref, opts)
 	if err != nil {
 		return err
 	}
-	if err := o.holdBundle(b); err != nil {
+	if err := o.addBundle(b); err != nil {
 		return err
 	}
 	return o.lockBundle(b)
 }
 
-// holdBundle adds b as a catalog of one object, in the encoding of opm.
-func (o *opened) holdBundle(b *declcfg.Bundle) error {
+// addBundle adds b as a catalog of one object, encoded as opm does.
+func (o *openedRef) addBundle(b *declcfg.Bundle) error {
 	text := declcfg.JSON.Append(document.Buffers.Get(), b)
 	defer document.Buffers.Put(text)
 	held, err := o.bundles.Add(bytes.NewReader(text))
 	if err != nil {
-		return fmt.Errorf("hold bundle %q: %w", o.ref, err)
+		return fmt.Errorf("store bundle %q: %w", o.ref, err)
 	}
 	source := declcfg.Source{Name: o.ref, FS: oneFile{held, held.Size()}, File: oneFileName, Ordered: true}
 	o.sources = append(o.sources, source)
 	if o.reused == (identity{}) && !o.Changes.mayFail() && len(text) <= document.DefaultLimit {
-		o.ready = source.Bundle(b, text)
+		o.parsed = source.Bundle(b, text)
 	}
 	return nil
 }
 
-// bundleMemory limits the compressed bundles in memory, more than a hundred; others go to a file.
+// bundleMemory is the maximum size of the compressed bundles in memory, more than a hundred bundles. Others are stored
+// in a file.
 const bundleMemory = 4 << 20
 
-// turns limits CPU work, because more references are open than there are CPUs.
-type turns chan struct{}
+// A semaphore limits CPU work, because more references are opened at once than there are CPUs.
+type semaphore chan struct{}
 
-// take waits for a turn. Receive from the channel to end it.
-func (t turns) take(ctx context.Context) error {
+// acquire waits for the semaphore. A receive from the channel releases it.
+func (t semaphore) acquire(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -69,7 +70,7 @@ func (t turns) take(ctx context.Context) error {
 	}
 }
 
-// A BundleError is the error of opening a bundle where only catalogs are accepted.
+// A BundleError is the error of opening a bundle if only catalogs are accepted.
 type BundleError struct {
 	Ref  string
 	What string // such as "a bundle directory"
@@ -120,8 +121,8 @@ func FormOf(b *declcfg.Bundle) Form {
 	return FormMetadata
 }
 
-// convert converts b to the form. A bundle without manifests and metadata is unchanged: registries read them from its
-// image.
+// convert converts b to the form. A bundle with neither manifests nor metadata is unchanged: registries read them from
+// its image.
 func (f Form) convert(b *declcfg.Bundle) error {
 	if !slices.ContainsFunc(b.Properties, func(p declcfg.Property) bool { return bulk(p) == 1 }) {
 		return nil

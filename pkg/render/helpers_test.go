@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// write makes a file below dir, and returns its path.
+// write creates a file below dir, and returns its path.
 func write(t testing.TB, dir, name, content string) string {
 	t.Helper()
 	name = filepath.Join(dir, name)

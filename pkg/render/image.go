@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// openImage opens an image in a registry or in an OCI layout, or one of several in an archive.
-func (o *opened) openImage(ctx context.Context) error {
+// openImage opens an image in a registry or an OCI layout, or an image of an archive with several images.
+func (o *openedRef) openImage(ctx context.Context) error {
 	images, err := o.Images()
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (o *opened) openImage(ctx context.Context) error {
 }
 
 // readImage adds the objects of the image.
-func (o *opened) readImage(ctx context.Context, img *image.Image) error {
+func (o *openedRef) readImage(ctx context.Context, img *image.Image) error {
 	o.onClose(img.Close)
 	if img.Pinned != "" {
 		o.locked = &Locked{Reference: o.ref, Digest: img.RefDigest}
@@ -57,8 +57,8 @@ func (o *opened) readImage(ctx context.Context, img *image.Image) error {
 		return err
 	}
 	ref := ""
-	if img.Pinned != "" { // a cluster can pull it by the same reference
+	if img.Pinned != "" { // a cluster can pull it by this reference
 		ref = o.ref
 	}
-	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close()) // so that few images are open at once
+	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close()) // close now, to have few open images
 }

@@ -74,7 +74,7 @@ func imageOf(t testing.TB, labels map[string]string, files map[string][]byte) v1
 type testRegistry struct {
 	host     string
 	requests atomic.Int64
-	gone     atomic.Bool // it no longer has any image
+	gone     atomic.Bool // all images are removed
 }
 
 func newRegistry(t testing.TB) *testRegistry {

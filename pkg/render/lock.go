@@ -20,8 +20,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Lock has the digests of image references at the time of rendering, to render them again to the same bytes after
-// tags have moved. A nil Lock is empty.
+// A Lock has the digests of image references at the time of rendering. With it, the same references render to the same
+// bytes even after tags have moved. A nil Lock is empty.
 type Lock struct {
 	References []Locked `json:"references"` // sorted by reference, without duplicates
 }
@@ -33,7 +33,7 @@ type Locked struct {
 
 	// Content is the digest of the bundle before any change, as compact JSON with sorted keys; "" for a catalog image.
 	Content string `json:"content,omitempty"`
-	// Rendered are the digests of the bundle after the changes of each run, sorted. The bundle is found by them in a
+	// Rendered are the digests of the bundle after the changes of each run, sorted. They identify the bundle in a
 	// catalog that was rendered before.
 	Rendered []string `json:"rendered,omitempty"`
 }
@@ -51,7 +51,7 @@ func ReadLock(name string) (*Lock, error) {
 	if err := json.Unmarshal(text, l, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read lock file %s: %w", name, err)
 	}
-	isInvalid := func(d string) bool { // a valid digest is verified against the content later
+	isInvalid := func(d string) bool { // valid digests are compared with the content later
 		algorithm, sum, _ := strings.Cut(d, ":")
 		return algorithm == "" || sum == ""
 	}
@@ -106,7 +106,7 @@ func (r Locked) Pinned() string {
 }
 
 // lockBundle records the digests of the bundle, and compares the digest of its content with the lock. It changes b.
-func (o *opened) lockBundle(b *declcfg.Bundle) error {
+func (o *openedRef) lockBundle(b *declcfg.Bundle) error {
 	if o.Lock == nil || o.locked == nil {
 		return nil
 	}
@@ -123,8 +123,8 @@ func (o *opened) lockBundle(b *declcfg.Bundle) error {
 	return o.lockRendered(b, o.Changes, was.Rendered)
 }
 
-// lockRendered makes the changes to the bundle, and records the resulting digest next to the known ones.
-func (o *opened) lockRendered(b *declcfg.Bundle, changes Changes, known []string) error {
+// lockRendered makes the changes to the bundle, and adds the resulting digest to the known ones.
+func (o *openedRef) lockRendered(b *declcfg.Bundle, changes Changes, known []string) error {
 	err := changes.Edit(b)
 	rendered, errDigest := contentDigest(b)
 	if err := cmp.Or(err, errDigest); err != nil {
@@ -146,40 +146,40 @@ func contentDigest(b *declcfg.Bundle) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// reuse adds the bundle of an image that no longer exists, from a catalog that was rendered before. It returns gone if
-// there is no such catalog.
-func (o *opened) reuse(ctx context.Context, locked Locked, gone error) error {
+// reuse adds the bundle of an image that no longer exists from a catalog that was rendered before. It returns notFound
+// if the lock has no digest of a rendered bundle.
+func (o *openedRef) reuse(ctx context.Context, locked Locked, notFound error) error {
 	switch {
 	case locked.Rendered == nil:
-		return gone
+		return notFound
 	case len(o.Options.Reuse) == 0:
-		return fmt.Errorf("%w; the lock knows the bundle: --reuse takes it from a catalog that has it", gone)
+		return fmt.Errorf("%w; the lock knows the bundle: --reuse takes it from a catalog that has it", notFound)
 	}
 	o.locked = &locked
 	byImage, err := o.reusable(ctx)
 	if err != nil {
-		return errors.Join(gone, err)
+		return errors.Join(notFound, err)
 	}
 	image := o.Changes.image(o.ref)
 	for _, m := range byImage[image] {
 		v, err := m.Decode()
 		if err != nil {
-			return errors.Join(gone, err)
+			return errors.Join(notFound, err)
 		}
 		b := v.(*declcfg.Bundle)
 		if rendered, err := contentDigest(b); err == nil && slices.Contains(locked.Rendered, rendered) {
 			o.reused = identity{b.Package, b.Name, b.Image}
-			if err := o.holdBundle(b); err != nil {
+			if err := o.addBundle(b); err != nil {
 				return err
 			}
 			return o.lockRendered(b, o.Changes.ofReused(), locked.Rendered)
 		}
 	}
 	return fmt.Errorf("%w; the catalogs to reuse contain no bundle of image %s with digest %s",
-		gone, image, strings.Join(locked.Rendered, " or "))
+		notFound, image, strings.Join(locked.Rendered, " or "))
 }
 
-// bundlesByImage returns the bundles of the catalogs to reuse by image.
+// bundlesByImage returns the bundles of the given catalogs, by image.
 func bundlesByImage(ctx context.Context, sources []declcfg.Source) (map[string][]*declcfg.Meta, error) {
 	type found struct {
 		meta  *declcfg.Meta

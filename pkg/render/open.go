@@ -29,8 +29,8 @@ type Options struct {
 	Jobs  int       // references opened in parallel; 0 means 16, or the number of CPUs if that is higher
 	Stdin io.Reader // read for "-"; nil makes "-" an error
 
-	// Bundles accepts bundles, read with these options except Image, which is set to the image reference. Nil makes
-	// bundles an error. Warn is called in the order of the references.
+	// Bundles are the options for reading bundles, except Image, which is set to the image reference. Nil makes bundles
+	// an error. Warn is called in the order of the references.
 	Bundles *bundle.Options
 
 	// AnyDirectory reads every directory as a catalog, even if it looks like a bundle.
@@ -54,8 +54,9 @@ type Options struct {
 	// Reuse are catalogs from which to take bundles whose locked image no longer exists.
 	Reuse []declcfg.Source
 
-	// Skipped is called for references that cannot be opened, in their order, and objects that cannot be rendered, by
-	// place; these are skipped. Ref is the reference, "" for objects. Nil returns their errors from Open and Metas.
+	// Skipped is called for references that cannot be opened, in their order, and for objects that cannot be rendered,
+	// by position; both are skipped. Ref is the reference, "" for objects. Without Skipped, Open and Metas return these
+	// errors.
 	Skipped func(ref string, err error)
 
 	// Opened is called with every reference that was opened or failed, and Read with the number of further bytes of
@@ -76,13 +77,13 @@ type Options struct {
 // Stdin is the reference to standard input.
 const Stdin = reference.Stdin
 
-// An opened is an opened reference, or the error of opening it.
-type opened struct {
+// An openedRef is an opened reference, or the error of opening it.
+type openedRef struct {
 	*opener
 	ref string
 
 	sources  []declcfg.Source
-	ready    *declcfg.Meta // a bundle that was just parsed and needs no check; nil for other sources
+	parsed   *declcfg.Meta // a bundle that was just parsed and needs no check; nil for other sources
 	warnings []*declcfg.Error
 	locked   *Locked  // nil unless in a registry
 	reused   identity // of a bundle from a catalog to reuse; zero for none
@@ -90,7 +91,7 @@ type opened struct {
 }
 
 // open opens the reference. After an error, open files must still be closed.
-func (o *opened) open(ctx context.Context) error {
+func (o *openedRef) open(ctx context.Context) error {
 	r := reference.Of(o.ref)
 	switch {
 	case o.BundleImages && r.Kind != reference.Registry:
@@ -107,7 +108,7 @@ func (o *opened) open(ctx context.Context) error {
 		return fmt.Errorf("open %q: %w", o.ref, r.Err)
 	case r.Kind == reference.File:
 		return o.openFile(ctx)
-	case r.Kind == reference.Pipe: // which can be read only once
+	case r.Kind == reference.Pipe: // a pipe can be read only once
 		f, err := regular.OpenNamed(o.ref)
 		if err != nil {
 			return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
@@ -124,14 +125,14 @@ func (o *opened) open(ctx context.Context) error {
 }
 
 // addSource adds a catalog.
-func (o *opened) addSource(s declcfg.Source) {
+func (o *openedRef) addSource(s declcfg.Source) {
 	s.MaxObject, s.Record, s.Read = o.MaxObject, &o.record, o.Read
 	o.sources = append(o.sources, s)
 }
 
-// openStream holds the content of r, which is a catalog file or an archive.
-func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error {
-	blob, err := hold(ctx, r, o.Limits.Archive().Unpacked, o.Spool)
+// openStream adds a catalog file or an archive that can be read only once.
+func (o *openedRef) openStream(ctx context.Context, name string, r io.Reader) error {
+	blob, err := spoolAll(ctx, r, o.Limits.Archive().Unpacked, o.Spool)
 	if errors.Is(err, document.ErrBinary) {
 		return &declcfg.Error{Pos: declcfg.Pos{File: name}, Err: err}
 	}
@@ -146,9 +147,9 @@ func (o *opened) openStream(ctx context.Context, name string, r io.Reader) error
 	return nil
 }
 
-// hold reads r to its end, at most limit bytes. It returns when ctx is done, but its goroutine runs until a blocked
-// Read returns.
-func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*spool.Blob, error) {
+// spoolAll reads r to its end and stores the content. More than limit bytes are an error. It returns when ctx is done,
+// but its goroutine runs until a blocked Read returns.
+func spoolAll(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*spool.Blob, error) {
 	type result struct {
 		blob *spool.Blob
 		err  error
@@ -158,7 +159,7 @@ func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*s
 		in := bufio.NewReaderSize(&reader{ctx, r, limit, limit}, 32<<10)
 		var blob *spool.Blob
 		head, _ := in.Peek(document.BlockSize) // spool.Read returns the error again
-		err := document.CheckText(head)        // before the end, which may not exist
+		err := document.CheckText(head)        // check early: the input may be endless
 		if err == nil || tarfs.Is(head) {
 			blob, err = spool.Read(in, opts)
 		}
@@ -177,7 +178,7 @@ func hold(ctx context.Context, r io.Reader, limit int64, opts spool.Options) (*s
 	}
 }
 
-// A reader stops reading when its context is done, or beyond a limit.
+// A reader is an io.Reader that fails when its context is done, or after a limit.
 type reader struct {
 	ctx         context.Context
 	r           io.Reader
@@ -196,7 +197,7 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 // openFile opens an archive or a catalog file, depending on the content.
-func (o *opened) openFile(ctx context.Context) error {
+func (o *openedRef) openFile(ctx context.Context) error {
 	f, err := os.Open(o.ref)
 	if err != nil {
 		return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
@@ -220,7 +221,7 @@ func (o *opened) openFile(ctx context.Context) error {
 }
 
 // openArchive opens an archive of images, of a bundle or of a catalog, depending on the content.
-func (o *opened) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
+func (o *openedRef) openArchive(ctx context.Context, name string, r io.ReaderAt, size int64) error {
 	fsys, err := tarfs.Open(ctx, r, size, tarfs.Options{Limits: o.Limits.Archive(), Spool: o.Spool})
 	if err != nil {
 		return fmt.Errorf("open archive %q: %w", name, err)
@@ -252,7 +253,7 @@ func isArchive(r io.ReaderAt) bool {
 	return tarfs.Is(head[:n])
 }
 
-// oneFileName is the name used for the file in a oneFile.
+// oneFileName is the name of the file in a oneFile.
 const oneFileName = "catalog"
 
 // Text returns a source of one catalog file that is in memory.
@@ -261,7 +262,7 @@ func Text(name string, text []byte) declcfg.Source {
 	return declcfg.Source{Name: name, FS: file, File: oneFileName}
 }
 
-// A oneFile is a file system with one file, for every name.
+// A oneFile is a file system in which every name is the same file.
 type oneFile struct {
 	r    io.ReaderAt
 	size int64
@@ -285,7 +286,7 @@ func (f openFile) ModTime() time.Time         { return time.Time{} }
 func (f openFile) IsDir() bool                { return false }
 func (f openFile) Sys() any                   { return nil }
 
-// ReadReferences reads a list of references, one a line. Empty lines and lines that begin with # are ignored.
+// ReadReferences reads a list of references, one per line. Empty lines and lines that begin with # are ignored.
 func ReadReferences(r io.Reader) ([]string, error) {
 	text, err := regular.ReadLimited(r)
 	if err != nil {

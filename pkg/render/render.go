@@ -23,21 +23,21 @@ import (
 )
 
 // defaultJobs is the default number of references that are opened in parallel. Most of that time is spent waiting for
-// registries; CPU work is limited by turns.
+// registries; CPU work is limited by a semaphore.
 const defaultJobs = 16
 
-// A Catalog is the objects of one or more references, in their order. It stays open until Close, since objects are read
-// again when they are written.
+// A Catalog has the objects of one or more references, in their order. It stays open until Close, because objects are
+// read again when they are written.
 type Catalog struct {
 	Sources []declcfg.Source
 
 	// Lock has the digests of the references to images in registries, and the entries of Options.Lock for others.
 	Lock Lock
 
-	ready   map[int]*declcfg.Meta // by source; see [opened]
+	parsed  map[int]*declcfg.Meta // by source; see [opened]
 	changes Changes
 	shard   Shard
-	merged  bool // of shards, in which opm itself wrote the objects
+	merged  bool // of shards, whose objects opm itself has written
 	skipped func(ref string, err error)
 	record  *declcfg.Record
 	reused  map[identity]bool // bundles from catalogs to reuse
@@ -50,7 +50,7 @@ type identity struct{ pkg, name, image string }
 // An opener opens the references of one Catalog.
 type opener struct {
 	Options
-	turn     turns
+	cpu      semaphore
 	record   declcfg.Record
 	bundles  *spool.Store
 	reusable func(context.Context) (map[string][]*declcfg.Meta, error) // bundles by image; read once
@@ -59,15 +59,15 @@ type opener struct {
 	closers []func() error
 }
 
-// onClose adds a function that Close calls, the last one first.
-func (with *opener) onClose(closer func() error) {
-	with.mu.Lock()
-	defer with.mu.Unlock()
-	with.closers = append(with.closers, closer)
+// onClose adds a function for Close, which calls the functions in reverse order.
+func (op *opener) onClose(closer func() error) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	op.closers = append(op.closers, closer)
 }
 
 // Open opens the references in parallel, and returns them in their order. The error joins the errors of all references
-// that cannot be opened, unless they are skipped; in that case nothing stays open. Stdin may be among them once.
+// that cannot be opened, unless they are skipped; after an error, nothing stays open. Stdin may be among them once.
 func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	if i := slices.Index(refs, Stdin); i >= 0 && opts.Stdin != nil && slices.Contains(refs[i+1:], Stdin) {
 		return nil, fmt.Errorf("%q is given twice: standard input can be read only once", Stdin)
@@ -75,45 +75,45 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	if opts.Jobs <= 0 {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
 	}
-	with := &opener{Options: opts, turn: make(turns, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
+	op := &opener{Options: opts, cpu: make(semaphore, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
 	held := opts.Spool
 	held.MemoryLimit = cmp.Or(held.MemoryLimit, bundleMemory)
-	with.bundles = spool.NewStore(1, held)
-	with.onClose(with.bundles.Close)
+	op.bundles = spool.NewStore(1, held)
+	op.onClose(op.bundles.Close)
 	var once sync.Once
 	var byImage map[string][]*declcfg.Meta
 	var err error
-	with.reusable = func(ctx context.Context) (map[string][]*declcfg.Meta, error) {
+	op.reusable = func(ctx context.Context) (map[string][]*declcfg.Meta, error) {
 		once.Do(func() { byImage, err = bundlesByImage(ctx, opts.Reuse) })
 		return byImage, err
 	}
-	c, err := with.open(ctx, opts.Shard.Of(refs))
+	c, err := op.open(ctx, opts.Shard.Of(refs))
 	if err == nil && opts.Shard != (Shard{}) {
 		c.Sources = append(c.Sources, opts.Shard.marker(refs))
 	}
 	return c, err
 }
 
-func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
+func (op *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	c := &Catalog{
-		changes: with.Changes, shard: with.Shard, skipped: with.Skipped, record: &with.record,
-		ready: map[int]*declcfg.Meta{}, reused: map[identity]bool{},
+		changes: op.Changes, shard: op.Shard, skipped: op.Skipped, record: &op.record,
+		parsed: map[int]*declcfg.Meta{}, reused: map[identity]bool{},
 	}
 	var errs []error
-	open := func(ref string) *opened {
-		o := &opened{opener: with, ref: ref}
+	open := func(ref string) *openedRef {
+		o := &openedRef{opener: op, ref: ref}
 		o.err = o.open(ctx)
-		if with.Opened != nil {
-			with.Opened(ref)
+		if op.Opened != nil {
+			op.Opened(ref)
 		}
 		return o
 	}
-	for o := range parallel.Map(ctx, with.Jobs, slices.Values(refs), open) {
+	for o := range parallel.Map(ctx, op.Jobs, slices.Values(refs), open) {
 		for _, w := range o.warnings {
-			with.Bundles.Warn(w)
+			op.Bundles.Warn(w)
 		}
-		if o.err != nil && with.Skipped != nil {
-			with.Skipped(o.ref, o.err)
+		if o.err != nil && op.Skipped != nil {
+			op.Skipped(o.ref, o.err)
 			continue
 		}
 		if o.err != nil {
@@ -122,24 +122,24 @@ func (with *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 		}
 		c.add(o)
 	}
-	c.closers = with.closers
+	c.closers = op.closers
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if err := errors.Join(append(errs, with.bundles.Finish())...); err != nil {
+	if err := errors.Join(append(errs, op.bundles.Finish())...); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if with.Lock != nil {
-		c.Lock.References = append(c.Lock.References, with.Lock.References...)
+	if op.Lock != nil {
+		c.Lock.References = append(c.Lock.References, op.Lock.References...)
 	}
 	c.Lock.sort()
 	return c, nil
 }
 
-// add adds the objects of a reference.
-func (c *Catalog) add(o *opened) {
-	if o.ready != nil {
-		c.ready[len(c.Sources)] = o.ready
+// add adds the objects of a reference to the catalog.
+func (c *Catalog) add(o *openedRef) {
+	if o.parsed != nil {
+		c.parsed[len(c.Sources)] = o.parsed
 	}
 	c.Sources = append(c.Sources, o.sources...)
 	if o.locked != nil {
@@ -172,7 +172,7 @@ func (c *Catalog) Unchanged() error { return c.record.Check() }
 // Close releases files and memory.
 func (c *Catalog) Close() error {
 	var errs []error
-	for _, closer := range slices.Backward(c.closers) { // an archive is closed before its file
+	for _, closer := range slices.Backward(c.closers) { // close an archive before its file
 		errs = append(errs, closer())
 	}
 	c.closers = nil
@@ -209,11 +209,11 @@ func (c *Catalog) list(ctx context.Context) (metas []*declcfg.Meta, errs []error
 	var end int
 	for first := 0; first < len(c.Sources); first = end {
 		end = first + 1
-		if m := c.ready[first]; m != nil {
+		if m := c.parsed[first]; m != nil {
 			metas = append(metas, m)
 			continue
 		}
-		for end < len(c.Sources) && c.ready[end] == nil {
+		for end < len(c.Sources) && c.parsed[end] == nil {
 			end++
 		}
 		for m, err := range declcfg.Map(ctx, check, c.Sources[first:end]...) {
@@ -252,8 +252,8 @@ func (c *Catalog) check(o *declcfg.Object) error {
 	return nil
 }
 
-// Changes are made to every rendered bundle, including the bundles of catalogs. The zero value makes only the changes
-// that rendering always makes.
+// Changes are the changes to every rendered bundle, including the bundles of catalogs. The zero value makes only the
+// changes that rendering always makes.
 type Changes struct {
 	Migration Migration // "" is MigrateNone
 	Form      Form      // of the manifests, after the migration; "" keeps it
@@ -285,7 +285,7 @@ func (c Changes) ofReused() Changes {
 	return c
 }
 
-// bulk is 1 for properties that are written last.
+// bulk returns 1 for properties that are written last, and 0 for others.
 func bulk(p declcfg.Property) int {
 	if p.Type == declcfg.PropertyBundleObject || p.Type == declcfg.PropertyCSVMetadata {
 		return 1

@@ -24,7 +24,8 @@ func ParseRewrite(text string) (Rewrite, error) {
 	return r, nil
 }
 
-// image returns the rewritten reference. Whole path elements match: quay.io/a does not match quay.io/ab.
+// image returns the rewritten reference of an image. Only whole path elements match: quay.io/a does not match
+// quay.io/ab.
 func (c Changes) image(ref string) string {
 	for _, r := range c.Rewrites {
 		rest, ok := strings.CutPrefix(ref, r.Old)
@@ -35,7 +36,7 @@ func (c Changes) image(ref string) string {
 	return ref
 }
 
-// rewrite rewrites the image and the related images of b, and keeps one related image for its own.
+// rewrite rewrites the image and the related images of b. One related image is kept for its own image.
 func (c Changes) rewrite(b *declcfg.Bundle) {
 	if len(c.Rewrites) == 0 {
 		return

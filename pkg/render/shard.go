@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Shard is one of Count consecutive parts of a list of references, which are rendered one by one, perhaps on
+// A Shard is one of Count consecutive parts of a list of references. The parts are rendered one by one, perhaps on
 // different machines. The zero value is the whole list.
 type Shard struct {
 	Index int // from 0 to Count-1
@@ -36,7 +36,7 @@ func ParseShard(text string) (Shard, error) {
 
 func (s Shard) valid() bool { return 0 <= s.Index && s.Index < s.Count }
 
-// Of returns the part of refs. Parts differ in length by 1 at most.
+// Of returns the part of refs that belongs to the shard. The lengths of the parts differ by at most 1.
 func (s Shard) Of(refs []string) []string {
 	if s == (Shard{}) {
 		return refs
@@ -56,7 +56,7 @@ type marker struct {
 	References string `json:"references"` // digest of the whole list
 }
 
-// marker returns a source of the marker of the part of refs.
+// marker returns a source with the marker of the shard of refs.
 func (s Shard) marker(refs []string) declcfg.Source {
 	sum := sha256.Sum256([]byte(strings.Join(refs, "\n")))
 	m := marker{declcfg.SchemaShard, s.Index, s.Count, "sha256:" + hex.EncodeToString(sum[:])}
@@ -64,14 +64,14 @@ func (s Shard) marker(refs []string) declcfg.Source {
 	return Text("shard", text)
 }
 
-// A renderedShard is the objects of a shard and its marker.
+// A renderedShard has the objects of a shard and its marker.
 type renderedShard struct {
 	marker
 	pos   declcfg.Pos // of the marker
 	metas []*declcfg.Meta
 }
 
-// merge sorts the metas of shards into the order in which one run reads them, and removes the markers. If there are
+// merge sorts the metas of shards into the order of one run without shards, and removes the markers. If there are
 // shards, all objects must be in shards. The error names a shard that is missing, given twice or from another run. A
 // catalog that is a shard itself, or that has no shards, is not changed.
 func (c *Catalog) merge(metas []*declcfg.Meta) ([]*declcfg.Meta, error) {
@@ -122,7 +122,7 @@ func (s *renderedShard) read(m *declcfg.Meta) error {
 	return nil
 }
 
-// checkComplete returns an error unless the shards, which are sorted, are the shards of one run.
+// checkComplete returns an error unless the shards, which are sorted, are all shards of one run.
 func checkComplete(shards []renderedShard) error {
 	first := shards[0]
 	for i, s := range shards {

@@ -49,7 +49,7 @@ func FuzzParseShard(f *testing.F) {
 func shards(t *testing.T, count int) (refs, files []string) {
 	t.Helper()
 	dir := t.TempDir()
-	for i := range 7 { // of the same name and without a package, so that only their order distinguishes them
+	for i := range 7 { // equal names without a package: only the order distinguishes them
 		text := fmt.Sprintf(`{"schema":"x","n":%d}{"schema":"olm.channel","package":"p","name":"c","n":%d}`, i, i)
 		refs = append(refs, write(t, dir, fmt.Sprintf("%d.json", i), text))
 	}
