@@ -88,7 +88,7 @@ type checker struct {
 	rulesSkipped bool
 }
 
-// fail records an error about the object.
+// fail records an error about the current object.
 func (c *checker) fail(format string, args ...any) {
 	err := fmt.Errorf("%s: %w", nameOf(c.object.Value), fmt.Errorf(format, args...))
 	c.problems = append(c.problems, &declcfg.Error{Pos: c.object.Pos, Err: err})
@@ -177,7 +177,7 @@ func (c *checker) checkDefinition(ctx context.Context, d *apiextensionsv1.Custom
 	for _, err := range crdvalidation.ValidateCustomResourceDefinition(ctx, internal) {
 		if err.Field != "status.storedVersions" || len(internal.Status.StoredVersions) > 0 {
 			c.fail("%w", err)
-		} // else no version is marked as the one to store, which is reported
+		} // otherwise no version is the storage version, which is reported
 	}
 }
 
@@ -188,7 +188,7 @@ func internalDefinition(d *apiextensionsv1.CustomResourceDefinition) (*apiextens
 	return internal, err
 }
 
-// hidingErrors are the types of schema errors after which Kubernetes skips the CEL rules.
+// hidingErrors are the types of schema errors that make Kubernetes skip the CEL rules.
 var hidingErrors = []field.ErrorType{
 	field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
 }

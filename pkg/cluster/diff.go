@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A Difference is an object that exists in only one of two States, or is not equal in both.
+// A Difference is an object that exists in only one of two States, or that differs between them.
 type Difference struct {
 	Kind      string  `json:"kind"`
 	Group     string  `json:"group,omitzero"`
@@ -33,7 +33,7 @@ type Field struct {
 	After  jsontext.Value `json:"after,omitzero"`
 }
 
-// A Change says how an object changed.
+// A Change is the way in which an object changed.
 type Change string
 
 // The changes.
@@ -43,7 +43,7 @@ const (
 	Deleted Change = "deleted"
 )
 
-// Diff returns the differences between two States by kind, namespace and name, as in [State.All]. Objects that both
+// Diff returns the differences between two States by kind, namespace and name, as in [State.All]. Objects that the
 // States share are not compared.
 func Diff(before, after *State) ([]Difference, error) {
 	both := before.Clone()
@@ -137,14 +137,14 @@ func WriteDiff(w io.Writer, all []Difference) error {
 		}
 		fmt.Fprintf(&text, "%s %s: %s\n", d.Kind, legible.Name(name), d.Change)
 		for _, f := range d.Fields {
-			fmt.Fprintf(&text, "  %s: %s -> %s\n", legible.Name(f.Path), shown(f.Before), shown(f.After))
+			fmt.Fprintf(&text, "  %s: %s -> %s\n", legible.Name(f.Path), valueText(f.Before), valueText(f.After))
 		}
 	}
 	_, err := w.Write(text.Bytes())
 	return err
 }
 
-func shown(v jsontext.Value) string {
+func valueText(v jsontext.Value) string {
 	if v == nil {
 		return "none"
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// An Other is an object of a kind for which a State has no field. It keeps all its fields.
+// An Other is an object whose kind has no field in State. It keeps all its fields.
 type Other struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -163,7 +163,7 @@ func (s *State) Clone() *State {
 	return clone
 }
 
-// storeOf returns the Store of a kind, nil if there are no objects of that kind and no field for them.
+// storeOf returns the Store of a kind, nil if State has no field for the kind and no objects of it.
 func (s *State) storeOf(of schema.GroupKind) anyStore {
 	if k := kindOf(of); k != nil {
 		return k.store(s)
@@ -221,7 +221,7 @@ func ofAnyKind[P Kubernetes](objects iter.Seq[Object[P]]) iter.Seq[Object[Kubern
 	}
 }
 
-// share makes s a clone of another Store of its type.
+// share makes s a clone of another Store of the same type.
 func (s *Store[P]) share(of anyStore) { *s = of.(*Store[P]).Clone() }
 
 // A kind is a kind of objects with its own field in State.
@@ -290,7 +290,7 @@ func newKind[T any, P interface {
 		create:           func() Kubernetes { return P(new(T)) },
 		store:            func(s *State) anyStore { return store(s) },
 		check: func(o Kubernetes) flaws {
-			wrong := flaws(nil).need("/metadata/name", o.GetName())
+			wrong := flaws(nil).require("/metadata/name", o.GetName())
 			for _, check := range checks {
 				wrong = append(wrong, check(o.(P))...)
 			}
@@ -304,7 +304,7 @@ func (k kind) orOlder(version string) kind {
 	return k
 }
 
-// kindOf returns the kind of a name and group, nil if a State has no field for it.
+// kindOf returns the kind for a group and kind name, nil if State has no field for it.
 func kindOf(gk schema.GroupKind) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.GroupKind() == gk })
 	if i < 0 {
@@ -314,11 +314,11 @@ func kindOf(gk schema.GroupKind) *kind {
 }
 
 func inNamespace[P Kubernetes](o P) flaws {
-	return flaws(nil).need("/metadata/namespace", o.GetNamespace())
+	return flaws(nil).require("/metadata/namespace", o.GetNamespace())
 }
 
 func checkCatalogSource(c *v1alpha1.CatalogSource) flaws {
-	wrong := flaws(nil).need("/spec/sourceType", string(c.Spec.SourceType))
+	wrong := flaws(nil).require("/spec/sourceType", string(c.Spec.SourceType))
 	if config := c.Spec.GrpcPodConfig; config != nil {
 		switch config.SecurityContextConfig {
 		case "", v1alpha1.Legacy, v1alpha1.Restricted:
@@ -335,9 +335,9 @@ func checkSubscription(s *v1alpha1.Subscription) flaws {
 		s.Spec = &v1alpha1.SubscriptionSpec{}
 	}
 	return flaws(nil).
-		need("/spec/name", s.Spec.Package).
-		need("/spec/source", s.Spec.CatalogSource).
-		need("/spec/sourceNamespace", s.Spec.CatalogSourceNamespace)
+		require("/spec/name", s.Spec.Package).
+		require("/spec/source", s.Spec.CatalogSource).
+		require("/spec/sourceNamespace", s.Spec.CatalogSourceNamespace)
 }
 
 // flaws are the problems of an object that make it unusable.
@@ -348,8 +348,8 @@ type flaw struct {
 	err error
 }
 
-// need adds a flaw if the value of a field is empty.
-func (f flaws) need(ptr jsontext.Pointer, value string) flaws {
+// require adds a flaw if the value of a required field is empty.
+func (f flaws) require(ptr jsontext.Pointer, value string) flaws {
 	if value != "" {
 		return f
 	}

@@ -17,7 +17,7 @@ import (
 // Unavailable is the availabilityMode of a ClusterCatalog that OLM v1 ignores.
 const Unavailable = "Unavailable"
 
-// Other values of the API.
+// Values of fields in the API.
 const (
 	sourceCatalog = "Catalog"
 	selfCertified = "SelfCertified"
@@ -125,7 +125,7 @@ func (c *Catalog) check() flaws {
 
 // check returns the problems for which a cluster would reject the ClusterExtension.
 func (e *Extension) check() flaws {
-	all := flaws(nil).need("/spec/namespace", e.Spec.Namespace).need("/spec/source/sourceType", e.Spec.Source.SourceType)
+	all := flaws(nil).require("/spec/namespace", e.Spec.Namespace).require("/spec/source/sourceType", e.Spec.Source.SourceType)
 	switch source := e.Spec.Source.SourceType; source {
 	case sourceCatalog:
 	case "":

@@ -38,7 +38,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A State is the objects of a cluster. The zero State has none.
+// A State has the objects of a cluster. The zero State is empty.
 type State struct {
 	Namespaces                Store[*corev1.Namespace]
 	ServiceAccounts           Store[*corev1.ServiceAccount]
@@ -82,7 +82,7 @@ func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
 	return l.State, errors.Join(l.errs...)
 }
 
-// source reads the files of a source. The error is ctx's.
+// source reads the files of a source. The error is ctx.Err().
 func (l *loader) source(ctx context.Context, s declcfg.Source) error {
 	if s.File != "" {
 		l.file(s.FS, s.File, s.Name)
@@ -118,7 +118,8 @@ var manifestExtensions = []string{".yaml", ".yml", ".json"}
 // gatheredObjects are the directories of a must-gather that have the objects of a cluster.
 var gatheredObjects = []string{"cluster-scoped-resources", "namespaces"}
 
-// isGathered reports whether must-gather wrote a directory, which also has logs and other data of the cluster.
+// isGathered reports whether must-gather wrote a directory. Besides objects, such a directory has logs and other data
+// of the cluster.
 func isGathered(fsys fs.FS, dir string) bool {
 	info, err := fs.Stat(fsys, path.Join(dir, gatheredObjects[0]))
 	return err == nil && info.IsDir()
@@ -134,7 +135,7 @@ func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
 	l.errs = append(l.errs, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
 }
 
-// file reads a file. Positions use its label as the name of the file.
+// file reads a file. Positions use label as the name of the file.
 func (l *loader) file(fsys fs.FS, name, label string) {
 	f, info, err := regular.Open(fsys, name)
 	if err != nil {
@@ -176,11 +177,11 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 type documentReader struct {
 	*loader
 	label   string
-	pending []pending
+	pending []positionedCall
 }
 
-// A pending is a delayed call, made with the position of the value at ptr.
-type pending struct {
+// A positionedCall is a delayed call of do with the position of the value at ptr.
+type positionedCall struct {
 	ptr jsontext.Pointer
 	do  func(declcfg.Pos)
 }
@@ -202,15 +203,15 @@ func (r *documentReader) read(doc *document.Document) {
 	}
 }
 
-// wrong records an error about the value at ptr.
-func (r *documentReader) wrong(ptr jsontext.Pointer, format string, args ...any) {
+// failAt records an error about the value at ptr.
+func (r *documentReader) failAt(ptr jsontext.Pointer, format string, args ...any) {
 	err := fmt.Errorf(format, args...)
-	r.add(ptr, func(pos declcfg.Pos) { r.fail(pos, ptr, err) })
+	r.withPosition(ptr, func(pos declcfg.Pos) { r.fail(pos, ptr, err) })
 }
 
-// add delays a call of do until the position of the value at ptr is known.
-func (r *documentReader) add(ptr jsontext.Pointer, do func(declcfg.Pos)) {
-	r.pending = append(r.pending, pending{ptr, do})
+// withPosition delays a call of do until the position of the value at ptr is known.
+func (r *documentReader) withPosition(ptr jsontext.Pointer, do func(declcfg.Pos)) {
+	r.pending = append(r.pending, positionedCall{ptr, do})
 }
 
 // maxDepth is the maximum depth of nested Lists. An inner List is read again for each List around it.
@@ -236,9 +237,9 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 	o, err := newObject(metav1.TypeMeta{APIVersion: head.APIVersion, Kind: head.Kind})
 	switch {
 	case errors.Is(err, errNoType):
-		r.wrong(ptr, "%w", err)
+		r.failAt(ptr, "%w", err)
 	case err != nil:
-		r.wrong(ptr+"/apiVersion", "%w", err)
+		r.failAt(ptr+"/apiVersion", "%w", err)
 	default:
 		// Read the object at ptr into o, in which only the type is set.
 		gvk := o.GetObjectKind().GroupVersionKind()
@@ -249,23 +250,23 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 		k := kindOf(gvk.GroupKind())
 		if k == nil {
 			if o.GetName() != "" { // a manifest without a name is the configuration of a tool
-				r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+				r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 			}
 			return
 		}
 		wrong := k.check(o)
 		for _, f := range wrong {
-			r.wrong(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
+			r.failAt(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
 		}
 		if wrong == nil {
-			r.add(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+			r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 		}
 	}
 }
 
-// put adds an object, unless one of the same kind, namespace and name exists. That is an error only if the two are
+// put adds an object, unless one with the same kind, namespace and name exists. That is an error only if the two are
 // known to be different objects: a must-gather has some objects twice, and some lists, such as PackageManifests, have
-// several objects of one name.
+// several objects with the same name.
 func (l *loader) put(o Object[Kubernetes]) {
 	of := KindOf(o.Value)
 	first, ok := l.Get(of, o.Value.GetNamespace(), o.Value.GetName())
@@ -282,10 +283,10 @@ func (l *loader) put(o Object[Kubernetes]) {
 // list reads the items of a List.
 func (r *documentReader) list(raw jsontext.Value, ptr jsontext.Pointer, of metav1.TypeMeta, depth int) {
 	if depth > maxDepth {
-		r.wrong(ptr, "more than %d Lists inside each other", maxDepth)
+		r.failAt(ptr, "more than %d Lists inside each other", maxDepth)
 		return
 	}
-	if of.Kind == "" { // a List of anything
+	if of.Kind == "" { // a List of any kinds
 		of = metav1.TypeMeta{}
 	}
 	var items []jsontext.Value
@@ -306,7 +307,7 @@ var options = json.JoinOptions(
 func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any) bool {
 	within, err := unmarshal(raw, v)
 	if err != nil {
-		r.wrong(ptr+within, "%w", err)
+		r.failAt(ptr+within, "%w", err)
 	}
 	return err == nil
 }
@@ -329,7 +330,7 @@ func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
 	case errors.Is(err, json.ErrUnknownName):
 		message = errors.New("unknown field")
 	case ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil:
-		message = s.Err // of a type with its own decoder, such as a time
+		message = s.Err // the type has its own decoder, such as a time
 	}
 	return within, message
 }

@@ -38,7 +38,7 @@ type Store[P Kubernetes] struct {
 	length     int
 }
 
-// A scope is the objects of a namespace.
+// A scope has the objects of a namespace.
 type scope[P Kubernetes] struct {
 	objects map[string]Object[P]
 	names   []string // of the objects, sorted; nil if they have to be sorted again

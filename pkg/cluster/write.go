@@ -17,15 +17,15 @@ import (
 
 // Write writes each object to its own YAML file, in the directory layout of a must-gather:
 // namespaces/NAMESPACE/GROUP/KIND/NAME.yaml and cluster-scoped-resources/GROUP/KIND/NAME.yaml, in lower case, with the
-// group core for the core API. [Load] reads the files again. If two objects have the same file, such as objects whose
-// kinds differ only in case, the error names both.
+// group core for the core API. [Load] reads the files again. If two objects have the same file name, for example
+// because their kinds differ only in case, the error names both.
 func (s *State) Write(root *os.Root) error {
 	w := writer{root: root}
 	defer w.close()
 	for o := range s.All() {
 		err := w.write(o.Value)
 		if errors.Is(err, fs.ErrExist) {
-			return s.overwriting(o, err)
+			return s.overwriteError(o, err)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", nameOf(o.Value), err)
@@ -34,9 +34,9 @@ func (s *State) Write(root *os.Root) error {
 	return w.close()
 }
 
-// overwriting returns an error that names the object whose file would be overwritten. The file system decides whether
-// names that differ in case only are the same.
-func (s *State) overwriting(o Object[Kubernetes], err error) error {
+// overwriteError returns an error that names the object whose file would be overwritten. It depends on the file system
+// whether names that differ only in case are the same.
+func (s *State) overwriteError(o Object[Kubernetes], err error) error {
 	file := fileOf(o.Value)
 	for other := range s.All() {
 		if other.Value != o.Value && strings.EqualFold(fileOf(other.Value), file) {
@@ -55,7 +55,8 @@ func fullName(o Object[Kubernetes]) string {
 	return name
 }
 
-// A writer writes objects. The objects of one directory follow each other, so that it is opened once.
+// A writer writes objects. It keeps the directory of the last object open, because the objects of a directory follow
+// each other.
 type writer struct {
 	root *os.Root
 	name string   // of dir

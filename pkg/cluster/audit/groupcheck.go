@@ -69,7 +69,7 @@ func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, 
 	with := before.State.Clone()
 	for o := range added.All() {
 		if g, ok := o.Value.(*operatorsv1.OperatorGroup); ok {
-			o.Value = applied(with, g)
+			o.Value = merged(with, g)
 		}
 		with.Put(o)
 	}
@@ -93,13 +93,13 @@ func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, 
 	return &GroupCheck{
 		Group: simulate.RefTo(g.Value), Place: g.Pos, Siblings: siblings,
 		Targets: append([]string{}, g.Value.Status.Namespaces...),
-		Broken:  broken(before, after), Repaired: repaired(before, after), Shared: sharing(after, g.Value),
+		Broken:  broken(before, after), Repaired: repaired(before, after), Shared: sharedGroups(after, g.Value),
 		Assumed: after.Assumed,
 	}, nil
 }
 
-// applied returns a group as "kubectl apply" would leave it: an existing group keeps its annotations and status.
-func applied(state *cluster.State, g *operatorsv1.OperatorGroup) *operatorsv1.OperatorGroup {
+// merged returns a group as "kubectl apply" would leave it: an existing group keeps its annotations and status.
+func merged(state *cluster.State, g *operatorsv1.OperatorGroup) *operatorsv1.OperatorGroup {
 	old, ok := state.OperatorGroups.Get(g.Namespace, g.Name)
 	if !ok {
 		return g
@@ -116,12 +116,13 @@ func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 }
 
-// broken returns the operators that start to fail because of their group, or fail for another reason than before.
+// broken returns the operators that start to fail because of their group, or fail for a different reason.
 func broken(before, after *simulate.Groups) []Membership {
 	all := []Membership{}
 	for o := range after.State.ClusterServiceVersions.All() {
 		old, _ := before.State.ClusterServiceVersions.Get(o.Value.Namespace, o.Value.Name)
-		if isOutside(o.Value) && !(isOutside(old.Value) && old.Value.Status.Reason == o.Value.Status.Reason) {
+		unchanged := failsMembership(old.Value) && old.Value.Status.Reason == o.Value.Status.Reason
+		if failsMembership(o.Value) && !unchanged {
 			all = append(all, membership(after, o))
 		}
 	}
@@ -133,14 +134,14 @@ func repaired(before, after *simulate.Groups) []Membership {
 	all := []Membership{}
 	for o := range before.State.ClusterServiceVersions.All() {
 		now, _ := after.State.ClusterServiceVersions.Get(o.Value.Namespace, o.Value.Name)
-		if isOutside(o.Value) && !isOutside(now.Value) {
+		if failsMembership(o.Value) && !failsMembership(now.Value) {
 			all = append(all, membership(before, o))
 		}
 	}
 	return all
 }
 
-// membership returns the reason for which an operator fails.
+// membership returns an operator with the reason why it fails.
 func membership(in *simulate.Groups, o cluster.Object[*v1alpha1.ClusterServiceVersion]) Membership {
 	status := &o.Value.Status
 	m := Membership{Object: simulate.RefTo(o.Value), Place: o.Pos, Reason: status.Reason, Message: status.Message}
@@ -152,14 +153,15 @@ func membership(in *simulate.Groups, o cluster.Object[*v1alpha1.ClusterServiceVe
 	return m
 }
 
-// isOutside reports whether an operator fails because of its group.
-func isOutside(c *v1alpha1.ClusterServiceVersion) bool {
+// failsMembership reports whether an operator fails because of its group.
+func failsMembership(c *v1alpha1.ClusterServiceVersion) bool {
 	_, ok := operatorgroup.Recovered(c.Status.Reason)
 	return ok && c.Status.Phase == v1alpha1.CSVPhaseFailed && !c.IsCopied()
 }
 
-// sharing returns the groups of other namespaces that provide APIs and have target namespaces in common with a group.
-func sharing(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup {
+// sharedGroups returns the groups of other namespaces that provide APIs and have target namespaces in common with a
+// group.
+func sharedGroups(in *simulate.Groups, with *operatorsv1.OperatorGroup) []SharedGroup {
 	all := []SharedGroup{}
 	for o := range in.State.OperatorGroups.All() {
 		apis := operatorgroup.Annotated(o.Value)
@@ -213,7 +215,7 @@ func (c *GroupCheck) summary() string {
 	return verdict + "; it targets " + operatorgroup.TargetText(c.Targets)
 }
 
-// siblings names the groups that the namespace already has.
+// siblings describes the groups that the namespace already has.
 func (c *GroupCheck) siblings() string {
 	var names []string
 	for _, ref := range c.Siblings {

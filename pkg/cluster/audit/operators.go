@@ -58,7 +58,7 @@ const (
 	Cluster    Scope = "cluster"    // all namespaces, and objects without a namespace
 )
 
-// An Access is an API and the roles to which it is opened.
+// An Access is an API and the default roles of Kubernetes that may use it.
 type Access struct {
 	Kind     string `json:"kind"`
 	Version  string `json:"version"`
@@ -67,7 +67,7 @@ type Access struct {
 	Opened   []Open `json:"opened"`
 }
 
-// An Open is a role of Kubernetes and the verbs that it allows for the objects of an API in a namespace.
+// An Open is a default role of Kubernetes and the verbs that it allows for the objects of an API in a namespace.
 type Open struct {
 	Role  string   `json:"role"` // admin, edit or view
 	Verbs []string `json:"verbs"`
@@ -213,7 +213,7 @@ func ReportOf(operators []*Operator) *report.Report {
 			continue
 		}
 		var to []string
-		for _, open := range o.APIs[0].Opened { // the same for all
+		for _, open := range o.APIs[0].Opened { // all APIs have the same
 			to = append(to, open.Role+" ("+verbs(open.Verbs)+")")
 		}
 		r.Item(1, "opened to %s:", strings.Join(to, ", "))

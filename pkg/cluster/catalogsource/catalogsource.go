@@ -127,7 +127,7 @@ func pullSecrets(source *v1alpha1.CatalogSource) []corev1.LocalObjectReference {
 }
 
 // NetworkPolicies returns the policy of the pod, which accepts gRPC calls, and the policy of the Jobs that unpack
-// bundle images, which may call the API server. A pod that reads a ConfigMap may call it, too.
+// bundle images, which may call the API server. A pod that reads a ConfigMap may also call the API server.
 func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPolicy {
 	server := networkPolicy(source, source.Name+"-grpc-server", metav1.LabelSelector{MatchLabels: labels(source)})
 	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(grpcPort)}}

@@ -135,7 +135,7 @@ func pullPolicy(image string) corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// schedule applies the settings of a CatalogSource for the nodes, the priority and the memory of its pod.
+// schedule applies the grpcPodConfig of a CatalogSource to its pod: nodes, priority and memory.
 func schedule(spec *corev1.PodSpec, config *v1alpha1.GrpcPodConfig) {
 	config = config.DeepCopy()
 	if config.NodeSelector != nil {
@@ -149,17 +149,17 @@ func schedule(spec *corev1.PodSpec, config *v1alpha1.GrpcPodConfig) {
 		memory.Format = resource.BinarySI
 		c := &spec.Containers[0]
 		c.Resources.Requests[corev1.ResourceMemory] = *memory
-		c.Env = append(c.Env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: memory.String() + "B"}) // 1Mi is 1MiB for Go
+		c.Env = append(c.Env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: memory.String() + "B"}) // Go writes 1Mi as 1MiB
 	}
 }
 
-// The directories of the tool that extracts catalogs, and of extracted catalogs.
+// The directories of the tool that extracts catalogs, and of the extracted catalog.
 const (
 	utilities = "/utilities"
 	extracted = "/extracted-catalog"
 )
 
-// extract changes a pod to copy the catalog out of its image, and to serve it with the opm of OLM.
+// extract changes a pod so that it copies the catalog out of its image and serves it with the opm of OLM.
 func extract(spec *corev1.PodSpec, config *v1alpha1.ExtractContentConfig) {
 	tools := corev1.VolumeMount{Name: "utilities", MountPath: utilities}
 	content := corev1.VolumeMount{Name: "catalog-content", MountPath: extracted}

@@ -36,7 +36,7 @@ type Resolution struct {
 	Conditions []metav1.Condition
 }
 
-// The tokens that OLM replaces by numbers of the version of the API server.
+// tokens are replaced by parts of the version of the API server.
 var tokens = []struct {
 	text  string
 	value func(*version.Version) uint

@@ -56,13 +56,13 @@ const (
 	annotationGeneratedBy   = "olm.generated-by"
 )
 
-// objects are the objects in a namespace that resolution depends on.
+// objects are the objects of a namespace that affect its resolution.
 type objects struct {
 	groups        []cluster.Object[*operatorsv1.OperatorGroup]
 	operators     []cluster.Object[*v1alpha1.ClusterServiceVersion]
 	subscriptions []cluster.Object[*v1alpha1.Subscription]
 	plans         map[string]*v1alpha1.InstallPlan
-	plansKnown    bool // the State has InstallPlans, or is of a whole cluster
+	plansKnown    bool // the State has InstallPlans, or is the State of a whole cluster
 }
 
 // definitionOfPlans is the name of the CustomResourceDefinition of InstallPlans.
@@ -139,8 +139,8 @@ func (q *Request) AssumeClassic() {
 	}
 }
 
-// Namespace returns the result of OLM Classic in one namespace, in the steps of the catalog operator. It returns the
-// same errors as Classic.
+// Namespace returns the result of OLM Classic in one namespace. It follows the steps of the catalog operator, and
+// returns the same errors as Classic.
 func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Options) (*NamespaceResult, error) {
 	ns := q.objects(name)
 	answer := &NamespaceResult{Name: name, ClassicResult: resolve.ClassicResult{Install: []resolve.Choice{}}}
@@ -225,7 +225,7 @@ func waiting(subscriptions []Subscription) (plans string, ok bool) {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", "), true
 }
 
-// operator returns the resolver's input about an installed operator.
+// operator converts a ClusterServiceVersion to the input of the resolver.
 func operator(o cluster.Object[*v1alpha1.ClusterServiceVersion]) resolve.Installed {
 	c := o.Value
 	in := resolve.Installed{
@@ -256,7 +256,7 @@ func apis(all []v1alpha1.APIServiceDescription) []declcfg.APIServiceDescription 
 	return converted
 }
 
-// A Subscription is a Subscription in the state in which OLM leaves it.
+// A Subscription is a Subscription after OLM has resolved its namespace.
 type Subscription struct {
 	Name             string         `json:"name"`
 	Change           cluster.Change `json:"change,omitzero"` // created, updated to another currentCSV, or ""
@@ -313,7 +313,7 @@ func (ns *objects) current(failForward bool) []Subscription {
 	return all
 }
 
-// isGone reports whether an InstallPlan does not exist. It is false if the State does not have InstallPlans at all.
+// isGone reports whether an InstallPlan does not exist. It returns false if the State has no InstallPlans at all.
 func (ns *objects) isGone(plan string) bool { return ns.plansKnown && ns.plans[plan] == nil }
 
 // pending returns the state of a Subscription whose ClusterServiceVersion does not exist yet.
@@ -378,8 +378,8 @@ func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) reso
 	return resolve.Condition{Type: string(typ), Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// health returns the condition about unhealthy CatalogSources among the sources that a Subscription can see. The
-// condition does not affect resolution.
+// health returns the condition about unhealthy CatalogSources among those that a Subscription can see. The condition
+// does not affect resolution.
 func (q *Request) health(namespace string, s *Subscription) []resolve.Condition {
 	visible := func(c *resolve.Catalog) bool { return c.Namespace == namespace || c.Namespace == q.global }
 	reason, message := v1alpha1.UnhealthyCatalogSourceFound, "targeted catalogsource "+s.CatalogNamespace+"/"+s.Catalog

@@ -1,4 +1,4 @@
-// Package olm answers what both versions of OLM do next with the objects of a cluster and its catalogs.
+// Package olm predicts what OLM Classic and OLM v1 do next in a cluster, given its objects and its catalogs.
 //
 //	q, err := olm.NewRequest(state, olm.Options{Catalogs: catalogs})
 //	namespaces, err := q.Classic(ctx, resolve.Options{})
@@ -39,14 +39,14 @@ type Options struct {
 	SingleOwnNamespace bool
 }
 
-// A Request asks for the next step of both versions of OLM, given a State and its catalogs.
+// A Request asks both versions of OLM for their next step, given a State and its catalogs.
 type Request struct {
 	*cluster.State
 	catalogSources  []*resolve.Catalog
 	named           map[types.NamespacedName]*resolve.Catalog // of catalogSources
 	clusterCatalogs []*resolve.Catalog
 	global          string
-	globalFound     bool // since it has catalogs
+	globalFound     bool // the global namespace has catalogs
 
 	singleOwnNamespace bool // see Options
 
@@ -198,7 +198,7 @@ func (q *Request) addCatalog(c *resolve.Catalog) {
 	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
 }
 
-// A NoCatalogError reports a name that no catalog has.
+// A NoCatalogError is the error about a name that no catalog has.
 type NoCatalogError struct {
 	Name string
 	Hint string // a similar name to suggest, or ""
@@ -206,7 +206,7 @@ type NoCatalogError struct {
 
 func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
 
-// change applies a function to the catalogs of a name.
+// change applies a function to the catalogs with a name.
 func (q *Request) change(name string, to func(*resolve.Catalog)) error {
 	var names []string
 	found := false
@@ -232,7 +232,8 @@ func markUnreadable(c *resolve.Catalog) {
 	}
 }
 
-// disconnect marks a catalog whose server does not answer. OLM keeps a client for a server that it does not run itself.
+// disconnect marks a catalog as unreadable because its server does not answer. OLM keeps its client of a server that it
+// does not run itself.
 func (q *Request) disconnect(c *resolve.Catalog) {
 	markUnreadable(c)
 	o, ok := q.CatalogSources.Get(c.Namespace, c.Name)

@@ -67,9 +67,9 @@ func WithSuffix(base, suffix string) string {
 	return base + "-" + suffix
 }
 
-// Hash returns the hash of a value in names and labels: the SHA-224 of its JSON and a line break, in base 62
-// (pkg/lib/kubernetes/pkg/util/hash). OLM v1 writes it in base 36 (internal/shared/util/hash/hash.go). The JSON must
-// come from encoding/json, which escapes <, > and &.
+// Hash returns the hash of a value for names and labels: the SHA-224 of its JSON and a line break, in base 62
+// (pkg/lib/kubernetes/pkg/util/hash). OLM v1 writes it in base 36 (internal/shared/util/hash/hash.go). The JSON must be
+// that of encoding/json, which escapes <, > and &.
 func Hash(v any) string { return HashText(append(marshal(v), '\n')) }
 
 // HashContent returns the value of the label olm.permissions.hash: unlike [Hash], the hash of the JSON without a line
@@ -87,7 +87,7 @@ func hashText(text []byte, base int) string {
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // no value here has a type that JSON does not know
+		panic(err) // all values here can be encoded
 	}
 	return text
 }

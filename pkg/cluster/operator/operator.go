@@ -19,7 +19,7 @@ import (
 // DefaultAccount is the service account that every namespace has.
 const DefaultAccount = "default"
 
-// errStrategy is the error of OLM about an unknown install strategy.
+// errStrategy is OLM's error about an unknown install strategy.
 var errStrategy = errors.New("unrecognized install strategy")
 
 // Strategy returns the deployments and permissions of an operator. It fails if the strategy is not a deployment.

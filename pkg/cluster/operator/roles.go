@@ -55,8 +55,8 @@ func Rule(verbs []string, group, resource string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{group}, Resources: []string{resource}}
 }
 
-// Lifted returns the rules of the ClusterRole that OLM creates from permissions in a namespace for an operator that
-// watches all namespaces: it may also read namespaces.
+// Lifted returns the rules of the ClusterRole that OLM creates from a Role of an operator that watches all namespaces.
+// In addition to the rules of the Role, they allow to read namespaces.
 func Lifted(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return append(slices.Clip(rules), Rule([]string{"get", "list", "watch"}, corev1.GroupName, "namespaces"))
 }

@@ -45,8 +45,8 @@ func ServicePortsV1(csv *v1alpha1.ClusterServiceVersion, deployment string) []co
 	return slices.Compact(ports)
 }
 
-// ServicePort returns the port of a Service in front of a container that serves webhooks or an API. The zero port is
-// 443; a target that is nil is the port itself.
+// ServicePort returns the port of a Service in front of a container that serves webhooks or an API. Port 0 means 443.
+// If target is nil, the target port is the port of the Service.
 func ServicePort(port int32, target *intstr.IntOrString) corev1.ServicePort {
 	if port <= 0 {
 		port = 443

@@ -27,7 +27,7 @@ func Annotated(g *operatorsv1.OperatorGroup) APIs {
 	return apis
 }
 
-// Annotation returns the value of the annotation olm.providedAPIs: sorted, with commas.
+// Annotation returns the value of the annotation olm.providedAPIs: the APIs sorted and separated by commas.
 func Annotation(apis APIs) string {
 	names := make([]string, 0, len(apis))
 	for api := range apis {

@@ -12,16 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// An Index finds the OperatorGroups that provide an API in namespaces that another group targets, without comparing
-// each group with each other. It is not safe for concurrent use.
+// An Index finds the OperatorGroups that provide an API in namespaces that another group targets, without comparing all
+// pairs of groups. It is not safe for concurrent use.
 type Index struct {
 	groups map[types.NamespacedName]*entry
 
-	// The groups that target single namespaces, and all namespaces, by the APIs they provide.
-	some, all map[schema.GroupVersionKind]sets.Set[*entry]
+	// By API, the groups that provide it: those that target single namespaces, and those that target all namespaces.
+	singleByAPI, allByAPI map[schema.GroupVersionKind]sets.Set[*entry]
 
-	// The groups that target single namespaces and provide APIs, by namespace.
-	namespaces map[string]sets.Set[*entry]
+	// By namespace, the groups that target it and provide APIs. Groups that target all namespaces are not included.
+	byNamespace map[string]sets.Set[*entry]
 }
 
 // An entry is a group in an Index.
@@ -35,10 +35,10 @@ type entry struct {
 // NewIndex returns an index of groups.
 func NewIndex(groups ...*operatorsv1.OperatorGroup) *Index {
 	x := &Index{
-		groups:     map[types.NamespacedName]*entry{},
-		some:       map[schema.GroupVersionKind]sets.Set[*entry]{},
-		all:        map[schema.GroupVersionKind]sets.Set[*entry]{},
-		namespaces: map[string]sets.Set[*entry]{},
+		groups:      map[types.NamespacedName]*entry{},
+		singleByAPI: map[schema.GroupVersionKind]sets.Set[*entry]{},
+		allByAPI:    map[schema.GroupVersionKind]sets.Set[*entry]{},
+		byNamespace: map[string]sets.Set[*entry]{},
 	}
 	for _, g := range groups {
 		x.Put(g)
@@ -58,22 +58,22 @@ func (x *Index) Put(g *operatorsv1.OperatorGroup) {
 		e.targets.Insert(g.Status.Namespaces...).Insert(g.Namespace)
 	}
 	x.groups[name] = e
-	x.link(e, add)
+	x.updateSets(e, add)
 }
 
 // Delete removes a group if the index has it.
 func (x *Index) Delete(name types.NamespacedName) {
 	if e := x.groups[name]; e != nil {
 		delete(x.groups, name)
-		x.link(e, remove)
+		x.updateSets(e, remove)
 	}
 }
 
-// link calls do for every set that an entry belongs to.
-func (x *Index) link(e *entry, do func(set sets.Set[*entry], e *entry) sets.Set[*entry]) {
-	providers := x.some
+// updateSets calls do for every set to which an entry belongs.
+func (x *Index) updateSets(e *entry, do func(set sets.Set[*entry], e *entry) sets.Set[*entry]) {
+	providers := x.singleByAPI
 	if e.all {
-		providers = x.all
+		providers = x.allByAPI
 	} else if len(e.targets) == 0 {
 		return
 	}
@@ -82,7 +82,7 @@ func (x *Index) link(e *entry, do func(set sets.Set[*entry], e *entry) sets.Set[
 	}
 	if len(e.apis) > 0 {
 		for ns := range e.targets {
-			x.namespaces[ns] = do(x.namespaces[ns], e)
+			x.byNamespace[ns] = do(x.byNamespace[ns], e)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func add(set sets.Set[*entry], e *entry) sets.Set[*entry] {
 
 func remove(set sets.Set[*entry], e *entry) sets.Set[*entry] { return set.Delete(e) }
 
-// Rivals returns the other groups that provide one of the APIs in a namespace that the named group targets, too, by
+// Rivals returns the other groups that provide one of the APIs in a namespace that the named group also targets, by
 // namespace and name. The named group must be in the index.
 func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedName {
 	e := x.groups[name]
@@ -106,8 +106,8 @@ func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedN
 	found := sets.Set[*entry]{}
 	var common []schema.GroupVersionKind // provided by more groups than e has namespaces
 	for api := range apis {
-		maps.Copy(found, x.all[api])
-		switch candidates := x.some[api]; {
+		maps.Copy(found, x.allByAPI[api])
+		switch candidates := x.singleByAPI[api]; {
 		case e.all:
 			maps.Copy(found, candidates)
 		case len(candidates) > len(e.targets):
@@ -122,7 +122,7 @@ func (x *Index) Rivals(name types.NamespacedName, apis APIs) []types.NamespacedN
 	}
 	if len(common) > 0 {
 		for ns := range e.targets {
-			for c := range x.namespaces[ns] {
+			for c := range x.byNamespace[ns] {
 				if c.apis.HasAny(common...) {
 					found.Insert(c)
 				}

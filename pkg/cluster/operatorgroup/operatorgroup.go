@@ -88,8 +88,8 @@ func Membership(csv *v1alpha1.ClusterServiceVersion, groups ...*operatorsv1.Oper
 	return nil
 }
 
-// recovered has the messages of operators that no longer fail, by the reason of the failure.
-var recovered = map[v1alpha1.ConditionReason]string{
+// recoveryMessages are the messages of operators that no longer fail, by the reason of the failure.
+var recoveryMessages = map[v1alpha1.ConditionReason]string{
 	v1alpha1.CSVReasonNoOperatorGroup:                 "InstallModes now support target namespaces",
 	v1alpha1.CSVReasonTooManyOperatorGroups:           "InstallModes now support target namespaces",
 	v1alpha1.CSVReasonNoTargetNamespaces:              "InstallModes now support target namespaces",
@@ -103,7 +103,7 @@ var recovered = map[v1alpha1.ConditionReason]string{
 // Recovered returns the message with which an operator that failed for a reason of this package returns to the phase
 // Pending. It reports false for other reasons.
 func Recovered(reason v1alpha1.ConditionReason) (message string, ok bool) {
-	message, ok = recovered[reason]
+	message, ok = recoveryMessages[reason]
 	return message, ok
 }
 

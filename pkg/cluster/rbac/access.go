@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// A Level is a role of Kubernetes to which OLM opens the APIs of operators.
+// A Level is a default role of Kubernetes, such as admin, to which OLM adds access to the APIs of operators.
 type Level struct {
 	Name  string
 	Verbs []string
@@ -33,9 +33,9 @@ var levels = []Level{
 	{"view", viewVerbs},
 }
 
-// ForAPIs returns the ClusterRoles that open the APIs of a ClusterServiceVersion to the roles admin, edit and view of a
-// namespace. OLM creates them when the operator runs. The UIDs of their owners are not set. The error is about the
-// first API for which OLM cannot create them.
+// ForAPIs returns the ClusterRoles that give the roles admin, edit and view of a namespace access to the APIs of a
+// ClusterServiceVersion. OLM creates them when the operator runs. The UIDs of their owners are not set. The error is
+// about the first API for which OLM cannot create them.
 func ForAPIs(csv *v1alpha1.ClusterServiceVersion) ([]*rbacv1.ClusterRole, error) {
 	var roles []*rbacv1.ClusterRole
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
@@ -93,7 +93,7 @@ func (a *access) role(prefix, level string, rule rbacv1.PolicyRule) *rbacv1.Clus
 	}
 }
 
-// aggregate returns the label with which the ClusterRoles of an OperatorGroup select the ClusterRoles of an API.
+// aggregate returns the label by which the ClusterRoles of an OperatorGroup aggregate the ClusterRoles of an API.
 func aggregate(api schema.GroupVersionKind, level string) string {
 	h := fnv.New64a()
 	h.Write([]byte(api.Kind + "." + api.Version + "." + api.Group))

@@ -128,7 +128,7 @@ const maxCombinations = 100_000
 // ErrTooLarge is the error about a rule with too many combinations of verbs, groups, resources and names to compare.
 var ErrTooLarge = errors.New("rule has too many combinations")
 
-// Covers reports whether rules include all permissions of rule, by the algorithm of Kubernetes. The error is
+// Covers reports whether rules include all permissions of a rule, by the algorithm of Kubernetes. The only error is
 // ErrTooLarge.
 func Covers(rules []rbacv1.PolicyRule, rule rbacv1.PolicyRule) (bool, error) {
 	if slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(r, rule) }) {

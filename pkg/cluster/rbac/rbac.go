@@ -35,7 +35,7 @@ type Account struct {
 	ClusterRoleBindings []*rbacv1.ClusterRoleBinding
 }
 
-// All yields the objects of a in the order in which an InstallPlan creates them.
+// All yields the objects of the account in the order in which an InstallPlan creates them.
 func (a *Account) All() iter.Seq[metav1.Object] {
 	return func(yield func(metav1.Object) bool) {
 		if a.ServiceAccount != nil && !yield(a.ServiceAccount) {
@@ -112,8 +112,8 @@ func (a *Account) addClusterRole(csv *v1alpha1.ClusterServiceVersion, p *operato
 	a.ClusterRoles, a.ClusterRoleBindings = append(a.ClusterRoles, role), append(a.ClusterRoleBindings, binding)
 }
 
-// Lift returns the ClusterRoles and bindings that OLM creates from Roles and their bindings for an operator that
-// watches all namespaces. They have the names and labels of the Roles, and allow to read namespaces.
+// Lift returns the ClusterRoles and bindings that OLM creates from the Roles of an operator that watches all
+// namespaces. They have the names and labels of the Roles, and also allow to read namespaces.
 func (a *Account) Lift() *Account {
 	lifted := &Account{Name: a.Name}
 	for _, r := range a.Roles {
@@ -133,8 +133,8 @@ func (a *Account) Lift() *Account {
 	return lifted
 }
 
-// CopyTo returns the Roles and bindings that OLM creates in another namespace that an operator watches, in which copied
-// is the copy of its ClusterServiceVersion.
+// CopyTo returns the Roles and bindings that OLM creates in another namespace that the operator watches. copied is the
+// copy of its ClusterServiceVersion in that namespace.
 func (a *Account) CopyTo(copied *v1alpha1.ClusterServiceVersion) *Account {
 	to := &Account{Name: a.Name}
 	for _, r := range a.Roles {

@@ -106,7 +106,8 @@ func TestLabelOfAPI(t *testing.T) {
 	}
 }
 
-// What OLM creates for the service accounts of an operator, by name, in its namespace, everywhere and in others.
+// The objects that OLM creates for the service accounts of an operator, by name: in its namespace, in the cluster, and
+// in other namespaces.
 func TestForOperator(t *testing.T) {
 	csv := read(t, "testdata/accounts.yaml")
 	copied := csv.DeepCopy()
@@ -157,7 +158,7 @@ func TestForAPIs(t *testing.T) {
 	}
 }
 
-// No operator is granted more than its ClusterServiceVersion asks for, nor less.
+// An operator is granted exactly the permissions of its ClusterServiceVersion.
 func TestGrantsOfOperators(t *testing.T) {
 	for _, path := range shared.Glob(t, "data/operators/*/*/manifests/*clusterserviceversion.yaml") {
 		csv := read(t, path)
