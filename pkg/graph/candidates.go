@@ -32,14 +32,14 @@ func (p *Package) Candidates(o V1Options, installed *Bundle) []Step {
 	return steps
 }
 
-// stepTo returns the step from an installed bundle to a bundle with these entries, and whether there is one.
-func stepTo(to *Bundle, entries []entryOf, from *Bundle) (Step, bool) {
+// stepTo returns the step from an installed bundle to the bundle of the entries, and whether there is one.
+func stepTo(to *Bundle, entries []entryRef, from *Bundle) (Step, bool) {
 	for _, e := range entries {
 		if by := e.channel.edgeTo(e.node, from); by != "" {
 			return Step{to, by, e.channel}, true
 		}
 	}
-	return Step{to, Same, nil}, to.isTwin(from)
+	return Step{to, Same, nil}, to.hasSameVersion(from)
 }
 
 // edgeTo returns the edge by which an entry updates a bundle, or "".

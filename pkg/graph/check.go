@@ -98,11 +98,11 @@ func (c *Channel) Check() []Problem {
 func (c *Channel) noHead() Problem {
 	reached := make([]bool, len(c.entries))
 	i := c.nodes[0]
-	for ; !reached[i]; i = c.namedBy[i].from {
+	for ; !reached[i]; i = c.firstEdge[i].from {
 		reached[i] = true
 	}
 	cycle := []int{i}
-	for j := c.namedBy[i].from; j != i; j = c.namedBy[j].from {
+	for j := c.firstEdge[i].from; j != i; j = c.firstEdge[j].from {
 		cycle = append(cycle, j)
 	}
 	slices.Reverse(cycle)
@@ -110,14 +110,14 @@ func (c *Channel) noHead() Problem {
 }
 
 // cycleProblem returns the problem for a cycle of entries. Each entry replaces the next or, for NoHead, has the first
-// edge to it (see namedBy).
+// edge to it (see firstEdge).
 func (c *Channel) cycleProblem(kind Kind, cycle []int) Problem {
 	path := closed(cycle)
 	p := Problem{Kind: kind, Names: c.names(path)}
 	for step, i := range cycle {
 		link := edge{i, none}
 		if kind == NoHead {
-			link = c.namedBy[path[step+1]]
+			link = c.firstEdge[path[step+1]]
 		}
 		p.At = append(p.At, link.pointer())
 	}

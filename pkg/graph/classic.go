@@ -50,8 +50,8 @@ func (c *Channel) order() ([]int, error) {
 	return order, nil
 }
 
-// tails returns the last entry of the chain of each head that is not skipped, or none if the chain runs into a cycle.
-// Parts that several chains share are followed once.
+// tails returns the last entry of the chain of each head that is not skipped, or none if the chain leads into a cycle.
+// Parts that several chains share are followed only once.
 func (c *Channel) tails(heads []int) []int {
 	const unknown, end = none - 1, none - 2
 	tail := slices.Repeat([]int{unknown}, len(c.entries)) // by node; none while the chain from the node is being followed
@@ -73,7 +73,7 @@ func (c *Channel) tails(heads []int) []int {
 			}
 			tail[j] = last
 		}
-		tails[h] = tail[head] // not end, since a head is not skipped
+		tails[h] = tail[head] // never the value end, since a head is not skipped
 	}
 	return tails
 }
@@ -100,7 +100,8 @@ func (p *Package) Classic(c *Channel) (*Plan, error) {
 	return p.classic(c, bundles)
 }
 
-// classic plans the updates of bundles, which must include the members of the channel, or of all channels if it is nil.
+// classic plans the updates of bundles, which must include the members of the channel, or of all channels if the
+// channel is nil.
 func (p *Package) classic(c *Channel, bundles []*Bundle) (*Plan, error) {
 	planner := newPlanner(Classic, p, bundles)
 	for _, c := range p.subscribed(c) {

@@ -113,8 +113,8 @@ func (e *explainer) holds() bool {
 	return !slices.ContainsFunc(e.Checks, func(c Check) bool { return !c.Holds })
 }
 
-// checkPreferred checks that the plan prefers To, provided that all other conditions hold. first is the reason why a
-// bundle is preferred.
+// checkPreferred checks that the plan prefers To, if all other conditions hold. first is the reason why a bundle is
+// preferred.
 func (e *explainer) checkPreferred(plan *Plan, first string) *Explanation {
 	if e.holds() {
 		s := plan.choice(e.from)
@@ -158,7 +158,7 @@ func (e *explainer) checkEdge(channels []*Channel, other string) {
 	e.check("edge", len(found) > 0, strings.Join(found, "; "), strings.Join(missed, "; "))
 }
 
-// describeEdge returns the reason why an entry updates b in yes or, if it does not, the reason in no.
+// describeEdge describes the edge by which an entry updates b as yes or, if there is none, the reason as no.
 func (c *Channel) describeEdge(entry int, b *Bundle) (yes, no string) {
 	e := c.entries[entry]
 	switch c.edgeTo(entry, b) {
@@ -299,7 +299,7 @@ func (e *explainer) checkCandidate(p *Package, o V1Options) {
 	case e.from == nil: // a new installation needs no edge
 	case o.SelfCertified:
 		e.check("edge", true, "edges do not matter", "")
-	case e.to.isTwin(e.from):
+	case e.to.hasSameVersion(e.from):
 		e.checkEdge(p.channelsOf(o), "it has the same version")
 	default:
 		e.checkEdge(p.channelsOf(o), "")

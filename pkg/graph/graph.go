@@ -40,12 +40,12 @@ type Channel struct {
 	Name       string
 	Deprecated bool
 
-	entries []declcfg.Entry
-	nodes   []int          // indexes in entries of the entries in the graph; all nodes below are such indexes
-	index   map[string]int // node by name
-	next    []int          // by node: the replaced node, or none
-	namedBy []edge         // by node: the first edge to it; from is none for a head
-	skipped []bool         // by node
+	entries   []declcfg.Entry
+	nodes     []int          // indexes in entries of the entries in the graph; all nodes below are such indexes
+	index     map[string]int // node by name
+	next      []int          // by node: the replaced node, or none
+	firstEdge []edge         // by node: the first edge to it; from is none for a head
+	skipped   []bool         // by node
 
 	// Set for channels of a Package.
 	bundles     []*Bundle     // by node
@@ -61,18 +61,18 @@ type edge struct {
 	skip int // index in the skips of from, or none for replaces
 }
 
-// none stands for no index.
+// none is the index of a missing node.
 const none = -1
 
 // New returns the graph of a channel with these entries, and retains the slice. New and all methods take time linear in
 // the number of entries and skips, except for sorting the results.
 func New(entries []declcfg.Entry) *Channel {
 	c := &Channel{
-		entries: entries,
-		index:   make(map[string]int, len(entries)),
-		next:    slices.Repeat([]int{none}, len(entries)),
-		namedBy: slices.Repeat([]edge{{from: none}}, len(entries)),
-		skipped: make([]bool, len(entries)),
+		entries:   entries,
+		index:     make(map[string]int, len(entries)),
+		next:      slices.Repeat([]int{none}, len(entries)),
+		firstEdge: slices.Repeat([]edge{{from: none}}, len(entries)),
+		skipped:   make([]bool, len(entries)),
 	}
 	for i, e := range entries {
 		if _, seen := c.index[e.Name]; e.Name != "" && !seen {
@@ -84,21 +84,22 @@ func New(entries []declcfg.Entry) *Channel {
 		// Add the edges of an entry. Names that are not in the channel are ignored.
 		if to, ok := c.index[c.entries[i].Replaces]; ok {
 			c.next[i] = to
-			c.name(to, edge{i, none})
+			c.addEdge(to, edge{i, none})
 		}
 		for skip, name := range c.entries[i].Skips {
 			if to, ok := c.index[name]; ok {
 				c.skipped[to] = true
-				c.name(to, edge{i, skip})
+				c.addEdge(to, edge{i, skip})
 			}
 		}
 	}
 	return c
 }
 
-func (c *Channel) name(to int, by edge) {
-	if c.namedBy[to].from == none {
-		c.namedBy[to] = by
+// addEdge records an edge to a node, unless the node already has one.
+func (c *Channel) addEdge(to int, by edge) {
+	if c.firstEdge[to].from == none {
+		c.firstEdge[to] = by
 	}
 }
 
@@ -111,7 +112,7 @@ func (c *Channel) Heads() []string {
 func (c *Channel) heads() []int {
 	var heads []int
 	for _, i := range c.nodes {
-		if c.namedBy[i].from == none {
+		if c.firstEdge[i].from == none {
 			heads = append(heads, i)
 		}
 	}
@@ -167,8 +168,8 @@ func (c *Channel) Cycles() [][]string {
 	return cycles
 }
 
-// cycles returns the cycles without repeating the first entry. An entry replaces at most one other, so a walk along
-// replaces meets at most one cycle, and no two cycles share an entry.
+// cycles returns the cycles without repeating the first entry. An entry replaces at most one other entry, so following
+// replaces leads to at most one cycle, and no two cycles share an entry.
 func (c *Channel) cycles() [][]int {
 	var cycles [][]int
 	walk := slices.Repeat([]int{none}, len(c.entries)) // by node: the start of the first walk that reached it

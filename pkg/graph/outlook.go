@@ -26,7 +26,7 @@ const (
 	Failed Outcome = "error"
 )
 
-// A Fate describes the updates of an installed bundle in one of the semantics.
+// A Fate describes the updates of an installed bundle by one version of OLM.
 type Fate struct {
 	Next string `json:"next,omitzero"` // "" if there is none
 	By   Edge   `json:"by,omitzero"`
@@ -42,10 +42,10 @@ type Fate struct {
 	Path []string `json:"path,omitzero"`
 }
 
-// Outlooks yields the outlook of every bundle that the channel names or has an update for, and of the bundles in
-// always, in the order of Bundles. If the channel is nil, it yields the outlooks of all bundles, for a Subscription and
-// a ClusterExtension without a channel. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks
-// returns the error, and the outlooks contain it, too. If paths is set, so is the Path of each Fate.
+// Outlooks yields the outlooks of all bundles that the channel names, that it updates, or that are in always, in the
+// order of Bundles. If the channel is nil, it yields the outlooks of all bundles, for a Subscription and a
+// ClusterExtension without a channel. The channels of o are ignored. If OLM Classic rejects the channel, Outlooks
+// returns the error, and the outlooks contain it, too. If paths is true, the Path of each Fate is set.
 func (p *Package) Outlooks(c *Channel, o V1Options, paths bool, always ...*Bundle) (iter.Seq[Outlook], error) {
 	classic, err := p.Classic(c)
 	o.Channels = nil

@@ -24,8 +24,8 @@ type Package struct {
 	// lowest first, then by name; bundles without a version come first.
 	Bundles []*Bundle
 
-	byName map[string]*Bundle
-	twins  func() [][]*Bundle // by rank: all bundles of the same version in OLM v1; nil if there is only one
+	byName      map[string]*Bundle
+	sameVersion func() [][]*Bundle // by rank: all bundles of the same version in OLM v1; nil if there is only one
 }
 
 // A Bundle is a node of the update graph. The channels of a package share it.
@@ -92,7 +92,7 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 	return p
 }
 
-// node adds a virtual bundle if there is no bundle with that name.
+// node adds a virtual bundle if the package has no bundle with that name.
 func (p *Package) node(name string) {
 	if name != "" && p.byName[name] == nil {
 		p.byName[name] = &Bundle{Name: name, Virtual: true}
@@ -118,7 +118,7 @@ func (p *Package) deprecate(entries []declcfg.Deprecation) {
 	}
 }
 
-// sort sorts the bundles, sets their ranks, and joins each channel to them.
+// sort sorts the bundles, sets their ranks, and joins the channels to them.
 func (p *Package) sort() {
 	p.Bundles = make([]*Bundle, 0, len(p.byName))
 	for _, b := range p.byName {
@@ -130,7 +130,7 @@ func (p *Package) sort() {
 	for i, b := range p.Bundles {
 		b.rank = i
 	}
-	p.twins = sync.OnceValue(p.findTwins)
+	p.sameVersion = sync.OnceValue(p.findSameVersion)
 	for _, c := range p.Channels {
 		c.join(p)
 	}
@@ -193,7 +193,8 @@ func (c *Channel) join(p *Package) {
 			c.rangeErrors[i] = err
 			continue
 		}
-		// Keep only the bundles of the range, which needs memory in proportion to them, whatever its length.
+		// Keep only the part of the range with bundles: the memory then depends on their number, not on the length of
+		// the range.
 		var spans []span
 		end := none
 		for i, j := range r.indexes(c.versioned) {
@@ -250,7 +251,7 @@ func (c *Channel) Entry(name string) (declcfg.Entry, bool) {
 	return c.entries[i], true
 }
 
-// A Node is a bundle as one channel sees it: in an entry, or named by an edge.
+// A Node is a bundle in a channel: it has an entry, or an edge names it.
 type Node struct {
 	*Bundle
 	Entry    *declcfg.Entry // nil if only an edge names the bundle

@@ -38,7 +38,7 @@ type Step struct {
 	Channel *Channel // of the edge; nil if By is Same or Forced
 }
 
-// A Plan has the next update of every installed bundle of a package, and the end of its update path.
+// A Plan has the next update of every installed bundle of a package, and the last bundle of its update path.
 //
 // For an installed bundle, OLM either updates it (see [Plan.Next]), reports an error (see [Plan.Err]), or leaves it
 // installed.
@@ -46,21 +46,21 @@ type Plan struct {
 	Semantics Semantics
 	Package   *Package
 
-	bundles []*Bundle // by rank; other bundles have no update
-	refused error     // the error for every bundle; then chosen is empty
-	v1      V1Options // for plans of OLM v1
-	goal    *Bundle
-	chosen  []Step // by index in bundles: the resolved bundle, which may be the bundle itself; To is nil if there is none
-	ends    []end  // by index in bundles
+	bundles  []*Bundle // by rank; other bundles have no update
+	refused  error     // the error for every bundle; then chosen is empty
+	v1       V1Options // for plans of OLM v1
+	goal     *Bundle
+	chosen   []Step    // by index in bundles: the resolved bundle, perhaps the same one; To is nil if there is none
+	pathEnds []pathEnd // by index in bundles
 }
 
-// An end is the end of an update path.
-type end struct {
+// A pathEnd is the end of an update path.
+type pathEnd struct {
 	hops int // -1 if the path ends in a loop
 	at   int // index in bundles of the last bundle, or of a bundle of the loop
 }
 
-// find returns the index of a bundle of the package in p.bundles, and whether it is in there.
+// find returns the index of a bundle of the package in p.bundles, and whether p.bundles has it.
 func (p *Plan) find(b *Bundle) (int, bool) {
 	if len(p.bundles) == len(p.Package.Bundles) {
 		return b.rank, true
@@ -114,7 +114,7 @@ func (p *Plan) Err(b *Bundle) error {
 	return nil
 }
 
-// rejects reports whether OLM v1 rejects a bundle after resolving to it. It does not try another bundle then.
+// rejects reports whether OLM v1 rejects a bundle after resolving to it. OLM v1 then does not try another bundle.
 func (p *Plan) rejects(to *Bundle) bool {
 	return p.Semantics == V1 && to.Dependency != ""
 }
@@ -142,7 +142,7 @@ func (p *Plan) End(b *Bundle) (at *Bundle, hops int, ok bool) {
 	if !ok {
 		return b, 0, true
 	}
-	e := p.ends[i]
+	e := p.pathEnds[i]
 	return p.bundles[e.at], e.hops, e.hops >= 0
 }
 
@@ -166,10 +166,10 @@ func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
 // A planner builds a Plan. Candidates, the preferred one first, claim the installed bundles that they update. Each
 // bundle is claimed once, so the work is linear even if ranges overlap.
 type planner struct {
-	plan     *Plan
-	bundles  []*Bundle // of the plan; the indexes below refer to it
-	claimed  []bool
-	versions int // the index of the first bundle with a version; versions ascend from there
+	plan           *Plan
+	bundles        []*Bundle // of the plan; the indexes below refer to it
+	claimed        []bool
+	firstVersioned int // the index of the first bundle with a version; versions ascend from there
 
 	// free maps a bundle to itself while no range has claimed it, otherwise to a later index. Following it leads to the
 	// first bundle that no range has claimed, or to len(bundles).
@@ -181,11 +181,11 @@ type planner struct {
 func newPlanner(s Semantics, p *Package, bundles []*Bundle) *planner {
 	n := len(bundles)
 	planner := &planner{
-		plan:     &Plan{Semantics: s, Package: p, bundles: bundles, chosen: make([]Step, n)},
-		bundles:  bundles,
-		claimed:  make([]bool, n),
-		versions: firstVersion(bundles),
-		free:     make([]int, n+1),
+		plan:           &Plan{Semantics: s, Package: p, bundles: bundles, chosen: make([]Step, n)},
+		bundles:        bundles,
+		claimed:        make([]bool, n),
+		firstVersioned: firstVersion(bundles),
+		free:           make([]int, n+1),
 	}
 	for i := range planner.free {
 		planner.free[i] = i
@@ -241,7 +241,7 @@ func (p *planner) claimEntry(c *Channel, entry int) {
 		if to.Prohibited {
 			return
 		}
-		p.aim(to)
+		p.setGoal(to)
 	}
 	e := c.entries[entry]
 	if b := p.plan.Package.Bundle(e.Replaces); b != nil {
@@ -257,9 +257,9 @@ func (p *planner) claimEntry(c *Channel, entry int) {
 
 // claimRange claims the bundles whose version is in the range.
 func (p *planner) claimRange(r Range, s Step) {
-	versioned := p.bundles[p.versions:]
+	versioned := p.bundles[p.firstVersioned:]
 	for from, to := range r.indexes(versioned) {
-		from, to = from+p.versions, to+p.versions
+		from, to = from+p.firstVersioned, to+p.firstVersioned
 		for i := p.nextFree(from); i < to; i = p.nextFree(i) {
 			p.claim(p.bundles[i], s)
 			p.free[i] = i + 1
@@ -267,14 +267,15 @@ func (p *planner) claimRange(r Range, s Step) {
 	}
 }
 
-// aim sets the goal, if there is none.
-func (p *planner) aim(b *Bundle) {
+// setGoal sets the goal, unless there is one.
+func (p *planner) setGoal(b *Bundle) {
 	if p.plan.goal == nil {
 		p.plan.goal = b
 	}
 }
 
-// nextFree returns the first index from i on that no range has claimed, and compresses the path to it.
+// nextFree returns the first index from i on that no range has claimed, and shortens the way to it, as in a union-find
+// structure.
 func (p *planner) nextFree(i int) int {
 	end := i
 	for p.free[end] != end {
@@ -286,35 +287,35 @@ func (p *planner) nextFree(i int) int {
 	return end
 }
 
-// finish computes the ends of all update paths, following each step once.
+// finish computes the ends of all update paths. It follows each step once.
 func (p *planner) finish() *Plan {
 	const unknown, visiting = -2, -3
 	plan := p.plan
-	plan.ends = slices.Repeat([]end{{hops: unknown}}, len(plan.chosen))
+	plan.pathEnds = slices.Repeat([]pathEnd{{hops: unknown}}, len(plan.chosen))
 	for start := range plan.chosen {
 		var path []int
 		i := start
-		for plan.ends[i].hops == unknown {
+		for plan.pathEnds[i].hops == unknown {
 			s, ok := plan.Next(plan.bundles[i])
 			if !ok {
 				break
 			}
-			plan.ends[i].hops = visiting
+			plan.pathEnds[i].hops = visiting
 			path = append(path, i)
 			i, _ = plan.find(s.To)
 		}
-		switch plan.ends[i].hops {
+		switch plan.pathEnds[i].hops {
 		case unknown:
-			plan.ends[i] = end{0, i}
+			plan.pathEnds[i] = pathEnd{0, i}
 		case visiting:
-			plan.ends[i] = end{-1, i}
+			plan.pathEnds[i] = pathEnd{-1, i}
 		}
 		for _, j := range slices.Backward(path) {
-			last := plan.ends[i]
+			last := plan.pathEnds[i]
 			if last.hops >= 0 {
 				last.hops++
 			}
-			plan.ends[j] = last
+			plan.pathEnds[j] = last
 			i = j
 		}
 	}

@@ -66,7 +66,7 @@ func randomPackages(t *testing.T, n int, test func(t *testing.T, graph string, p
 	}
 }
 
-// covers reports whether the entry for to in the channel has an edge to from, testing each kind of edge.
+// covers reports whether the entry for to in the channel has an edge to from. It tests each kind of edge.
 func covers(c *Channel, to, from *Bundle) bool {
 	e, ok := c.Entry(to.Name)
 	if !ok {

@@ -21,11 +21,11 @@ type Range struct {
 	spans []span // ascending, not empty, not adjacent
 }
 
-// A span is the interval of versions between two cuts.
+// A span is an interval of versions between two cuts.
 type span struct{ from, to cut }
 
-// A cut is a position in the order of all versions: directly before or after a version, or at either end of the order.
-// Build metadata does not affect the order.
+// A cut is a position between versions: directly before or after a version, or before or after all versions. Build
+// metadata does not affect the order.
 type cut struct {
 	version *semver.Version
 	end     int8 // -1 before all versions, 1 after all versions, otherwise 0
@@ -74,7 +74,7 @@ func ParseRange(text string) (Range, error) {
 	return Range{}, errNoAlternative
 }
 
-// errNoAlternative is the error for a range that blang/semver parses, but that makes it panic when a version is tested.
+// errNoAlternative is the error for a range that blang/semver parses, but that panics when a version is tested.
 var errNoAlternative = errors.New("there is nothing between two ||")
 
 func parseRange(text string) (Range, bool) {

@@ -60,8 +60,8 @@ func (p *Package) V1(o V1Options) *Plan {
 	bundles := p.Bundles
 	if len(o.Channels) == 1 && !o.SelfCertified {
 		bundles = p.updatable(o.Channels[0])
-		for first := range p.sameVersion(bundles) {
-			bundles = append(bundles, p.twins()[first.rank]...)
+		for first := range p.groupByVersion(bundles) {
+			bundles = append(bundles, p.sameVersion()[first.rank]...)
 		}
 		bundles = byRank(bundles)
 	}
@@ -91,7 +91,7 @@ func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan 
 	planner.plan.v1 = o
 	candidates := p.candidates(o)
 	if len(candidates) > 0 {
-		planner.aim(candidates[0])
+		planner.setGoal(candidates[0])
 	}
 	if o.SelfCertified {
 		for _, b := range bundles {
@@ -99,7 +99,7 @@ func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan 
 		}
 		return planner.finish()
 	}
-	same := p.sameVersion(bundles)
+	same := p.groupByVersion(bundles)
 	entries := entriesOf(channels)
 	for _, to := range candidates {
 		for _, e := range entries[to] {
@@ -109,62 +109,63 @@ func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan 
 			continue
 		}
 		planner.claim(to, Step{to, Same, nil})
-		if twins := p.twins()[to.rank]; twins != nil {
-			for _, b := range same[twins[0]] {
+		if equal := p.sameVersion()[to.rank]; equal != nil {
+			for _, b := range same[equal[0]] {
 				planner.claim(b, Step{to, Same, nil})
 			}
-			delete(same, twins[0])
+			delete(same, equal[0])
 		}
 	}
 	return planner.finish()
 }
 
-// An entryOf refers to an entry of a channel.
-type entryOf struct {
+// An entryRef is a reference to an entry of a channel.
+type entryRef struct {
 	channel *Channel
 	node    int
 }
 
 // entriesOf returns the entries of each bundle, in the order of the channels.
-func entriesOf(channels []*Channel) map[*Bundle][]entryOf {
-	entries := map[*Bundle][]entryOf{}
+func entriesOf(channels []*Channel) map[*Bundle][]entryRef {
+	entries := map[*Bundle][]entryRef{}
 	for _, c := range channels {
 		for _, i := range c.nodes {
-			entries[c.bundles[i]] = append(entries[c.bundles[i]], entryOf{c, i})
+			entries[c.bundles[i]] = append(entries[c.bundles[i]], entryRef{c, i})
 		}
 	}
 	return entries
 }
 
-// sameVersion groups the bundles that have twins, keyed by their first twin in the package.
-func (p *Package) sameVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
+// groupByVersion groups bundles by version, by the first bundle of the package with that version. It omits bundles
+// whose version is unique in the package.
+func (p *Package) groupByVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
 	same := map[*Bundle][]*Bundle{}
 	for _, b := range bundles {
-		if twins := p.twins()[b.rank]; twins != nil {
-			same[twins[0]] = append(same[twins[0]], b)
+		if equal := p.sameVersion()[b.rank]; equal != nil {
+			same[equal[0]] = append(same[equal[0]], b)
 		}
 	}
 	return same
 }
 
-// findTwins returns, by rank, all bundles of the same version, or nil if there is only one.
-func (p *Package) findTwins() [][]*Bundle {
+// findSameVersion returns, by rank, all bundles of the same version, or nil if there is only one.
+func (p *Package) findSameVersion() [][]*Bundle {
 	same := make(map[releasedVersion][]*Bundle, len(p.Bundles))
 	for _, b := range p.Bundles {
 		if b.Version != nil {
 			same[b.released()] = append(same[b.released()], b)
 		}
 	}
-	twins := make([][]*Bundle, len(p.Bundles))
+	equal := make([][]*Bundle, len(p.Bundles))
 	for _, bundles := range same {
 		if len(bundles) == 1 {
 			continue
 		}
 		for _, b := range bundles {
-			twins[b.rank] = bundles
+			equal[b.rank] = bundles
 		}
 	}
-	return twins
+	return equal
 }
 
 // candidates returns the bundles that may be installed, the preferred one first.
@@ -204,7 +205,7 @@ func preferV1(a, b *Bundle) int {
 	return b.compareV1(a)
 }
 
-// compareV1 compares versions like OLM v1, which uses build metadata as the release if there is none.
+// compareV1 compares versions as OLM v1 does, which uses build metadata as the release if there is no release.
 func (b *Bundle) compareV1(c *Bundle) int {
 	if b.Version == nil || c.Version == nil {
 		return b.compareVersion(c)
@@ -212,8 +213,7 @@ func (b *Bundle) compareV1(c *Bundle) int {
 	return b.withRelease().Compare(c.withRelease())
 }
 
-// withRelease returns the version with the build metadata as its release, if it has no release and the metadata is a
-// valid one.
+// withRelease returns the version. If it has no release, its build metadata becomes the release, if it is valid as one.
 func (b *Bundle) withRelease() declcfg.Version {
 	v := *b.Version
 	if len(v.Release) == 0 {
@@ -233,7 +233,7 @@ func (b *Bundle) released() releasedVersion {
 	return releasedVersion{v.Semver.String(), v.Release.String()}
 }
 
-// isTwin reports whether two bundles have the same version.
-func (b *Bundle) isTwin(c *Bundle) bool {
+// hasSameVersion reports whether two bundles have the same version in OLM v1.
+func (b *Bundle) hasSameVersion(c *Bundle) bool {
 	return b.Version != nil && c.Version != nil && b.released() == c.released()
 }

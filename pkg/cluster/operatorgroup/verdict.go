@@ -13,7 +13,7 @@ type Result string
 const (
 	NoAPIConflict Result = "NoAPIConflict" // the operator continues
 	AddAPIs       Result = "AddAPIs"       // its APIs are added to the annotation of its group
-	RemoveAPIs    Result = "RemoveAPIs"    // its APIs are removed, since another group provides one; APIConflict follows
+	RemoveAPIs    Result = "RemoveAPIs"    // its APIs are removed, since another provides one; APIConflict follows
 	APIConflict   Result = "APIConflict"   // the operator fails
 )
 

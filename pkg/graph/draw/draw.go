@@ -82,13 +82,13 @@ func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
 	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.Draws(c.Name) })
 }
 
-// A drawing is the nodes of a channel and the links between them, the same in all formats.
+// A drawing has the nodes of a channel and the links between them, which are the same in all formats.
 type drawing struct {
 	nodes []graph.Node
 
-	at        map[string]int  // node by name
-	versioned []*graph.Bundle // the members of the channel that have a version, ascending
-	fold      bool            // draw each range as one link, as it has too many nodes
+	index       map[string]int  // node by name
+	versioned   []*graph.Bundle // the members of the channel that have a version, ascending
+	wholeRanges bool            // draw each range as one link, since the ranges have too many nodes
 }
 
 // A link is an edge by which an entry of a channel updates a bundle.
@@ -109,13 +109,13 @@ func newDrawing(c *graph.Channel) *drawing {
 	for len(d.versioned) > 0 && d.versioned[0].Version == nil {
 		d.versioned = d.versioned[1:]
 	}
-	d.at = make(map[string]int, len(d.nodes))
+	d.index = make(map[string]int, len(d.nodes))
 	covered := 0
 	for i, n := range d.nodes {
-		d.at[n.Name] = i
+		d.index[n.Name] = i
 		covered += d.size(n.Range)
 	}
-	d.fold = covered > maxRangeLinks
+	d.wholeRanges = covered > maxRangeLinks
 	return d
 }
 
@@ -142,17 +142,17 @@ func (d *drawing) links() iter.Seq[link] {
 	return func(yield func(link) bool) {
 		linked := make([]int, len(d.nodes)) // by node: 1 + the last node to which it has a link other than a range
 		for to, n := range d.nodes {
-			if n.Entry != nil && (!d.named(to, linked, yield) || !d.ranged(to, linked, yield)) {
+			if n.Entry != nil && (!d.namedLinks(to, linked, yield) || !d.rangeLinks(to, linked, yield)) {
 				return
 			}
 		}
 	}
 }
 
-// named yields the links from the bundles that the entry of a node replaces or skips, each once.
-func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
+// namedLinks yields the links from the bundles that the entry of a node replaces or skips, each once.
+func (d *drawing) namedLinks(to int, linked []int, yield func(link) bool) bool {
 	e := d.nodes[to].Entry
-	if from, ok := d.at[e.Replaces]; ok {
+	if from, ok := d.index[e.Replaces]; ok {
 		linked[from] = 1 + to
 		if !yield(link{from: from, to: to, by: graph.Replaces}) {
 			return false
@@ -160,7 +160,7 @@ func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
 	}
 	seen := make(map[int]bool, len(e.Skips))
 	for _, skip := range e.Skips {
-		from, ok := d.at[skip]
+		from, ok := d.index[skip]
 		if !ok || seen[from] {
 			continue
 		}
@@ -173,14 +173,14 @@ func (d *drawing) named(to int, linked []int, yield func(link) bool) bool {
 	return true
 }
 
-// ranged yields the links from the bundles in the skipRange of the entry of a node.
-func (d *drawing) ranged(to int, linked []int, yield func(link) bool) bool {
+// rangeLinks yields the links from the bundles in the skipRange of the entry of a node.
+func (d *drawing) rangeLinks(to int, linked []int, yield func(link) bool) bool {
 	n := &d.nodes[to]
 	l := link{from: none, to: to, by: graph.SkipRange, skipRange: n.Entry.SkipRange}
 	if l.skipRange == "" || n.BadRange != nil {
 		return true
 	}
-	if size := d.size(n.Range); d.fold || size == 0 {
+	if size := d.size(n.Range); d.wholeRanges || size == 0 {
 		l.bundles = size
 		return yield(l)
 	}

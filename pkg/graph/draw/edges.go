@@ -17,7 +17,7 @@ type edge struct {
 	Title       string
 }
 
-// edges are the links of a lane, grouped by the way they are drawn.
+// edges are the links of a lane, grouped by their form.
 type edges struct {
 	lane     *lane
 	direct   [][2]int // rows of the upper and the lower box of a replaces link without boxes between them
@@ -69,13 +69,14 @@ func (l *lane) newEdges() *edges {
 		slices.Sort(skipped[row])
 		slices.Sort(ranges[row])
 	}
-	e.replaced, e.skipped, e.ranges = merge(replaced), share(graph.Skips, skipped), share(graph.SkipRange, ranges)
+	e.replaced = mergeReplaces(replaced)
+	e.skipped, e.ranges = shareTrunks(graph.Skips, skipped), shareTrunks(graph.SkipRange, ranges)
 	e.replacedTracks, e.skippedTracks = assignTracks(e.replaced), assignTracks(e.skipped)
 	e.rangeTracks = assignTracks(e.ranges)
 	return e
 }
 
-// isDirect reports whether the line between two rows is free: they are neighbours, or all rows between them are
+// isDirect reports whether a line between two rows crosses no box: they are neighbours, or all rows between them are
 // indented.
 func (l *lane) isDirect(upper, lower int) bool {
 	i, j := l.rows.chain[l.rows.nodes[upper]], l.rows.chain[l.rows.nodes[lower]]
@@ -237,8 +238,9 @@ func (p *pen) edge(by graph.Edge, title string) edge {
 	return edge{Class: classOf(by), Line: p.lines.String(), Heads: p.heads.String(), Title: title}
 }
 
-// A trunk is a vertical line beside the boxes of a lane that connects several of them. Each row in to updates all rows
-// in from that are below it; if to has only one row, it also updates the rows in from above it.
+// A trunk is a vertical line beside the boxes of a lane that connects several of them; the word is from channel
+// routing, as is track. Each row in to updates all rows in from that are below it. If to has only one row, that row
+// also updates the rows in from above it.
 type trunk struct {
 	by       graph.Edge
 	to, from []int // rows, from the top
@@ -270,9 +272,9 @@ func (t *trunk) half(row int, updates bool) int {
 	return 2 * row
 }
 
-// share groups updates into trunks. updates[row] are the rows that the row updates by an edge of this kind, from the
-// top. Updates from rows above it, and from the row itself, have trunks of their own.
-func share(by graph.Edge, updates [][]int) []*trunk {
+// shareTrunks groups updates into trunks. updates[row] are the rows that the row updates by an edge of this kind, from
+// the top. Updates from rows above the row, and from the row itself, have trunks of their own.
+func shareTrunks(by graph.Edge, updates [][]int) []*trunk {
 	var all []*trunk
 	open := map[int][]*trunk{} // by the last row in from
 	for row, from := range updates {
@@ -300,7 +302,8 @@ func share(by graph.Edge, updates [][]int) []*trunk {
 	return all
 }
 
-// joinable returns the trunk whose rows in from below the given row are exactly the rows that it updates, or nil.
+// joinable returns the trunk that a row can join, nil if there is none: its rows in from below the row must be exactly
+// the rows that the row updates.
 func joinable(open []*trunk, row int, from []int) *trunk {
 	for _, t := range open {
 		i, found := slices.BinarySearch(t.from, row)
@@ -314,9 +317,9 @@ func joinable(open []*trunk, row int, from []int) *trunk {
 	return nil
 }
 
-// merge groups replaces edges into trunks, one for all rows that replace the same row. updates[row] is the row that the
-// row replaces.
-func merge(updates [][]int) []*trunk {
+// mergeReplaces groups replaces edges into trunks, one for all rows that replace the same row. updates[row] is the row
+// that the row replaces.
+func mergeReplaces(updates [][]int) []*trunk {
 	below := map[int]*trunk{} // by replaced row
 	var all []*trunk
 	for row, from := range updates {

@@ -39,7 +39,8 @@ func parse(texts ...string) *template.Template {
 	return all
 }
 
-// maxBoxes is the maximum number of bundles and channels in a picture. Each takes a kilobyte, and several in a browser.
+// maxBoxes is the maximum number of bundles and channels in a picture. Each takes one kilobyte of memory, and several
+// in a browser.
 const maxBoxes = 100_000
 
 // checkSize returns an error if packages are too large for a picture.

@@ -49,7 +49,7 @@ func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	})})
 }
 
-// elements is a JSON list that is written element by element, so that at most one node or edge is in memory.
+// elements is a JSON list that is encoded element by element, so that at most one node or edge is in memory.
 type elements[T any] iter.Seq[T]
 
 // MarshalJSONTo implements [json.MarshalerTo].
@@ -65,7 +65,7 @@ func (l elements[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndArray)
 }
 
-// eachOf returns the results of calling of for each element.
+// eachOf yields the result of calling of for each element.
 func eachOf[E, T any](all []E, of func(E) T) elements[T] {
 	return func(yield func(T) bool) {
 		for _, e := range all {

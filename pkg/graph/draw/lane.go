@@ -88,7 +88,7 @@ func newLane(g *graph.Package, c *graph.Channel, prefix string) *lane {
 		words = append(words, badgeDeprecated)
 	}
 	stranded := c.Stranded()
-	l.place(words, func(n *graph.Node) *box { return l.box(n, prefix, stranded) })
+	l.layOut(words, func(n *graph.Node) *box { return l.box(n, prefix, stranded) })
 	return l
 }
 
@@ -99,12 +99,12 @@ func newLooseLane(nodes []graph.Node, prefix string) *lane {
 	l.Tooltip = l.Note
 	l.rows = newRows(graph.New(nil), nodes, nil)
 	l.rows.order = nil
-	l.place(nil, func(n *graph.Node) *box { return l.box(n, prefix, nil) })
+	l.layOut(nil, func(n *graph.Node) *box { return l.box(n, prefix, nil) })
 	return l
 }
 
-// place lays out the name, the boxes and the edges. words are the badges beside the name.
-func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
+// layOut lays out the name, the boxes and the edges. words are the badges next to the name.
+func (l *lane) layOut(words []string, newBox func(*graph.Node) *box) {
 	hasChain := l.channel != nil && l.rows.order == nil
 	boxWidth := minBox
 	for _, node := range l.rows.nodes {
@@ -137,11 +137,11 @@ func (l *lane) place(words []string, newBox func(*graph.Node) *box) {
 	l.Edges = edges.draw(left, left+boxWidth, l.Boxes)
 	l.Width = left + boxWidth + gutter(edges.skippedTracks) + lanePadding
 	l.Height = laneHead + len(l.Boxes)*rowStep
-	l.head(words)
+	l.layOutBadges(words)
 }
 
-// head places the badges beside the name of the lane, and widens the lane if necessary.
-func (l *lane) head(words []string) {
+// layOutBadges places the badges next to the name of the lane, and widens the lane if necessary.
+func (l *lane) layOutBadges(words []string) {
 	x := lanePadding + width(l.Label, laneSize*bold)
 	for _, word := range words {
 		b := badgeOf(word, word, x+8, 19)
@@ -161,7 +161,7 @@ func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
 		b.Version = v
 		b.Width += 8 + width(v, smallSize)
 	}
-	words := l.words(n, stranded)
+	words := l.badgeTexts(n, stranded)
 	for _, word := range words {
 		b.Badges = append(b.Badges, badge{Text: word, Class: strings.ReplaceAll(word, " ", "-"), Width: badgeWidth(word)})
 		b.Width += 6 + badgeWidth(word)
@@ -186,8 +186,8 @@ func (l *lane) box(n *graph.Node, prefix string, stranded []string) *box {
 	return b
 }
 
-// words returns the badge texts of a bundle. stranded are the sorted names of stranded entries.
-func (l *lane) words(n *graph.Node, stranded []string) []string {
+// badgeTexts returns the texts of the badges of a bundle. stranded are the sorted names of stranded entries.
+func (l *lane) badgeTexts(n *graph.Node, stranded []string) []string {
 	_, isStranded := slices.BinarySearch(stranded, n.Name)
 	var words []string
 	for _, w := range []struct {
@@ -248,12 +248,12 @@ type rows struct {
 const none = -1
 
 // newRows sorts the nodes of a channel into rows. Bundles in the order of OLM Classic keep that order. Other bundles
-// are placed between them by version, below the bundles that update them; a bundle without a version is directly below
-// these.
+// are placed between them by version, but below the bundles that update them. A bundle without a version is directly
+// below the bundles that update it.
 func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 	r := &rows{of: make([]int, len(nodes)), chain: slices.Repeat([]int{none}, len(nodes))}
-	chain := r.follow(c, nodes)
-	above := newAbove(chain, nodes)
+	chain := r.classicOrder(c, nodes)
+	above := newChainVersions(chain, nodes)
 	updaters := make([][]int, len(nodes))
 	for _, l := range links {
 		if l.by != graph.SkipRange {
@@ -264,7 +264,7 @@ func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 	gaps := make([][]int, len(chain)+1)
 	for node := range nodes {
 		if r.chain[node] == none {
-			place[node] = r.gap(node, nodes, above, place, updaters[node])
+			place[node] = r.chainPosition(node, nodes, above, place, updaters[node])
 			gaps[place[node]] = append(gaps[place[node]], node)
 		}
 	}
@@ -280,8 +280,8 @@ func newRows(c *graph.Channel, nodes []graph.Node, links []link) *rows {
 	return r
 }
 
-// follow returns the order of OLM Classic as nodes.
-func (r *rows) follow(c *graph.Channel, nodes []graph.Node) []int {
+// classicOrder returns the nodes in the order of OLM Classic, and sets r.chain and r.order.
+func (r *rows) classicOrder(c *graph.Channel, nodes []graph.Node) []int {
 	var names []string
 	names, r.order = c.Order()
 	if r.order != nil {
@@ -299,11 +299,11 @@ func (r *rows) follow(c *graph.Channel, nodes []graph.Node) []int {
 	return chain
 }
 
-// gap returns the number of bundles of the chain above a node that is not in the chain.
-func (r *rows) gap(node int, nodes []graph.Node, above above, place []int, updaters []int) int {
-	least, most := math.MaxInt, none // bundles of the chain down to an updater: the minimum and maximum of all updaters
+// chainPosition returns the number of bundles of the chain above a node that is not in the chain.
+func (r *rows) chainPosition(node int, nodes []graph.Node, above chainVersions, place []int, updaters []int) int {
+	least, most := math.MaxInt, none // of the bundles of the chain down to an updater, for all updaters
 	for _, u := range updaters {
-		if place[u] == none { // its place is not yet known
+		if place[u] == none { // not placed yet
 			continue
 		}
 		p := place[u]
@@ -314,22 +314,22 @@ func (r *rows) gap(node int, nodes []graph.Node, above above, place []int, updat
 	}
 	switch v := nodes[node].Version; {
 	case v != nil && most == none:
-		return above.count(*v)
+		return above.countAbove(*v)
 	case v != nil:
-		return max(above.count(*v), least)
+		return max(above.countAbove(*v), least)
 	case most == none:
 		return len(above.lowest)
 	}
 	return most
 }
 
-// above counts the bundles of a chain above a version.
-type above struct {
+// chainVersions counts the bundles of a chain above a version.
+type chainVersions struct {
 	lowest []*declcfg.Version // by index in the chain: the lowest version up to there
 }
 
-func newAbove(chain []int, nodes []graph.Node) above {
-	a := above{make([]*declcfg.Version, len(chain))}
+func newChainVersions(chain []int, nodes []graph.Node) chainVersions {
+	a := chainVersions{make([]*declcfg.Version, len(chain))}
 	var lowest *declcfg.Version
 	for i, node := range chain {
 		if v := nodes[node].Version; v != nil && (lowest == nil || v.Compare(*lowest) < 0) {
@@ -340,7 +340,7 @@ func newAbove(chain []int, nodes []graph.Node) above {
 	return a
 }
 
-// count returns the number of bundles in the chain before the first lower version.
-func (a above) count(v declcfg.Version) int {
+// countAbove returns the number of bundles in the chain before the first bundle with a lower version.
+func (a chainVersions) countAbove(v declcfg.Version) int {
 	return sort.Search(len(a.lowest), func(i int) bool { return a.lowest[i] != nil && a.lowest[i].Compare(v) < 0 })
 }

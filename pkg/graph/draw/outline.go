@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A language writes the elements of an outline in the syntax of Mermaid or DOT.
-type language interface {
+// An outlineWriter writes the elements of an outline, as Mermaid or DOT.
+type outlineWriter interface {
 	begin(indent, id, title string, deprecated bool) // a package or a channel
 	end(indent string)
 	node(id string, n *graph.Node)
@@ -19,15 +19,15 @@ type language interface {
 
 // outline writes packages, their channels, and the nodes of each channel, the highest version first, then the links.
 // Every channel has its own nodes, so no link crosses channels.
-func outline(in language, packages []*graph.Package, o Options) {
+func outline(in outlineWriter, packages []*graph.Package, o Options) {
 	for i, p := range packages {
 		id := "p" + strconv.Itoa(i+1)
 		in.begin("  ", id, title(p.Name, false, p.Deprecated), p.Deprecated)
 		for j, c := range o.ChannelsOf(p) {
 			id := id + "c" + strconv.Itoa(j+1)
 			in.begin("    ", id, title(c.Name, c.Name == p.DefaultChannel, c.Deprecated), c.Deprecated)
-			// Write nodes and links. Nodes are numbered from the lowest version, so most keep their ids when a version
-			// is added.
+			// Write nodes and links. Nodes are numbered from the lowest version, so that most of them keep their ids
+			// when a version is added.
 			d := newDrawing(c)
 			ids := make([]string, len(d.nodes))
 			for i := range d.nodes {

@@ -51,7 +51,7 @@ type block struct {
 	graph *graph.Package
 }
 
-// A badge is a word in a frame.
+// A badge is a text in a frame, such as "head".
 type badge struct {
 	Text, Class string
 	X, Y, Width int

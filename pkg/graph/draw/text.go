@@ -99,8 +99,8 @@ func list(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + fmt.Sprintf("%d more", len(names)-most)
 }
 
-// commonPrefix returns the prefix, up to the first dot, of more than half of the names of two or more bundles, such as
-// "etcd-operator.", or "".
+// commonPrefix returns a prefix that more than half of the bundle names have, up to the first dot, such as
+// "etcd-operator.". It returns "" if there is none, or for a single bundle.
 func commonPrefix(bundles []*graph.Bundle) string {
 	seen := map[string]int{}
 	for _, b := range bundles {

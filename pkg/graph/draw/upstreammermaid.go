@@ -200,14 +200,14 @@ func (u *upstream) filter() error {
 		return nil
 	}
 	for _, c := range u.channels {
-		c.entries = u.above(c.entries)
+		c.entries = u.fromMinimumEdge(c.entries)
 	}
 	u.channels = slices.DeleteFunc(u.channels, func(c *upstreamChannel) bool { return len(c.entries) == 0 })
 	return nil
 }
 
-// above returns the entries with only the edges from the minimum edge and later versions.
-func (u *upstream) above(entries []declcfg.Entry) []declcfg.Entry {
+// fromMinimumEdge returns the entries with only the edges from the minimum edge and later versions.
+func (u *upstream) fromMinimumEdge(entries []declcfg.Entry) []declcfg.Entry {
 	least := u.o.MinimumEdge
 	var kept []declcfg.Entry
 	for _, e := range entries {
@@ -273,7 +273,7 @@ func (u *upstream) lines(c *upstreamChannel) iter.Seq[upstreamLine] {
 				skipped[skip] = true
 			}
 			label := strconv.Quote("skipRange(" + e.SkipRange + ")")
-			for _, i := range u.covered(e.SkipRange, c.entries, ascending) {
+			for _, i := range u.inSkipRange(e.SkipRange, c.entries, ascending) {
 				if !yield(upstreamLine{e.Name, c.entries[i].Name, label, skipped[e.Name]}) {
 					return
 				}
@@ -285,8 +285,8 @@ func (u *upstream) lines(c *upstreamChannel) iter.Seq[upstreamLine] {
 	}
 }
 
-// covered returns the sorted indexes of the entries whose version is in a skipRange.
-func (u *upstream) covered(skipRange string, entries []declcfg.Entry, ascending []int) []int {
+// inSkipRange returns the sorted indexes of the entries whose version is in a skipRange.
+func (u *upstream) inSkipRange(skipRange string, entries []declcfg.Entry, ascending []int) []int {
 	r, err := graph.ParseRange(skipRange)
 	if err != nil { // also for ""
 		return nil
