@@ -238,7 +238,7 @@ func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
 	var dead *deadEnds
 	var candidates []*entry
 	answer, err := p.Options.bound(ctx, func(ctx context.Context) (*ClassicResult, error) {
-		if err := q.ask(ctx); err != nil {
+		if err := q.addVariables(ctx); err != nil {
 			return nil, err
 		}
 		candidates, dead = q.subscriptions[0].candidates, q.deadEnds()
@@ -299,7 +299,7 @@ func (q *question) deadEnds() *deadEnds {
 	return s
 }
 
-// explains reports whether there are candidates and all of them are dead ends. It reports false for a nil receiver.
+// explains reports whether there are candidates and all of them are dead ends. It returns false for a nil receiver.
 func (s *deadEnds) explains(candidates []*entry) bool {
 	return s != nil && len(candidates) > 0 && s.all(candidates)
 }
@@ -309,8 +309,8 @@ func (s *deadEnds) all(entries []*entry) bool {
 	return !slices.ContainsFunc(entries, func(e *entry) bool { return !s.entries[e] })
 }
 
-// roots finds the root causes why entries are dead ends. It calls found with each variable that has one, and with its
-// dependency that has no provider, or with nil if the bundle is deprecated.
+// roots finds the root causes why entries are dead ends. It calls found with each variable that is a root cause, and
+// with its dependency that has no provider, or with nil if its bundle is deprecated.
 func (s *deadEnds) roots(entries []*entry, found func(*variable, *dependency)) {
 	seen := map[*entry]bool{}
 	for todo := entries; len(todo) > 0; {
@@ -370,7 +370,7 @@ func (p *packageCheck) addV1Effect(err error, e effect) {
 	if !ok {
 		c, _ := p.cause(v1Unresolved, err.Error())
 		c.text = err.Error()
-		c.affect(v1Unresolved, e)
+		c.addEffect(v1Unresolved, e)
 		return
 	}
 	b := refusal.Bundle
@@ -388,5 +388,5 @@ func (p *packageCheck) addV1Effect(err error, e effect) {
 		}
 	}
 	c.addBundle(b.Name)
-	c.affect(v1Unresolved, e)
+	c.addEffect(v1Unresolved, e)
 }

@@ -52,8 +52,9 @@ func (p *packageCheck) cause(rule, key string) (c *cause, known bool) {
 	return c, known
 }
 
-// affect records an effect. A cause that breaks both rules of OLM Classic is reported under the worse rule.
-func (c *cause) affect(rule string, e effect) {
+// addEffect records an effect of the cause. A cause that breaks both rules of OLM Classic is reported under the worse
+// rule.
+func (c *cause) addEffect(rule string, e effect) {
 	if rule == classicUnresolved {
 		c.rule = rule
 	}
@@ -78,7 +79,7 @@ func (c *cause) addBundle(name string) {
 // requirements or, if these do not explain all of them, the facts of the answer.
 func (p *packageCheck) addEffect(dead *deadEnds, candidates []*entry, answer *ClassicResult, rule string, e effect) {
 	if !dead.explains(candidates) {
-		p.conflict(answer, rule).affect(rule, e)
+		p.conflict(answer, rule).addEffect(rule, e)
 		return
 	}
 	causes := map[*cause]bool{}
@@ -87,7 +88,7 @@ func (p *packageCheck) addEffect(dead *deadEnds, candidates []*entry, answer *Cl
 		c.addBundle(v.bundle.name)
 		if !causes[c] {
 			causes[c] = true
-			c.affect(rule, e)
+			c.addEffect(rule, e)
 		}
 	})
 }
@@ -98,7 +99,7 @@ const maxCauses = 100
 
 // missing returns the cause for a dependency without a provider or, if d is nil, for a deprecated bundle.
 func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
-	at := p.offered(v.entry)
+	at := p.catalogEntry(v.entry)
 	if d == nil {
 		c, known := p.cause(rule, declcfg.PropertyDeprecated)
 		if !known {
@@ -122,15 +123,16 @@ func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
 	return c
 }
 
-// offered returns the catalog entry of a bundle that is assumed to be installed, and any other entry unchanged.
-func (p *packageCheck) offered(e *entry) *entry {
+// catalogEntry returns the entry in the catalog of a bundle that is assumed to be installed. It returns any other entry
+// unchanged.
+func (p *packageCheck) catalogEntry(e *entry) *entry {
 	if e.installed == nil {
 		return e
 	}
 	return named(p.catalog.list().byPackage[p.x.Name], e.bundle.name)[0]
 }
 
-// conflict returns one cause for all facts of an answer, or for its message if it has no facts.
+// conflict returns one cause for all facts of an answer or, if it has no facts, for its message.
 func (p *packageCheck) conflict(answer *ClassicResult, rule string) *cause {
 	facts := slices.DeleteFunc(slices.Clone(answer.Core), func(f Fact) bool { // the facts of every question
 		return f.Kind == FactSubscription || f.Kind == FactInstalled || f.Kind == FactCandidates || f.Kind == FactUpdate

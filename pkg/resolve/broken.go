@@ -67,7 +67,7 @@ func located(err error, subject string, place place) error {
 	return &brokenError{err, subject, place}
 }
 
-// An aggregateError is several errors, printed like in OLM: each text once, in brackets unless there is only one.
+// An aggregateError is several errors. It prints each text once, in brackets if there are several, as OLM does.
 type aggregateError []error
 
 func (e aggregateError) Error() string {

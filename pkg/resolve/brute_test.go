@@ -7,7 +7,7 @@ import (
 )
 
 // A bruteForce is OLM's search without a SAT solver: it tries one candidate after the other. If a constraint is broken,
-// it goes back to the newest choice and takes its next candidate.
+// it returns to the newest choice and takes its next candidate.
 type bruteForce struct {
 	solver.Problem
 	chosen []bool

@@ -67,7 +67,7 @@ func (c *Catalog) Add(m *declcfg.Meta, v any) {
 	c.Index.Add(m, declcfg.Slim(v))
 }
 
-// keep stores the parts of an object that the index drops.
+// keep stores the parts of an object that the index does not keep.
 func (c *Catalog) keep(m *declcfg.Meta, v any) {
 	if c.properties == nil {
 		c.properties, c.deprecations = map[*declcfg.Meta][]Property{}, map[*declcfg.Meta][]declcfg.Deprecation{}
@@ -75,7 +75,7 @@ func (c *Catalog) keep(m *declcfg.Meta, v any) {
 	}
 	switch v := v.(type) {
 	case *declcfg.Deprecations:
-		c.deprecations[m] = slices.Clone(v.Entries) // the index drops the messages
+		c.deprecations[m] = slices.Clone(v.Entries) // the index does not keep the messages
 	case *declcfg.Bundle:
 		var kept []Property
 		for i := range v.Properties {
@@ -98,7 +98,7 @@ func (c *Catalog) intern(p *declcfg.Property) declcfg.Property {
 	return kept
 }
 
-// bulk lists the property types that registries omit.
+// bulk are the property types that registries omit.
 var bulk = []string{declcfg.PropertyBundleObject, declcfg.PropertyCSVMetadata}
 
 // As returns a catalog with another name and the same contents.
@@ -195,11 +195,11 @@ type channel struct {
 
 // compare sorts the channels of a catalog by OLM's preference.
 func (c *channel) compare(d *channel) int {
-	return cmp.Or(yesFirst(c.isDefault, d.isDefault), cmp.Compare(c.pkg, d.pkg), cmp.Compare(c.name, d.name))
+	return cmp.Or(trueFirst(c.isDefault, d.isDefault), cmp.Compare(c.pkg, d.pkg), cmp.Compare(c.name, d.name))
 }
 
-// yesFirst sorts true before false.
-func yesFirst(a, b bool) int {
+// trueFirst compares booleans: true sorts before false.
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -210,7 +210,7 @@ func yesFirst(a, b bool) int {
 }
 
 // offeredBy returns the entries that OLM offers: channel by channel, each from the head to the tail. Adjacent channels
-// that are the same to OLM are sorted as one channel.
+// for which same is true are sorted as one channel.
 func offeredBy(entries []*entry, same func(a, b *channel) bool) ([]*entry, error) {
 	var all []*entry
 	for len(entries) > 0 {
@@ -234,7 +234,7 @@ func offeredBy(entries []*entry, same func(a, b *channel) bool) ([]*entry, error
 	return all, nil
 }
 
-// order sorts entries like OLM sorts a channel, even if they are only a part of it.
+// order sorts entries as OLM sorts a channel, even if they are only a part of the channel.
 func order(entries []*entry) ([]*entry, error) {
 	edges := make([]declcfg.Entry, len(entries))
 	byName := make(map[string]*entry, len(entries))
@@ -317,23 +317,23 @@ func (l *listing) index() *listing {
 	for _, ch := range l.channels {
 		for _, e := range ch.entries {
 			l.entries = append(l.entries, e)
-			enter(l.byPackage, e.pkg, e)
+			addEntry(l.byPackage, e.pkg, e)
 			for _, p := range e.packages {
-				enter(l.byPackage, p.name, e)
+				addEntry(l.byPackage, p.name, e)
 			}
 			for _, gvk := range e.gvks {
-				enter(l.byGVK, gvk, e)
+				addEntry(l.byGVK, gvk, e)
 			}
 			for _, label := range e.labels {
-				enter(l.byLabel, label, e)
+				addEntry(l.byLabel, label, e)
 			}
 		}
 	}
 	return l
 }
 
-// enter adds an entry to a table unless it is already the last one for the key.
-func enter[K comparable](table map[K][]*entry, key K, e *entry) {
+// addEntry adds an entry to a table unless it is already the last one for the key.
+func addEntry[K comparable](table map[K][]*entry, key K, e *entry) {
 	list := table[key]
 	if n := len(list); n == 0 || list[n-1] != e {
 		table[key] = append(list, e)

@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
-// A Change is a change that would help; it was tried.
+// A Change is a change that would help. It was tried.
 type Change struct {
 	Text   string        `json:"text"`
 	Places []declcfg.Pos `json:"places,omitempty"` // the places to change
@@ -32,10 +32,10 @@ const (
 // An edit changes a question: the request before anything is read, or its requirements.
 type edit struct {
 	Change
-	size      size
-	instead   any // one edit is enough among those with the same value
-	namespace func(*ClassicRequest)
-	question  func(*question)
+	size          size
+	alternativeTo any // only one edit of those with an equal value is needed
+	namespace     func(*ClassicRequest)
+	question      func(*question)
 }
 
 // A size is the amount of work that a change needs.
@@ -49,7 +49,7 @@ const (
 )
 
 // changes returns the smallest changes after which OLM resolves and, unless wanted is nil, chooses that entry. The core
-// has the constraints to change. Only if no single change helps, it combines a change with one for the next core.
+// has the constraints to change. It combines a change with one for the next core only if no single change helps.
 func (x *explainer) changes(ctx context.Context, core []int, wanted *entry) ([]Change, error) {
 	var changes []Change
 	var queue [][]edit
@@ -59,7 +59,7 @@ func (x *explainer) changes(ctx context.Context, core []int, wanted *entry) ([]C
 	helped := map[any]bool{}
 	for ; len(queue) > 0 && len(changes) < maxChanges; queue = queue[1:] {
 		edits := queue[0]
-		if helped[edits[0].instead] {
+		if helped[edits[0].alternativeTo] {
 			continue
 		}
 		if len(edits) > 1 && len(changes) > 0 {
@@ -80,7 +80,7 @@ func (x *explainer) changes(ctx context.Context, core []int, wanted *entry) ([]C
 				all.Places = slices.Concat(all.Places, e.Places)
 			}
 			changes = append(changes, all)
-			helped[edits[0].instead] = edits[0].instead != nil
+			helped[edits[0].alternativeTo] = edits[0].alternativeTo != nil
 		}
 		if len(edits) > 1 {
 			continue
@@ -114,8 +114,8 @@ func (q *question) edited(edits []edit) *question {
 // try answers the question with edits applied. It reports whether they help, or else which further edits may help.
 func (x *explainer) try(ctx context.Context, edits []edit, wanted *entry) (helps bool, next []edit, err error) {
 	q := x.q.edited(edits)
-	if err := q.ask(ctx); err != nil {
-		return false, nil, ctx.Err() // an edit that leads to another error is no help
+	if err := q.addVariables(ctx); err != nil {
+		return false, nil, ctx.Err() // an edit that leads to another error does not help
 	}
 	y := newExplainer(q.problem())
 	chosen, err := y.Solve(ctx)
@@ -252,7 +252,7 @@ func remove(in *Installed, s *Subscription) edit {
 // editRequirement returns edits for a requirement: a wider version range, or a provider.
 func (x *explainer) editRequirement(i int) []edit {
 	v, d := x.variables[x.Constraints[i].Subject], x.origins[i].dependency
-	text := "add " + wants(d.requirement)
+	text := "add " + requirementText(d.requirement)
 	var edits []edit
 	if r, ok := d.requirement.(*requiredPackage); ok {
 		text = fmt.Sprintf("add a version of package %s in the range %q", r.PackageName, r.VersionRange)
@@ -289,7 +289,7 @@ func (q *question) widen(r *requiredPackage, e *entry, property int) []edit {
 		text := fmt.Sprintf("let %s require package %s %q instead of %q",
 			e.bundle.name, r.PackageName, wide.VersionRange, r.VersionRange)
 		edits = append(edits, edit{
-			Change: Change{text, []declcfg.Pos{where}}, size: sizeRange, instead: key,
+			Change: Change{text, []declcfg.Pos{where}}, size: sizeRange, alternativeTo: key,
 			question: func(q *question) {
 				q.requirements.known[key] = &readRequirement{requirement: &wide, candidates: map[*Catalog]candidates{}}
 			},
@@ -322,7 +322,7 @@ func newProvider(r requirement, namespace string) *Catalog {
 	ch := &channel{catalog: c, name: name, isDefault: true}
 	e := &entry{&bundle{name: name}, ch, declcfg.Entry{Name: name}}
 	e.provide(r)
-	if ok, err := r.holds(context.Background(), e); !ok || err != nil {
+	if ok, err := r.satisfiedBy(context.Background(), e); !ok || err != nil {
 		return nil
 	}
 	ch.entries = []*entry{e}
@@ -331,7 +331,7 @@ func newProvider(r requirement, namespace string) *Catalog {
 	return c
 }
 
-// provide adds to an entry the properties that a requirement demands, as far as they can be derived.
+// provide adds the properties to an entry that a requirement demands, as far as they can be derived.
 func (e *entry) provide(r requirement) {
 	switch r := r.(type) {
 	case requiredGVK:
@@ -355,7 +355,7 @@ func (e *entry) provide(r requirement) {
 
 var versionInRange = regexp.MustCompile(`\d+(\.\d+)*(-[0-9A-Za-z.-]+)?`)
 
-// example returns a version in the range, or "" if it finds none.
+// example returns a version in the range, "" if it finds none.
 func (r *requiredPackage) example() string {
 	for _, text := range append(versionInRange.FindAllString(r.VersionRange, -1), "0.0.0") {
 		v, err := semver.ParseTolerant(text)

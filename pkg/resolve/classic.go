@@ -187,7 +187,7 @@ func (ns *ClassicRequest) Resolve(ctx context.Context, opts Options) (*ClassicRe
 	}
 	q := ns.question()
 	answer, err := opts.bound(ctx, func(ctx context.Context) (*ClassicResult, error) {
-		if err := q.ask(ctx); err != nil {
+		if err := q.addVariables(ctx); err != nil {
 			return nil, err
 		}
 		return q.solve(ctx)
@@ -201,7 +201,7 @@ func (ns *ClassicRequest) Resolve(ctx context.Context, opts Options) (*ClassicRe
 	return answer, nil
 }
 
-// bound calls answer with a timeout. An error is an outcome, unless it is the error of ctx.
+// bound calls answer with a timeout. Its error becomes an outcome, unless it is the error of ctx.
 func (o Options) bound(
 	ctx context.Context, answer func(context.Context) (*ClassicResult, error),
 ) (*ClassicResult, error) {

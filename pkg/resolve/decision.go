@@ -21,7 +21,8 @@ type decision struct {
 }
 
 // replay reconstructs the decisions that led to the chosen variables. Each decision takes its first candidate that is
-// compatible with the earlier ones; so among its candidates that are chosen in the end, it took the first.
+// compatible with the earlier decisions. Of the candidates of a decision that are chosen in the end, this is the first
+// one.
 func (x *explainer) replay(chosen []int) []decision {
 	dependencies := make([][]int, x.Variables)
 	var guesses, queue []int
@@ -52,7 +53,7 @@ func (x *explainer) replay(chosen []int) []decision {
 	return decisions
 }
 
-// explain explains a decision. With an error, it returns the part that is known so far.
+// explain explains a decision. After an error, it returns the part of the explanation that it has found.
 func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 	v := d.Others[d.chosen]
 	out := Decision{
@@ -64,7 +65,7 @@ func (x *explainer) explain(ctx context.Context, d decision) (Decision, error) {
 		out.Subscription, out.Place, out.who = r.Name, r.Pos, "Subscription "+r.Name
 	} else {
 		from, dependency := x.variables[d.Subject], x.origins[d.constraint].dependency
-		out.Bundle, out.Requires = from.identifier, wants(dependency.requirement)
+		out.Bundle, out.Requires = from.identifier, requirementText(dependency.requirement)
 		out.Place, out.who = from.propertyPlace(dependency.property).find(), x.name(d.Subject)+" requires "+out.Requires
 	}
 	if !d.reused || r != nil {
@@ -131,16 +132,16 @@ func (x *explainer) rejected(ctx context.Context, d decision, out *Decision) err
 	return nil
 }
 
-// exclude finds the reason why a variable cannot be chosen: the requirements of bundles alone, or else together with
-// Subscriptions and installed operators, or else also with earlier decisions. It tries the likely constraints before
-// all constraints. It returns nil if there is no reason.
+// exclude finds the reason why a variable cannot be chosen, nil if there is none. It tries, one after the other: the
+// requirements of bundles alone; also Subscriptions and installed operators; also earlier decisions. It tries the
+// likely constraints before all constraints.
 func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*conflict, error) {
 	constraints := append(slices.Clip(x.Constraints), mandatory(before)...)
 	all := make([]int, len(constraints))
 	for i := range all {
 		all[i] = i
 	}
-	for _, among := range [][]int{x.around(v), likely, all[:len(x.Constraints)], all} {
+	for _, among := range [][]int{x.reachableConstraints(v), likely, all[:len(x.Constraints)], all} {
 		p := x.Problem
 		p.Constraints = nil
 		for _, i := range among {
@@ -165,9 +166,9 @@ func (x *explainer) exclude(ctx context.Context, v int, before, likely []int) (*
 	return nil, nil
 }
 
-// around returns the constraints on a variable and on everything it may require, which suffice if nothing else is
-// chosen.
-func (x *explainer) around(v int) []int {
+// reachableConstraints returns the constraints on a variable and on all variables that it may require. They are
+// sufficient if no other variable is chosen.
+func (x *explainer) reachableConstraints(v int) []int {
 	reached, stack := map[int]bool{v: true}, []int{v}
 	constraints := []int{}
 	for len(stack) > 0 {
@@ -256,9 +257,9 @@ func (q *question) rule(a, b *entry, subscription bool, from *Catalog) string {
 	return "nearer to the head of the channel"
 }
 
-// notOffered explains why newer bundles of the package are not candidates of a Subscription: the bundles with a higher
-// version than the chosen one, the highest first, without duplicates. It returns at most the given number of reasons,
-// and the number of the other bundles.
+// notOffered explains why newer bundles of the package are not candidates of a Subscription. It explains the bundles
+// with a higher version than the chosen one, the highest first, without duplicates: at most the given number. It also
+// returns the number of the other bundles.
 func (q *question) notOffered(r *subscription, chosen *entry, most int) (reasons []*Reason, more int) {
 	known := map[*bundle]int{} // index in newer, or -1 for a candidate
 	for _, e := range r.candidates {
@@ -328,7 +329,7 @@ func (q *question) whyNotOffered(r *subscription, e *entry) (what, detail string
 		has = append(has, "replaces "+e.edges.Replaces)
 	}
 	if len(e.edges.Skips) > 0 {
-		has = append(has, "skips "+some(e.edges.Skips, "and"))
+		has = append(has, "skips "+firstNames(e.edges.Skips, "and"))
 	}
 	if text := e.edges.SkipRange; text != "" {
 		why := current.version.String() + " is not in"
@@ -340,5 +341,5 @@ func (q *question) whyNotOffered(r *subscription, e *entry) (what, detail string
 	if has == nil {
 		has = []string{"replaces nothing"}
 	}
-	return "does not update " + current.bundle.name + " directly", ": it " + some(has, "and")
+	return "does not update " + current.bundle.name + " directly", ": it " + firstNames(has, "and")
 }

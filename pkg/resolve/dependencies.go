@@ -48,7 +48,7 @@ type foundDependency struct {
 }
 
 func newDependency(r requirement) *foundDependency {
-	return &foundDependency{&Dependency{Requires: wants(r), SatisfiedBy: []string{}, Sentence: r.String()}, r, nil}
+	return &foundDependency{&Dependency{Requires: requirementText(r), SatisfiedBy: []string{}, Sentence: r.String()}, r, nil}
 }
 
 // Dependencies returns the dependencies of the catalog.
@@ -102,7 +102,7 @@ type Packages interface {
 	// Names returns the names of all packages.
 	Names() ([]string, error)
 
-	// Providing returns the names of all packages with a bundle that provides an API, and maybe of more packages.
+	// Providing returns the names of all packages with a bundle that provides an API. It may return more packages.
 	Providing(api declcfg.GVK) ([]string, error)
 
 	// Read returns a catalog with only the given package, or an empty one if the package does not exist.
@@ -202,7 +202,7 @@ func (d *foundDependency) satisfy(ctx context.Context, c *Catalog) {
 	if d.err != nil {
 		return
 	}
-	entries, err := satisfying(ctx, d.requirement, d.requirement.among(c.list()))
+	entries, err := satisfying(ctx, d.requirement, d.requirement.possibleProviders(c.list()))
 	installable, seen := map[*entry]bool{}, map[*bundle]bool{}
 	for _, e := range entries {
 		if e.deprecated {
@@ -347,7 +347,7 @@ func (o *Outline) Read(name string) (*Catalog, error) {
 	return c, nil
 }
 
-// A decoded is an object that was read again.
+// A decoded is an object that was read again, or the error of reading it.
 type decoded struct {
 	meta  *declcfg.Meta
 	value any

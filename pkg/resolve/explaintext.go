@@ -15,13 +15,13 @@ import (
 // WriteText writes the explanation for people.
 func (e *Explanation) WriteText(w io.Writer) error { return e.WriteShort(w, 0, "") }
 
-// WriteShort writes at most limit lines of the explanation for people; 0 means all. It drops the most deeply indented
-// lines of a longer explanation first, from the end, and ends with a line that has their number and the hint, which
-// says where to read them.
+// WriteShort writes at most limit lines of the explanation for people; 0 means all. If the explanation is longer, it
+// omits the most deeply indented lines, from the end, and adds a last line with the number of omitted lines and the
+// hint, which says where to read them.
 func (e *Explanation) WriteShort(w io.Writer, limit int, hint string) error {
 	t := &textWriter{}
 	for _, r := range e.Reasons {
-		t.reason(0, r.Text, r)
+		t.writeReason(0, r.Text, r)
 	}
 	t.changes(0, "would help", e.Changes)
 	for i := range e.Decisions {
@@ -32,7 +32,7 @@ func (e *Explanation) WriteShort(w io.Writer, limit int, hint string) error {
 		for _, c := range e.Other {
 			names = append(names, c.Bundle)
 		}
-		t.line(0, "OLM may install %s instead: it takes Subscriptions and operators in a random order.", some(names, "and"))
+		t.line(0, "OLM may install %s instead: it takes Subscriptions and operators in a random order.", firstNames(names, "and"))
 	}
 	if e.Incomplete {
 		t.line(0, "Not all reasons and changes were looked for, as there are too many.")
@@ -40,8 +40,8 @@ func (e *Explanation) WriteShort(w io.Writer, limit int, hint string) error {
 	return t.write(w, limit, hint)
 }
 
-// Behind returns the part of the explanation about bundles that are not installed: why nothing can be installed, or,
-// for each decision, why more preferred or newer bundles were not chosen. It is empty if everything is up to date.
+// Behind returns the part of the explanation about bundles that are not installed: why nothing can be installed or, for
+// each decision, why more preferred or newer bundles were not chosen. It is empty if everything is up to date.
 func (e *Explanation) Behind() *Explanation {
 	behind := &Explanation{Reasons: e.Reasons, Incomplete: e.Incomplete}
 	if e.Reasons != nil {
@@ -113,11 +113,11 @@ func shorten(text string, limit int) string {
 	return kept.String()
 }
 
-// reason writes a reason and, below it, the reasons for that.
-func (t *textWriter) reason(indent int, text string, r *Reason) {
+// writeReason writes a reason and, indented below it, its own reasons.
+func (t *textWriter) writeReason(indent int, text string, r *Reason) {
 	t.line(indent, "%s%s", text, places(r.Places))
 	for _, because := range r.Because {
-		t.reason(indent+1, because.Text, because)
+		t.writeReason(indent+1, because.Text, because)
 	}
 }
 
@@ -153,7 +153,7 @@ func (t *textWriter) decision(d *Decision) {
 		t.line(1, "rather than %s: %s", p.over, p.Rule)
 	}
 	for _, r := range d.Rejected {
-		t.reason(1, "not "+some(r.names, "and")+", which "+r.says(), r)
+		t.writeReason(1, "not "+firstNames(r.names, "and")+", which "+r.predicate(), r)
 	}
 	if d.MoreRejected > 0 {
 		t.line(1, "nor %s", plural.Of(d.MoreRejected, "other candidate"))
@@ -228,8 +228,8 @@ func (x *explainer) namesOf(variables []int) []string {
 
 const maxListed = 3
 
-// some lists the first few names, with "and" or "or" before the last.
-func some(names []string, word string) string {
+// firstNames lists the first few names, with "and" or "or" before the last.
+func firstNames(names []string, word string) string {
 	if n := len(names) - maxListed; n > 1 {
 		names = append(slices.Clone(names[:maxListed]), fmt.Sprintf("%d others", n))
 	}
@@ -239,8 +239,8 @@ func some(names []string, word string) string {
 	return list(names, word)
 }
 
-// wants describes a requirement for people.
-func wants(r requirement) string {
+// requirementText describes a requirement for people.
+func requirementText(r requirement) string {
 	switch r := r.(type) {
 	case requiredGVK:
 		return "an operator that provides " + nameGVK(declcfg.GVK(r))
@@ -252,7 +252,7 @@ func wants(r requirement) string {
 		}
 		terms := make([]string, len(r))
 		for i, term := range r {
-			terms[i] = wants(term)
+			terms[i] = requirementText(term)
 		}
 		return strings.Join(terms, " or ")
 	}
@@ -263,7 +263,7 @@ func wants(r requirement) string {
 func (q *question) missing(r requirement) string {
 	for _, c := range q.catalogs {
 		// All results of CEL rules are cached.
-		found, err := satisfying(context.Background(), r, r.among(c.list()))
+		found, err := satisfying(context.Background(), r, r.possibleProviders(c.list()))
 		if err == nil && len(found) > 0 {
 			const hidden = "; %s satisfies it, but is skipped or not reached from the head of its channel"
 			return fmt.Sprintf(hidden, found[0].bundle.name)
@@ -277,5 +277,5 @@ func (q *question) missing(r requirement) string {
 	if len(versions) == 0 {
 		return "; no catalog has the package"
 	}
-	return "; there is only " + some(versions, "and")
+	return "; there is only " + firstNames(versions, "and")
 }

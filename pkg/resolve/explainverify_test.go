@@ -51,7 +51,7 @@ func verifyExplanation(t *testing.T, ns *ClassicRequest) {
 		t.Errorf("the other answer is %v", explanation.Other)
 	}
 	q := ns.question()
-	if q.ask(t.Context()) != nil {
+	if q.addVariables(t.Context()) != nil {
 		return
 	}
 	x := newExplainer(q.problem())
@@ -166,7 +166,7 @@ func verifyChanges(t *testing.T, x *explainer, core []int, changes []Change, wan
 			continue
 		}
 		q := x.q.edited(edits)
-		if err := q.ask(t.Context()); err != nil {
+		if err := q.addVariables(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		y := newExplainer(q.problem())
@@ -211,7 +211,7 @@ func (x *explainer) find(t *testing.T, core []int, text string, wanted *entry) [
 func TestExplainCanceled(t *testing.T) {
 	ns := parseScenario(t, base+"sub sa a stable")
 	q := ns.question()
-	if err := q.ask(t.Context()); err != nil {
+	if err := q.addVariables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := q.solve(t.Context())

@@ -120,7 +120,7 @@ func TestFailForward(t *testing.T) {
 	}
 }
 
-// TestTwice checks that duplicate names are an error of the caller.
+// TestTwice checks that duplicate names in a request are an error.
 func TestTwice(t *testing.T) {
 	ns := parseScenario(t, base+"installed a.v1.0.0\nsub sa a stable\n")
 	ns.Installed = append(ns.Installed, ns.Installed[0])

@@ -118,7 +118,7 @@ func verifyFast(t *testing.T, ns *ClassicRequest) *ClassicResult {
 		t.Fatal(err)
 	}
 	q := ns.question()
-	if err := q.ask(t.Context()); err != nil {
+	if err := q.addVariables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	verifySolution(t, q, answer)

@@ -176,7 +176,7 @@ func TestObservedWithoutGuess(t *testing.T) {
 			t.Errorf("got %s, want %s", diff, want)
 		}
 		q := ns.question()
-		if err := q.ask(t.Context()); err != nil {
+		if err := q.addVariables(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s := &olmSearch{p: q.problem()}

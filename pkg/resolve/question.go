@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// A question is a ClassicRequest while it is being answered, with the variables that OLM makes for it.
+// A question is a ClassicRequest while it is answered, with the variables that OLM creates for it.
 type question struct {
 	*ClassicRequest
 	catalogs     []*Catalog // the visible catalogs, after the installed operators
 	installed    *Catalog
 	requirements requirementReader
-	candidates   map[asked][]*entry
+	candidates   map[requirementFrom][]*entry
 
 	// OLM has a variable for each candidate of a Subscription, for each candidate of its requirements, and so on.
 	variables     map[*entry]*variable
@@ -56,7 +56,7 @@ func (ns *ClassicRequest) question() *question {
 		ClassicRequest: ns,
 		installed:      ns.existing(),
 		requirements:   newRequirementReader(),
-		candidates:     map[asked][]*entry{},
+		candidates:     map[requirementFrom][]*entry{},
 		variables:      map[*entry]*variable{},
 	}
 	q.catalogs = []*Catalog{q.installed}
@@ -68,9 +68,9 @@ func (ns *ClassicRequest) question() *question {
 	return q
 }
 
-// ask makes all variables. The error is the reason why OLM cannot resolve.
-func (q *question) ask(ctx context.Context) error {
-	if err := q.reach(ctx, slices.Clone(q.installed.list().entries)); err != nil {
+// addVariables creates all variables. The error is the reason why OLM cannot resolve.
+func (q *question) addVariables(ctx context.Context) error {
+	if err := q.addReachable(ctx, slices.Clone(q.installed.list().entries)); err != nil {
 		return err
 	}
 	for i := range q.Subscriptions {
@@ -79,7 +79,7 @@ func (q *question) ask(ctx context.Context) error {
 	slices.SortFunc(q.subscriptions, func(a, b *subscription) int { return cmp.Compare(a.Name, b.Name) })
 	var errs []error
 	for _, r := range q.subscriptions {
-		if err := q.request(ctx, r); err != nil {
+		if err := q.addSubscription(ctx, r); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -95,9 +95,9 @@ func (q *question) ask(ctx context.Context) error {
 	return aggregate(errs)
 }
 
-// reach makes the variables of entries and of everything they may require. It takes the last entry first, as OLM does,
-// so that the errors are in OLM's order.
-func (q *question) reach(ctx context.Context, stack []*entry) error {
+// addReachable creates the variables of entries, of the candidates for their requirements, and so on. It takes the last
+// entry first, as OLM does, so that the errors are in OLM's order.
+func (q *question) addReachable(ctx context.Context, stack []*entry) error {
 	var errs []error
 	for len(stack) > 0 {
 		e := stack[len(stack)-1]
@@ -113,7 +113,7 @@ func (q *question) reach(ctx context.Context, stack []*entry) error {
 			continue
 		}
 		for _, d := range requirements {
-			if d.candidates, err = q.provide(ctx, asked{d.readRequirement, e.catalog}); err != nil {
+			if d.candidates, err = q.providers(ctx, requirementFrom{d.readRequirement, e.catalog}); err != nil {
 				errs = append(errs, located(err, e.id(), e.propertyPlace(d.property)))
 				continue
 			}
@@ -142,14 +142,15 @@ func (q *question) read(e *entry) ([]dependency, error) {
 	return dependencies, nil
 }
 
-// An asked is a requirement of a bundle, with the catalog of the bundle.
-type asked struct {
+// A requirementFrom is a requirement and the catalog of the bundle that has it. The catalog affects the preference of
+// providers.
+type requirementFrom struct {
 	required *readRequirement
 	from     *Catalog
 }
 
-// provide returns the entries that satisfy a requirement, sorted by preference.
-func (q *question) provide(ctx context.Context, a asked) ([]*entry, error) {
+// providers returns the entries that satisfy a requirement, sorted by preference.
+func (q *question) providers(ctx context.Context, a requirementFrom) ([]*entry, error) {
 	if all, known := q.candidates[a]; known {
 		return all, nil
 	}
@@ -174,7 +175,7 @@ func (q *question) provide(ctx context.Context, a asked) ([]*entry, error) {
 // candidates returns the entries of a catalog that satisfy a requirement and that OLM offers. OLM sorts every channel
 // with a matching entry, so each of these channels must have a valid order.
 func (c *Catalog) candidates(ctx context.Context, r requirement) ([]*entry, error) {
-	found, err := satisfying(ctx, r, r.among(c.list()))
+	found, err := satisfying(ctx, r, r.possibleProviders(c.list()))
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func (c *Catalog) candidates(ctx context.Context, r requirement) ([]*entry, erro
 func satisfying(ctx context.Context, r requirement, entries []*entry) ([]*entry, error) {
 	var found []*entry
 	for _, e := range entries {
-		ok, err := r.holds(ctx, e)
+		ok, err := r.satisfiedBy(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -218,10 +219,10 @@ func (q *question) preferred(from *Catalog, namespace string) []*Catalog {
 	sorted := slices.Clone(q.catalogs)
 	slices.SortStableFunc(sorted, func(a, b *Catalog) int {
 		return cmp.Or(
-			yesFirst(a == q.installed, b == q.installed),
-			yesFirst(a == from, b == from),
+			trueFirst(a == q.installed, b == q.installed),
+			trueFirst(a == from, b == from),
 			cmp.Compare(b.Priority, a.Priority),
-			yesFirst(a.Namespace == namespace, b.Namespace == namespace),
+			trueFirst(a.Namespace == namespace, b.Namespace == namespace),
 			cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Namespace, b.Namespace),
 		)
@@ -229,10 +230,10 @@ func (q *question) preferred(from *Catalog, namespace string) []*Catalog {
 	return sorted
 }
 
-// request finds the candidates of a Subscription and makes their variables.
-func (q *question) request(ctx context.Context, r *subscription) error {
+// addSubscription finds the candidates of a Subscription and creates their variables.
+func (q *question) addSubscription(ctx context.Context, r *subscription) error {
 	current := q.current(r.Subscription)
-	entries := q.visible(r, current)
+	entries := q.visibleEntries(r, current)
 	if r.none != "" {
 		return nil
 	}
@@ -242,14 +243,14 @@ func (q *question) request(ctx context.Context, r *subscription) error {
 	}
 	byName := map[string][]*entry{}
 	for _, e := range entries {
-		enter(byName, e.bundle.name, e)
+		addEntry(byName, e.bundle.name, e)
 	}
 	for _, e := range sorted {
 		if current != nil && !e.updates(current) {
 			continue
 		}
-		same := byName[e.bundle.name] // also from channels that do not offer it
-		if err := q.reach(ctx, slices.Clone(same)); err != nil {
+		same := byName[e.bundle.name] // in any channel, even if the channel does not offer it
+		if err := q.addReachable(ctx, slices.Clone(same)); err != nil {
 			return err
 		}
 		for _, e := range same {
@@ -268,7 +269,7 @@ func (q *question) request(ctx context.Context, r *subscription) error {
 	return nil
 }
 
-// current returns the installed operator of a Subscription, or nil.
+// current returns the installed operator of a Subscription, nil if there is none.
 func (q *question) current(s *Subscription) *entry {
 	for _, e := range q.installed.list().entries {
 		if e.bundle.name == s.InstalledCSV {
@@ -278,9 +279,9 @@ func (q *question) current(s *Subscription) *entry {
 	return nil
 }
 
-// visible returns the entries that a Subscription asks for, in the order of the channels, the default channel first. If
-// there are none, it sets r.none to the reason.
-func (q *question) visible(r *subscription, current *entry) []*entry {
+// visibleEntries returns the entries that a Subscription asks for, in the order of the channels, the default channel
+// first. If there are none, it sets r.none to the reason.
+func (q *question) visibleEntries(r *subscription, current *entry) []*entry {
 	var entries []*entry
 	listed := 0
 	for _, c := range q.sources(r) {
@@ -307,7 +308,7 @@ func (q *question) visible(r *subscription, current *entry) []*entry {
 			"in the catalog referenced by subscription %s", r.StartingCSV, r.Channel, r.Package, r.Name)
 	}
 	slices.SortStableFunc(starting, func(a, b *entry) int {
-		return cmp.Or(yesFirst(a.isDefault, b.isDefault), cmp.Compare(a.channel.name, b.channel.name))
+		return cmp.Or(trueFirst(a.isDefault, b.isDefault), cmp.Compare(a.channel.name, b.channel.name))
 	})
 	return starting
 }

@@ -116,14 +116,14 @@ func (s *conflict) exclusion(i int) *Reason {
 	return r
 }
 
-// dependency describes the demand of a Dependency.
+// dependency describes a Dependency constraint.
 func (s *conflict) dependency(i int) *Reason {
 	c, kind := s.constraints[i], FactCandidates
 	var what string
 	sub := s.subscription(c.Subject)
 	switch {
 	case sub == nil:
-		kind, what = FactRequirement, "requires "+wants(s.origins[i].dependency.requirement)
+		kind, what = FactRequirement, "requires "+requirementText(s.origins[i].dependency.requirement)
 	case len(c.Others) == 0:
 		in := strings.TrimPrefix(sub.none, "no operators found")
 		in = strings.TrimSuffix(in, " of subscription "+sub.Name)
@@ -131,7 +131,7 @@ func (s *conflict) dependency(i int) *Reason {
 	case len(c.Others) == 1:
 		what = "needs " + s.name(c.Others[0])
 	default:
-		what = "needs " + some(s.namesOf(c.Others), "or")
+		what = "needs " + firstNames(s.namesOf(c.Others), "or")
 	}
 	return s.reason(kind, []int{c.Subject}, what, s.place(i))
 }
@@ -171,7 +171,7 @@ func (s *conflict) unique(i int, variables []int) *Reason {
 	}
 	switch {
 	case len(demanded) > 0:
-		what += too + some(s.namesOf(demanded), "or")
+		what += too + firstNames(s.namesOf(demanded), "or")
 	case slices.Contains(members[slices.Index(members, excluded[0])+1:], excluded[0]):
 		what += " twice"
 	default:
@@ -228,7 +228,7 @@ func merge(reasons []*Reason, variables []int) []*Reason {
 	return merged
 }
 
-// known returns the places that are in a file.
+// known returns the positions that are in a file.
 func known(places ...declcfg.Pos) []declcfg.Pos {
 	return slices.DeleteFunc(places, func(p declcfg.Pos) bool { return p.File == "" })
 }
@@ -243,7 +243,7 @@ func addReason(reasons []*Reason, r *Reason) []*Reason {
 		last.Places = last.Places[:min(len(last.Places), maxListed)]
 		r, reasons = &last, reasons[:n-1]
 	}
-	r.Text = some(r.names, "and") + " " + r.says()
+	r.Text = firstNames(r.names, "and") + " " + r.predicate()
 	return append(reasons, r)
 }
 
@@ -254,8 +254,8 @@ func sameReasons(a, b []*Reason) bool {
 	})
 }
 
-// says returns the predicate of the reason: for several bundles, "is deprecated" becomes "are deprecated".
-func (r *Reason) says() string {
+// predicate returns the predicate of the reason: for several bundles, "is deprecated" becomes "are deprecated".
+func (r *Reason) predicate() string {
 	if len(r.names) == 1 {
 		return r.what
 	}

@@ -18,11 +18,11 @@ type requirement interface {
 	// String returns the text that OLM writes after "requires an operator".
 	String() string
 
-	// holds reports whether an entry satisfies the requirement.
-	holds(ctx context.Context, e *entry) (bool, error)
+	// satisfiedBy reports whether an entry satisfies the requirement.
+	satisfiedBy(ctx context.Context, e *entry) (bool, error)
 
-	// among returns the entries of a listing that can satisfy the requirement.
-	among(l *listing) []*entry
+	// possibleProviders returns the entries of a listing that may satisfy the requirement.
+	possibleProviders(l *listing) []*entry
 }
 
 type requiredGVK declcfg.GVK
@@ -31,18 +31,18 @@ func (r requiredGVK) String() string {
 	return fmt.Sprintf("providing an API with group: %s, version: %s, kind: %s", r.Group, r.Version, r.Kind)
 }
 
-func (r requiredGVK) holds(_ context.Context, e *entry) (bool, error) {
+func (r requiredGVK) satisfiedBy(_ context.Context, e *entry) (bool, error) {
 	return slices.Contains(e.gvks, declcfg.GVK(r)), nil
 }
-func (r requiredGVK) among(l *listing) []*entry { return l.byGVK[declcfg.GVK(r)] }
+func (r requiredGVK) possibleProviders(l *listing) []*entry { return l.byGVK[declcfg.GVK(r)] }
 
 type requiredLabel string
 
 func (r requiredLabel) String() string { return "with label: " + string(r) }
-func (r requiredLabel) holds(_ context.Context, e *entry) (bool, error) {
+func (r requiredLabel) satisfiedBy(_ context.Context, e *entry) (bool, error) {
 	return slices.Contains(e.labels, string(r)), nil
 }
-func (r requiredLabel) among(l *listing) []*entry { return l.byLabel[string(r)] }
+func (r requiredLabel) possibleProviders(l *listing) []*entry { return l.byLabel[string(r)] }
 
 type requiredPackage struct {
 	declcfg.PackageRequired
@@ -53,7 +53,7 @@ func (r *requiredPackage) String() string {
 	return "with package: " + r.PackageName + " and with version in range: " + r.VersionRange
 }
 
-func (r *requiredPackage) holds(_ context.Context, e *entry) (bool, error) {
+func (r *requiredPackage) satisfiedBy(_ context.Context, e *entry) (bool, error) {
 	if !e.of(r.PackageName) {
 		return false, nil
 	}
@@ -65,55 +65,55 @@ func (r *requiredPackage) holds(_ context.Context, e *entry) (bool, error) {
 	return e.version != nil && r.versions.Contains(*e.version), nil
 }
 
-func (r *requiredPackage) among(l *listing) []*entry { return l.byPackage[r.PackageName] }
+func (r *requiredPackage) possibleProviders(l *listing) []*entry { return l.byPackage[r.PackageName] }
 
-// requiredAll holds if one bundle satisfies all terms.
+// requiredAll is satisfied by an entry that satisfies all terms.
 type requiredAll []requirement
 
 func (r requiredAll) String() string { return join(r, " and ") }
 
-func (r requiredAll) holds(ctx context.Context, e *entry) (bool, error) {
+func (r requiredAll) satisfiedBy(ctx context.Context, e *entry) (bool, error) {
 	for _, term := range r {
-		if ok, err := term.holds(ctx, e); !ok {
+		if ok, err := term.satisfiedBy(ctx, e); !ok {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func (r requiredAll) among(l *listing) []*entry {
+func (r requiredAll) possibleProviders(l *listing) []*entry {
 	fewest := l.entries
 	for _, term := range r {
-		if some := term.among(l); len(some) < len(fewest) {
+		if some := term.possibleProviders(l); len(some) < len(fewest) {
 			fewest = some
 		}
 	}
 	return fewest
 }
 
-// requiredAny holds if any term does.
+// requiredAny is satisfied by an entry that satisfies any term.
 type requiredAny []requirement
 
 func (r requiredAny) String() string { return join(r, " or ") }
 
-func (r requiredAny) holds(ctx context.Context, e *entry) (bool, error) {
+func (r requiredAny) satisfiedBy(ctx context.Context, e *entry) (bool, error) {
 	for _, term := range r {
-		if ok, err := term.holds(ctx, e); ok || err != nil {
+		if ok, err := term.satisfiedBy(ctx, e); ok || err != nil {
 			return ok, err
 		}
 	}
 	return false, nil
 }
 
-func (r requiredAny) among(l *listing) []*entry { return l.entries }
+func (r requiredAny) possibleProviders(l *listing) []*entry { return l.entries }
 
-// requiredNot holds if no term does.
+// requiredNot is satisfied by an entry that satisfies no term.
 type requiredNot struct{ requiredAny }
 
 func (r requiredNot) String() string { return join(r.requiredAny, " and not ") } // like OLM, no leading "not"
 
-func (r requiredNot) holds(ctx context.Context, e *entry) (bool, error) {
-	ok, err := r.requiredAny.holds(ctx, e)
+func (r requiredNot) satisfiedBy(ctx context.Context, e *entry) (bool, error) {
+	ok, err := r.requiredAny.satisfiedBy(ctx, e)
 	return !ok && err == nil, err
 }
 
@@ -135,7 +135,7 @@ func (r *requiredCEL) String() string {
 	return fmt.Sprintf("with constraint: %q and message: %q", r.rule, r.message)
 }
 
-func (r *requiredCEL) holds(ctx context.Context, e *entry) (bool, error) {
+func (r *requiredCEL) satisfiedBy(ctx context.Context, e *entry) (bool, error) {
 	ok, known := r.known[e.bundle]
 	if known {
 		return ok, nil
@@ -158,7 +158,7 @@ func (r *requiredCEL) holds(ctx context.Context, e *entry) (bool, error) {
 	return ok, nil
 }
 
-func (r *requiredCEL) among(l *listing) []*entry { return l.entries }
+func (r *requiredCEL) possibleProviders(l *listing) []*entry { return l.entries }
 
 // A requirementReader decodes requirements from properties.
 type requirementReader struct {
@@ -186,7 +186,8 @@ type candidates struct {
 // propertyKey identifies a property by type and value.
 func propertyKey(p *declcfg.Property) string { return p.Type + "\x00" + string(p.Value) }
 
-// read returns the requirement of a property, or nil if it has none. The error has the words of OLM.
+// read returns the requirement of a property, or nil if the property is not a requirement. The error has the words of
+// OLM.
 func (r *requirementReader) read(p *declcfg.Property) (*readRequirement, error) {
 	parse := requirementParsers[p.Type]
 	if parse == nil {

@@ -122,7 +122,8 @@ func (s *Setup) find(name string) (in Installed, pkg string) {
 
 var versionInName = regexp.MustCompile(`[.-]v?([0-9]+\.[0-9]+\.[0-9]+.*)$`)
 
-// unknown returns an operator that is in no catalog: of the package, with the version at the end of its name.
+// unknown returns an operator that is in no catalog. It has the package of the options, and the version at the end of
+// its name.
 func (s *Setup) unknown(name string) Installed {
 	in := Installed{Name: name}
 	if m := versionInName.FindStringSubmatch(name); m != nil {
@@ -132,7 +133,7 @@ func (s *Setup) unknown(name string) Installed {
 	}
 	pkg := s.opts.Package
 	s.assume("no catalog has %s: it is of package %s, version %s, and has no dependencies", name, pkg, in.Version)
-	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, // texts can be encoded
+	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, // strings can always be encoded
 		declcfg.PackageProperty{PackageName: pkg, Version: in.Version.String()})
 	in.Properties = []Property{{Property: p}}
 	return in

@@ -82,10 +82,10 @@ type V1Choice struct {
 	version *declcfg.Version
 }
 
-// Resolve resolves the ClusterExtension. It does not check that a cluster accepts the fields: see [V1Request.Admit].
+// Resolve resolves the ClusterExtension. It does not check whether a cluster accepts its fields: see [V1Request.Admit].
 //
 // Releases are handled as with the feature gate BundleReleaseSupport: if a bundle has no release, its build metadata is
-// the release. The deprecations come from the chosen catalog.
+// the release. The deprecations are from the chosen catalog.
 func (e *V1Request) Resolve(catalogs []*Catalog) *V1Result {
 	r := &v1Resolver{V1Request: e, answer: &V1Result{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
 	best, err := r.resolve(catalogs)
@@ -94,7 +94,7 @@ func (e *V1Request) Resolve(catalogs []*Catalog) *V1Result {
 	}
 	if err != nil {
 		r.answer.Message, r.answer.Outcome = err.Error(), Failed
-		// OLM compares versions as strings, so a range always is another version.
+		// OLM compares versions as strings, so a range always differs from the installed version.
 		if r.Installed != nil && r.matching == 0 && (r.Version == "" || r.Version == r.Installed.Version) {
 			r.answer.Outcome = Kept
 		}
@@ -109,15 +109,15 @@ func (e *V1Request) Resolve(catalogs []*Catalog) *V1Result {
 type v1Resolver struct {
 	*V1Request
 	version      *graph.Constraint
-	installed    *graph.Bundle // nil for none
-	installedErr error         // the error of parsing its version
-	matching     int           // number of catalogs that match the selector
-	offers       []*offer      // of the catalogs with a candidate
+	installed    *graph.Bundle        // nil for none
+	installedErr error                // the error of parsing its version
+	matching     int                  // number of catalogs that match the selector
+	candidates   []*catalogCandidates // by catalog, without catalogs that have none
 	answer       *V1Result
 }
 
-// resolve returns the offer with the best candidate. If the error is about this candidate, it returns both.
-func (r *v1Resolver) resolve(catalogs []*Catalog) (*offer, error) {
+// resolve returns the candidates of the chosen catalog. If the error is about the best candidate, it returns both.
+func (r *v1Resolver) resolve(catalogs []*Catalog) (*catalogCandidates, error) {
 	var err error
 	selector := labels.Everything()
 	if r.Selector != nil {
@@ -131,7 +131,7 @@ func (r *v1Resolver) resolve(catalogs []*Catalog) (*offer, error) {
 		}
 	}
 	r.parseInstalled()
-	if err := r.walk(catalogs, selector); err != nil {
+	if err := r.walkCatalogs(catalogs, selector); err != nil {
 		return nil, fmt.Errorf("error walking catalogs: %w", err)
 	}
 	best, err := r.choose()
@@ -162,8 +162,8 @@ func (r *v1Resolver) parseInstalled() {
 	r.installed.Version = &v
 }
 
-// walk finds the candidates in all catalogs.
-func (r *v1Resolver) walk(catalogs []*Catalog, selector labels.Selector) error {
+// walkCatalogs finds the candidates in all catalogs.
+func (r *v1Resolver) walkCatalogs(catalogs []*Catalog, selector labels.Selector) error {
 	r.answer.Catalogs = make([]V1Catalog, len(catalogs))
 	for i, c := range catalogs {
 		result := &r.answer.Catalogs[i]
@@ -188,11 +188,11 @@ func (r *v1Resolver) walk(catalogs []*Catalog, selector labels.Selector) error {
 		if r.installedErr != nil && !r.SelfCertified {
 			return r.installedErr
 		}
-		o := r.offer(c, graph.NewPackage(x))
+		o := r.findCandidates(c, graph.NewPackage(x))
 		o.result = result
-		result.set(o)
+		result.setCandidates(o)
 		if len(o.steps) > 0 {
-			r.offers = append(r.offers, o)
+			r.candidates = append(r.candidates, o)
 		}
 	}
 	return nil
@@ -201,21 +201,22 @@ func (r *v1Resolver) walk(catalogs []*Catalog, selector labels.Selector) error {
 // nameLabel is the label with the name of the catalog, which a cluster sets on each ClusterCatalog.
 const nameLabel = "olm.operatorframework.io/metadata.name"
 
-// choose returns the offer of the catalog with the highest priority. If there are offers whose best candidate is not
-// deprecated, it considers only these.
-func (r *v1Resolver) choose() (*offer, error) {
-	kept := r.offers
-	if i := slices.IndexFunc(kept, func(o *offer) bool { return !o.deprecated() }); i >= 0 {
-		kept = drop(kept, (*offer).deprecated, func(o *offer) string {
+// choose returns the candidates of the catalog with the highest priority. If there are catalogs whose best candidate is
+// not deprecated, it considers only these.
+func (r *v1Resolver) choose() (*catalogCandidates, error) {
+	kept := r.candidates
+	if i := slices.IndexFunc(kept, func(o *catalogCandidates) bool { return !o.deprecated() }); i >= 0 {
+		kept = reject(kept, (*catalogCandidates).deprecated, func(o *catalogCandidates) string {
 			return fmt.Sprintf("%s, the best that it has, is deprecated, and catalog %s has one that is not",
-				o.steps[0].To.Name, r.offers[i].Name)
+				o.steps[0].To.Name, r.candidates[i].Name)
 		})
 	}
 	if len(kept) == 0 {
 		return nil, r.unresolved(nil)
 	}
-	first := slices.MaxFunc(kept, func(a, b *offer) int { return cmp.Compare(a.Priority, b.Priority) })
-	top := drop(kept, func(o *offer) bool { return o.Priority < first.Priority }, func(o *offer) string {
+	first := slices.MaxFunc(kept, func(a, b *catalogCandidates) int { return cmp.Compare(a.Priority, b.Priority) })
+	isLower := func(o *catalogCandidates) bool { return o.Priority < first.Priority }
+	top := reject(kept, isLower, func(o *catalogCandidates) string {
 		return fmt.Sprintf("its priority, %d, is lower than the %d of catalog %s", o.Priority, first.Priority, first.Name)
 	})
 	if len(top) == 1 {
@@ -227,10 +228,12 @@ func (r *v1Resolver) choose() (*offer, error) {
 	return nil, r.unresolved(kept)
 }
 
-// drop removes the unfit offers, and records the reason at their catalogs.
-func drop(offers []*offer, unfit func(*offer) bool, why func(*offer) string) []*offer {
-	var kept []*offer
-	for _, o := range offers {
+// reject removes the unfit catalogs, and sets the reason in their results.
+func reject(
+	all []*catalogCandidates, unfit func(*catalogCandidates) bool, why func(*catalogCandidates) string,
+) []*catalogCandidates {
+	var kept []*catalogCandidates
+	for _, o := range all {
 		if unfit(o) {
 			o.result.Why = why(o)
 		} else {
@@ -240,8 +243,9 @@ func drop(offers []*offer, unfit func(*offer) bool, why func(*offer) string) []*
 	return kept
 }
 
-// unresolved returns the error for a package without a candidate, or with the catalogs that OLM cannot choose between.
-func (r *v1Resolver) unresolved(among []*offer) error {
+// unresolved returns the error if no catalog has a candidate, or the error about the catalogs between which OLM cannot
+// choose.
+func (r *v1Resolver) unresolved(among []*catalogCandidates) error {
 	e := &graph.UnresolvedError{Package: r.Package, Version: r.Version, Channels: r.Channels}
 	if r.Installed != nil {
 		e.Installed = r.Installed.Version
@@ -268,7 +272,7 @@ func (a *V1Result) WriteShort(w io.Writer, limit int, hint string) error {
 		if c.Why != "" {
 			t.line(0, "not catalog %s: %s", c.Name, c.Why)
 		}
-		if c.offer == nil || c.Why != "" && len(c.Candidates) > 0 {
+		if c.found == nil || c.Why != "" && len(c.Candidates) > 0 {
 			continue
 		}
 		others := c.newer()
@@ -298,9 +302,9 @@ func (c *V1Catalog) newer() []V1Candidate {
 	if len(c.Candidates) == 0 {
 		return others
 	}
-	first := c.offer.steps[0].To.Version
+	first := c.found.steps[0].To.Version
 	for i, o := range others { // sorted from the highest version
-		b := c.offer.pkg.Bundle(o.Bundle)
+		b := c.found.pkg.Bundle(o.Bundle)
 		if b.Version == nil || first != nil && b.Version.Compare(*first) <= 0 {
 			return others[:i]
 		}
@@ -314,8 +318,8 @@ const (
 	maxChannels     = 256
 )
 
-// Admit returns the errors with which a cluster rejects the ClusterExtension, each at its field. A cluster may reject a
-// range that OLM could resolve, such as "1.0 - 2.0", and the reverse; it accepts an invalid selector.
+// Admit returns the errors with which a cluster rejects the ClusterExtension, each at its field. A cluster rejects some
+// ranges that OLM could resolve, such as "1.0 - 2.0", and accepts some that OLM cannot; it accepts an invalid selector.
 func (e *V1Request) Admit() field.ErrorList {
 	var errs field.ErrorList
 	catalog := field.NewPath("spec", "source", "catalog")

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// TestV1AgreesWithUpdates checks, for every bundle of published catalogs, that the answer equals the one of opm
+// TestV1AgreesWithUpdates checks, for every bundle of published catalogs, that the answer equals the answer of opm
 // updates: the next update, the refusal, the error.
 func TestV1AgreesWithUpdates(t *testing.T) {
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {

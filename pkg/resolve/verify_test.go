@@ -17,7 +17,7 @@ func verify(t *testing.T, ns *ClassicRequest) *ClassicResult {
 		t.Fatal(err)
 	}
 	q := ns.question()
-	if q.ask(t.Context()) != nil {
+	if q.addVariables(t.Context()) != nil {
 		return answer
 	}
 	p := q.problem()
@@ -112,7 +112,7 @@ func verifyRequirements(t *testing.T, q *question, e *entry, after []*entry) {
 	}
 	for _, r := range required {
 		if !slices.ContainsFunc(after, func(e *entry) bool {
-			ok, err := r.holds(t.Context(), e)
+			ok, err := r.satisfiedBy(t.Context(), e)
 			return ok && err == nil
 		}) {
 			t.Errorf("nothing satisfies %s of %s", r, e.id())

@@ -11,7 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/cputime"
 )
 
-// A catalog is a problem of packages with equally many bundles. The first bundle of a package is preferred.
+// A catalog is a problem of packages that all have the same number of bundles. The first bundle of a package is
+// preferred.
 type catalog struct {
 	Problem
 

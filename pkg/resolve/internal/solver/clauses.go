@@ -12,7 +12,7 @@ import (
 // solve reports whether the constraints are satisfiable together with the assumptions. If not, g.Why returns the
 // assumptions that contradict each other.
 func solve(ctx context.Context, g *gini.Gini, assumed []z.Lit) (bool, error) {
-	const slice = 20 * time.Millisecond // what one slice learns is known in the next
+	const slice = 20 * time.Millisecond // the solver keeps what it learned for the next slice
 	for ctx.Err() == nil {
 		g.Assume(assumed...)
 		if result := g.Try(slice); result != 0 {
@@ -29,9 +29,9 @@ func undecided(ctx context.Context) error {
 // literal returns the literal that is true if the variable is chosen.
 func literal(variable int) z.Lit { return z.Var(variable + 1).Pos() }
 
-// load returns a SAT solver with all constraints, which apply while the guard is true: one guard, or if separate is
-// true, one for each constraint, in ascending order. Without guards, gini v1.0.4 fails if it is called again after it
-// found that the clauses contradict each other.
+// load returns a SAT solver with all constraints. They apply while their guard is true: there is one guard for all or,
+// if separate is true, one for each constraint, in ascending order. Without guards, gini v1.0.4 fails if it is called
+// again after it found a contradiction.
 func (p *Problem) load(separate bool) (g *gini.Gini, guards []z.Lit) {
 	l := &loader{g: gini.NewV(p.Variables + len(p.Constraints))}
 	for range p.Variables {
@@ -61,7 +61,7 @@ func (p *Problem) load(separate bool) (g *gini.Gini, guards []z.Lit) {
 	return l.g, guards
 }
 
-// A loader adds constraints to a SAT solver as clauses: of each clause, one literal must be true.
+// A loader adds constraints to a SAT solver as clauses. Of each clause, at least one literal must be true.
 type loader struct {
 	g     *gini.Gini
 	guard z.Lit // of the current constraint

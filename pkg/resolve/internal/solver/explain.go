@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// explain returns the *Unsatisfiable of contradicting constraints. Starting at the first, it drops a constraint if the
-// later ones still contradict each other and the constraints known to be needed. All constraints before the first one
-// in gini's explanation are dropped at once.
+// explain returns the *Unsatisfiable of contradicting constraints. Starting with the first constraint, it drops a
+// constraint if the later ones and those known to be needed still contradict each other. All constraints before the
+// first one in gini's explanation are dropped at once.
 func (p *Problem) explain(ctx context.Context) error {
 	g, guards := p.load(true)
 	if _, err := solve(ctx, g, guards); err != nil {

@@ -92,8 +92,8 @@ func (s *search) guess(candidate int) {
 	s.next++
 }
 
-// revise replaces the first guess that contradicts the earlier ones by the next possible candidate, and takes back the
-// guesses after it. It reports false if there is no such guess: the constraints contradict each other.
+// revise finds the first guess that contradicts the earlier ones, replaces it by the next possible candidate, and takes
+// back the guesses after it. It reports false if there is no such guess: the constraints contradict each other.
 func (s *search) revise(ctx context.Context) (bool, error) {
 	n, err := s.consistent(ctx)
 	if n < 0 || err != nil {
@@ -119,7 +119,7 @@ func (s *search) revise(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// consistent returns the maximum number of first guesses that are satisfiable together; -1 if the constraints are
+// consistent returns the maximum n such that the first n guesses are satisfiable together, or -1 if the constraints are
 // unsatisfiable even without guesses.
 func (s *search) consistent(ctx context.Context) (int, error) {
 	for n := len(s.guesses); n >= 0; n-- {

@@ -27,7 +27,7 @@ type V1Catalog struct {
 	// Candidates are sorted by preference. The first candidate of the chosen catalog is chosen.
 	Candidates []V1Candidate `json:"candidates,omitzero"`
 
-	offer *offer // nil if OLM did not look at the package
+	found *catalogCandidates // nil if OLM did not read the package
 }
 
 // A V1Candidate is a bundle of the package.
@@ -43,20 +43,20 @@ type V1Candidate struct {
 	Why string `json:"why,omitzero"`
 }
 
-// An offer is the list of candidates in one catalog.
-type offer struct {
+// catalogCandidates are the candidates in one catalog.
+type catalogCandidates struct {
 	*Catalog
 	pkg       *graph.Package
 	options   graph.V1Options
 	installed *graph.Bundle
-	nowhere   string       // the reason if the package has no candidates at all, or ""
+	why       string       // the reason if the package has no candidates at all, or ""
 	steps     []graph.Step // the candidates, sorted by preference
 	result    *V1Catalog
 }
 
-// offer finds the candidates in the package of a catalog.
-func (r *v1Resolver) offer(c *Catalog, p *graph.Package) *offer {
-	o := &offer{Catalog: c, pkg: p, installed: r.installed}
+// findCandidates finds the candidates in the package of a catalog.
+func (r *v1Resolver) findCandidates(c *Catalog, p *graph.Package) *catalogCandidates {
+	o := &catalogCandidates{Catalog: c, pkg: p, installed: r.installed}
 	o.options = graph.V1Options{Version: r.version, SelfCertified: r.SelfCertified}
 	for _, ch := range p.Channels {
 		if slices.Contains(r.Channels, ch.Name) {
@@ -64,7 +64,7 @@ func (r *v1Resolver) offer(c *Catalog, p *graph.Package) *offer {
 		}
 	}
 	if len(r.Channels) > 0 && len(o.options.Channels) == 0 {
-		o.nowhere = fmt.Sprintf("its package has none of the channels %s", r.Channels)
+		o.why = fmt.Sprintf("its package has none of the channels %s", r.Channels)
 		return o
 	}
 	o.steps = p.Candidates(o.options, r.installed)
@@ -72,14 +72,14 @@ func (r *v1Resolver) offer(c *Catalog, p *graph.Package) *offer {
 }
 
 // deprecated reports whether the best candidate is deprecated.
-func (o *offer) deprecated() bool { return o.steps[0].To.Deprecated }
+func (c *catalogCandidates) deprecated() bool { return c.steps[0].To.Deprecated }
 
-// set fills in the results of one offer, without regard to other catalogs.
-func (c *V1Catalog) set(o *offer) {
-	c.offer = o
+// setCandidates sets the result for one catalog, before it is compared with other catalogs.
+func (c *V1Catalog) setCandidates(o *catalogCandidates) {
+	c.found = o
 	switch {
-	case o.nowhere != "":
-		c.Why = o.nowhere
+	case o.why != "":
+		c.Why = o.why
 	case len(o.steps) == 0:
 		c.Why = "none of its bundles can be installed"
 	}
@@ -106,7 +106,7 @@ func newCandidate(b *graph.Bundle) V1Candidate {
 
 // Others returns the non-candidates of the package with their reasons, the highest version first.
 func (c *V1Catalog) Others() []V1Candidate {
-	o := c.offer
+	o := c.found
 	if o == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (c *V1Catalog) Others() []V1Candidate {
 		if b.Virtual {
 			continue
 		}
-		why := o.nowhere
+		why := o.why
 		if why == "" {
 			why = o.pkg.WhyNot(o.options, o.installed, b)
 		}
@@ -128,23 +128,23 @@ func (c *V1Catalog) Others() []V1Candidate {
 	return others
 }
 
-// choice returns the best candidate of an offer.
-func (o *offer) choice() *V1Choice {
-	s := o.steps[0]
+// choice returns the best candidate.
+func (c *catalogCandidates) choice() *V1Choice {
+	s := c.steps[0]
 	choice := &V1Choice{
-		Catalog: o.Name, Package: o.pkg.Name, Bundle: s.To.Name, Version: s.To.Version.String(),
+		Catalog: c.Name, Package: c.pkg.Name, Bundle: s.To.Name, Version: s.To.Version.String(),
 		By: s.By, Deprecated: s.To.Deprecated, version: s.To.Version,
 	}
-	channels := o.options.Channels
+	channels := c.options.Channels
 	if len(channels) == 0 {
-		channels = o.pkg.Channels
+		channels = c.pkg.Channels
 	}
 	for _, c := range channels {
 		if _, ok := c.Entry(s.To.Name); ok {
 			choice.Channels = append(choice.Channels, c.Name)
 		}
 	}
-	choice.Image = o.bundle(o.pkg.Name, s.To.Name).Value.Image
+	choice.Image = c.bundle(c.pkg.Name, s.To.Name).Value.Image
 	return choice
 }
 
@@ -156,9 +156,9 @@ type Condition struct {
 	Message string                 `json:"message"`
 }
 
-// setConditions sets the conditions of the ClusterExtension; if it is resolved to an offer, as they are after the
+// setConditions sets the conditions of the ClusterExtension. If OLM resolves it, they are the conditions after the
 // bundle is rolled out. There are none if the API server rejects the status.
-func (r *v1Resolver) setConditions(best *offer, err error) {
+func (r *v1Resolver) setConditions(best *catalogCandidates, err error) {
 	if _, refused := errors.AsType[*statusError](err); refused {
 		r.answer.Conditions = []Condition{}
 		return
@@ -210,7 +210,7 @@ func (r *v1Resolver) unknownDeprecations() []Condition {
 
 // deprecations returns the deprecation conditions for a chosen catalog. If the ClusterExtension has no channels, the
 // deprecations of all channels of the package count.
-func (r *v1Resolver) deprecations(best *offer) []Condition {
+func (r *v1Resolver) deprecations(best *catalogCandidates) []Condition {
 	var installed string
 	switch {
 	case r.answer.Choice != nil:
@@ -264,7 +264,8 @@ func (e *applyError) Error() string {
 
 func (e *applyError) Unwrap() error { return e.err }
 
-// A statusError is the reason why a cluster does not record the bundle that OLM resolved and applied.
+// A statusError is the reason why the status of a ClusterExtension does not show the bundle that OLM resolved and
+// applied.
 type statusError struct {
 	bundle string
 	err    error
@@ -278,7 +279,7 @@ func (e *statusError) Error() string {
 func (e *statusError) Unwrap() error { return e.err }
 
 // checkBundle returns the error if OLM cannot install the resolved bundle, as far as the catalog metadata shows it.
-func (r *v1Resolver) checkBundle(best *offer) error {
+func (r *v1Resolver) checkBundle(best *catalogCandidates) error {
 	if r.Namespace == "" {
 		return nil
 	}
