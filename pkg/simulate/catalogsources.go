@@ -248,7 +248,7 @@ func (r *run) findPods() {
 	}
 }
 
-// asKubernetes are JSON options for the types of Kubernetes.
+// asKubernetes are the JSON options with which Kubernetes encodes its types.
 var asKubernetes = jsonv1.DefaultOptionsV1()
 
 // podObjects returns the objects that OLM creates to serve a catalog, in its order. In a cluster, the name of the pod

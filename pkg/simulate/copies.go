@@ -50,7 +50,7 @@ func copies(ctx context.Context, r *run) error {
 				return err
 			}
 			if !o.Value.IsCopied() && isMember(o.Value, group) {
-				c.spread(o, group)
+				c.copyToTargets(o, group)
 			}
 		}
 	}
@@ -72,14 +72,14 @@ type copier struct {
 // operators that watch 10,000 namespaces would have three million copies.
 const maxCopies = 50_000
 
-// A copying has the inputs of the copies of an operator.
-type copying struct {
+// copyInputs determine the copies of an operator. The copies are up to date while they are equal.
+type copyInputs struct {
 	parent     *v1alpha1.ClusterServiceVersion
 	group      *operatorsv1.OperatorGroup
 	namespaces int
 }
 
-// isMember reports whether the annotations of an operator match its group.
+// isMember reports whether the annotations of an operator agree with its OperatorGroup.
 func isMember(c *v1alpha1.ClusterServiceVersion, group *operatorsv1.OperatorGroup) bool {
 	targets, ok := c.Annotations[operatorsv1.OperatorGroupTargetsAnnotationKey]
 	return ok && targets == group.BuildTargetNamespaces() && len(group.Status.Namespaces) > 0 &&
@@ -87,20 +87,20 @@ func isMember(c *v1alpha1.ClusterServiceVersion, group *operatorsv1.OperatorGrou
 		c.Annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey] == c.Namespace
 }
 
-// spread copies an operator and its permissions to the namespaces that its group targets.
-func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
+// copyToTargets copies an operator and its permissions to the namespaces that its group targets.
+func (c *copier) copyToTargets(o csv, group *operatorsv1.OperatorGroup) {
 	if slices.Equal(group.Status.Namespaces, []string{group.Namespace}) {
 		return
 	}
 	isGlobal := slices.Contains(group.Status.Namespaces, corev1.NamespaceAll)
 	if isGlobal {
-		c.lift(o.Value)
+		c.grantClusterWide(o.Value)
 	}
 	if o.Value.IsUncopiable() || isGlobal && !c.enabled {
 		return
 	}
 	key := keyOf(o.Value)
-	now := copying{o.Value, group, c.State.Namespaces.Len()}
+	now := copyInputs{o.Value, group, c.State.Namespaces.Len()}
 	isDone := c.copied[key] == now
 	if isDone && isGlobal {
 		return
@@ -125,11 +125,11 @@ func (c *copier) spread(o csv, group *operatorsv1.OperatorGroup) {
 		c.copied[key] = now
 	}
 	if !isGlobal {
-		c.permit(o.Value, targets)
+		c.grantInNamespaces(o.Value, targets)
 	}
 }
 
-// copyTo copies an operator to namespaces, unless that would be too many copies.
+// copyTo copies an operator to namespaces, unless there would be more than maxCopies.
 func (c *copier) copyTo(targets []string, o csv) {
 	if c.State.ClusterServiceVersions.Len()+len(targets) > maxCopies {
 		c.assume(fmt.Sprintf(
@@ -150,7 +150,7 @@ func (c *copier) copyTo(targets []string, o csv) {
 	c.copiesEvent(cluster.Created, o, copied, "copied to "+plural.Some(copied), why)
 }
 
-// copyOf returns a copy of an operator whose namespace is not set yet.
+// copyOf returns a copy of an operator, without a namespace.
 func copyOf(c *v1alpha1.ClusterServiceVersion) *v1alpha1.ClusterServiceVersion {
 	copied := &v1alpha1.ClusterServiceVersion{
 		TypeMeta:   c.TypeMeta,
@@ -170,7 +170,7 @@ func copyOf(c *v1alpha1.ClusterServiceVersion) *v1alpha1.ClusterServiceVersion {
 	return copied
 }
 
-// put puts a copy into a namespace, and reports whether it is new. The update of an existing copy is not an Event.
+// put stores a copy in a namespace, and reports whether it is new. The update of an existing copy is not an Event.
 // Copies share all fields except their namespace.
 func (c *copier) put(prototype *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	store := &c.State.ClusterServiceVersions
@@ -212,7 +212,7 @@ func (c *copier) deleteOutdated() {
 		gone[key] = append(gone[key], o)
 		c.changed = c.changed || reason == disabled
 		c.State.ClusterServiceVersions.Delete(o.Value.Namespace, o.Value.Name)
-		c.collect(o.Value)
+		c.garbageCollect(o.Value)
 	}
 	byName := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
 	for _, key := range slices.SortedFunc(maps.Keys(gone), byName) {
@@ -227,7 +227,7 @@ func (c *copier) deleteOutdated() {
 // disabled is the reason to delete a copy if an OLMConfig disables copies.
 const disabled = "OLMConfig disables copies of operators that watch all namespaces"
 
-// deletionReason returns the reason to delete a copy, "" if it stays.
+// deletionReason returns the reason to delete a copy, "" to keep it.
 func (c *copier) deletionReason(copied *v1alpha1.ClusterServiceVersion) string {
 	from, ok := copied.Annotations[operatorsv1.OperatorGroupNamespaceAnnotationKey]
 	if !ok {
@@ -290,8 +290,8 @@ func (c *copier) setCondition() {
 	}, text, computed("spec.features.disableCopiedCSVs"))
 }
 
-// groupRoles creates and updates the ClusterRoles of OperatorGroups, which aggregate the ClusterRoles of the APIs that
-// their operators provide.
+// groupRoles creates and updates the ClusterRoles of OperatorGroups. They aggregate the ClusterRoles of the APIs that
+// the operators of the group provide.
 func groupRoles(_ context.Context, r *run) error {
 	why := computed("each OperatorGroup has roles for the users of its APIs")
 	for o := range r.State.OperatorGroups.All() {
@@ -329,11 +329,12 @@ func groupRoles(_ context.Context, r *run) error {
 	return nil
 }
 
-// lift grants an operator that watches all namespaces the permissions in its own namespace for the whole cluster.
-func (c *copier) lift(o *v1alpha1.ClusterServiceVersion) {
+// grantClusterWide grants the permissions that an operator has in its own namespace in the whole cluster, because it
+// watches all namespaces.
+func (c *copier) grantClusterWide(o *v1alpha1.ClusterServiceVersion) {
 	text, why := "lifted from the Roles of the operator", computed("it watches all namespaces")
-	owned := c.owned(o)
-	if len(owned.Roles) == 0 || c.allowed(o, metav1.NamespaceAll) {
+	owned := c.ownedRoles(o)
+	if len(owned.Roles) == 0 || c.hasPermissions(o, metav1.NamespaceAll) {
 		return
 	}
 	lifted := owned.Lift()
@@ -341,13 +342,13 @@ func (c *copier) lift(o *v1alpha1.ClusterServiceVersion) {
 	create(c.run, text, why, lifted.ClusterRoleBindings...)
 }
 
-// permit grants an operator the permissions in its own namespace for other namespaces, too.
-func (c *copier) permit(o *v1alpha1.ClusterServiceVersion, namespaces []string) {
+// grantInNamespaces grants the permissions that an operator has in its own namespace in other namespaces, too.
+func (c *copier) grantInNamespaces(o *v1alpha1.ClusterServiceVersion, namespaces []string) {
 	text, why := "copied from the Roles of the operator", computed("it watches the namespace")
-	owned := c.owned(o)
+	owned := c.ownedRoles(o)
 	for _, namespace := range namespaces {
 		copied, ok := c.State.ClusterServiceVersions.Get(namespace, o.Name)
-		if !ok || c.allowed(o, namespace) {
+		if !ok || c.hasPermissions(o, namespace) {
 			continue
 		}
 		there := owned.CopyTo(copied.Value)
@@ -356,9 +357,9 @@ func (c *copier) permit(o *v1alpha1.ClusterServiceVersion, namespaces []string) 
 	}
 }
 
-// allowed reports whether an operator already has the permissions in its own namespace in another namespace, or in the
-// whole cluster.
-func (c *copier) allowed(o *v1alpha1.ClusterServiceVersion, namespace string) bool {
+// hasPermissions reports whether an operator already has the permissions of its own namespace in another namespace or,
+// if the namespace is "", in the whole cluster.
+func (c *copier) hasPermissions(o *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	strategy, err := operator.Strategy(o)
 	if err != nil {
 		return true
@@ -375,8 +376,8 @@ func (c *copier) allowed(o *v1alpha1.ClusterServiceVersion, namespace string) bo
 	return true
 }
 
-// owned returns the Roles and bindings of an operator in its own namespace.
-func (c *copier) owned(o *v1alpha1.ClusterServiceVersion) *rbac.Account {
+// ownedRoles returns the Roles and bindings of an operator in its own namespace.
+func (c *copier) ownedRoles(o *v1alpha1.ClusterServiceVersion) *rbac.Account {
 	a := &rbac.Account{}
 	for role := range c.State.Roles.In(o.Namespace) {
 		if operator.IsOwned(role.Value, o) {
@@ -391,8 +392,8 @@ func (c *copier) owned(o *v1alpha1.ClusterServiceVersion) *rbac.Account {
 	return a
 }
 
-// contentLabels labels the Roles and RoleBindings of OLM with the hash of their content. OLM does so if it finds an
-// object without its labels when it starts; that object is the service account of an OperatorGroup.
+// contentLabels labels the Roles and RoleBindings of OLM with the hash of their content. OLM does so if, when it
+// starts, it finds an object without its labels: the service account of an OperatorGroup.
 func contentLabels(_ context.Context, r *run) error {
 	if r.labelling {
 		labelContents(r, &r.State.Roles)

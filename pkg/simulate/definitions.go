@@ -32,8 +32,8 @@ import (
 // A storedDefinition is a CustomResourceDefinition of the cluster.
 type storedDefinition = cluster.Object[*apiextensionsv1.CustomResourceDefinition]
 
-// definition creates or updates a CustomResourceDefinition. The cluster is assumed to accept its names.
-func (x *execution) definition(
+// createDefinition creates or updates a CustomResourceDefinition. The cluster is assumed to accept its names.
+func (x *execution) createDefinition(
 	step *v1alpha1.Step, crd *apiextensionsv1.CustomResourceDefinition, b *contents,
 ) (v1alpha1.StepStatus, error) {
 	if err := x.checkVersion(crd.GroupVersionKind()); err != nil {
@@ -71,15 +71,15 @@ func (x *execution) definition(
 	}
 	text := "versions " + versionsOf(crd)
 	before := len(x.Events)
-	o := x.change(old, crd, text, why)
+	o := x.updateDefinition(old, crd, text, why)
 	if x.addAlongside(o, owner) && len(x.Events) == before {
 		x.event(cluster.Updated, o.Value, o.Pos, text, why)
 	}
 	return v1alpha1.StepStatusPresent, nil
 }
 
-// change updates a definition, except for the annotations of the operators it was installed with.
-func (x *execution) change(
+// updateDefinition updates a definition, except for the annotations of the operators it was installed with.
+func (x *execution) updateDefinition(
 	old storedDefinition, crd *apiextensionsv1.CustomResourceDefinition, text string, why reason,
 ) storedDefinition {
 	merged := labels.Merge(old.Value.Labels, crd.Labels)
@@ -116,7 +116,7 @@ func alongside(annotations map[string]string) iter.Seq2[string, types.Namespaced
 func isAlongside(key, _ string) bool { return strings.HasPrefix(key, annotationAlongside) }
 
 // sameAnnotations reports whether two definitions have the same annotations, except for the operators they were
-// installed with. It copies no annotations: a definition may name the operators of all namespaces.
+// installed with. It does not copy annotations, because there may be one for every operator of every namespace.
 func sameAnnotations(a, b map[string]string) bool {
 	includes := func(a, b map[string]string) bool {
 		for key, value := range b {
@@ -130,8 +130,8 @@ func sameAnnotations(a, b map[string]string) bool {
 }
 
 // addAlongside adds the annotation that a definition is installed with an operator, and reports whether it is new.
-// Annotations of operators that no longer exist are removed. A definition may name the operators of all namespaces: it
-// is copied once, and then changed in place.
+// Annotations of operators that no longer exist are removed. The definition is copied once, and its annotations are
+// then changed in place, because there may be one for every operator of every namespace.
 func (x *execution) addAlongside(o storedDefinition, owner types.NamespacedName) bool {
 	key, value := alongsideAnnotation(owner)
 	if o.Value.Annotations[key] == value {

@@ -50,7 +50,7 @@ func (x *execution) steps() error {
 	return nil
 }
 
-// stepStatuses are the statuses that OLM knows how to handle.
+// stepStatuses are the statuses that OLM can handle.
 var stepStatuses = []v1alpha1.StepStatus{
 	v1alpha1.StepStatusPresent, v1alpha1.StepStatusCreated, v1alpha1.StepStatusUnknown, v1alpha1.StepStatusNotPresent,
 	v1alpha1.StepStatusWaitingForAPI,
@@ -61,7 +61,7 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	inNamespace, supported := installable(step.Resource.Kind)
 	switch {
 	case step.Resource.Kind == v1alpha1.SubscriptionKind:
-		return x.subscription(step)
+		return x.createSubscription(step)
 	case !supported:
 		return v1alpha1.StepStatusUnsupportedResource, v1alpha1.ErrInvalidInstallPlan
 	}
@@ -74,7 +74,7 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 		return step.Status, err
 	}
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-		return x.definition(step, crd, b) // which OLM creates itself, not as a service account
+		return x.createDefinition(step, crd, b) // created by OLM itself, not as a service account
 	}
 	text, typed := whileCreating[step.Resource.Kind]
 	if !typed {
@@ -87,17 +87,16 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	if inNamespace {
 		namespace = x.plan.Namespace
 	}
-	if err := x.permit(o, namespace); err != nil {
+	if err := x.checkPermission(o, namespace); err != nil {
 		return step.Status, fmt.Errorf(text+": %w", step.Resource.Name, err)
 	}
 	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
-		return x.operator(step, csv, b)
+		return x.createOperator(step, csv, b)
 	}
-	return x.other(step, o, inNamespace), nil
+	return x.createOther(step, o, inNamespace), nil
 }
 
-// whileCreating has the formats of OLM's errors about creating an object, for the kinds that OLM handles in separate
-// functions.
+// whileCreating has the formats of OLM's errors about creating objects, by kind. Other kinds have a common format.
 var whileCreating = map[string]string{
 	v1alpha1.ClusterServiceVersionKind: "error creating csv %s",
 	v1alpha1.SubscriptionKind:          "error creating subscription %s",
@@ -122,7 +121,8 @@ func (x *execution) checkServed(o cluster.Kubernetes) error {
 		"https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information.")
 }
 
-// installable reports whether a step may create an object of a kind, and whether in the namespace of the InstallPlan.
+// installable reports whether a step may create objects of a kind, and whether they are in the namespace of the
+// InstallPlan.
 func installable(kind string) (inNamespace, ok bool) {
 	if kind == kindBundleSecret {
 		kind = "Secret"
@@ -152,17 +152,17 @@ const (
 	annotationProperties  = "operatorframework.io/properties"
 )
 
-// subscription creates a Subscription for a dependency.
-func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
+// createSubscription creates a Subscription for a dependency.
+func (x *execution) createSubscription(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	s := new(v1alpha1.Subscription)
 	if err := json.Unmarshal([]byte(step.Resource.Manifest), s); err != nil {
 		return step.Status, fmt.Errorf("error parsing step manifest: %s: %w", step.Resource.Name, err)
 	}
-	s.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)) // which the manifest lacks
+	s.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)) // the manifest has no type
 	if _, ok := x.State.Subscriptions.Get(x.plan.Namespace, s.Name); ok {
 		return v1alpha1.StepStatusPresent, nil
 	}
-	if err := x.permit(s, x.plan.Namespace); err != nil {
+	if err := x.checkPermission(s, x.plan.Namespace); err != nil {
 		return step.Status, fmt.Errorf(whileCreating[v1alpha1.SubscriptionKind]+": %w", s.Name, err)
 	}
 	s.Namespace = x.plan.Namespace
@@ -173,13 +173,13 @@ func (x *execution) subscription(step *v1alpha1.Step) (v1alpha1.StepStatus, erro
 	return v1alpha1.StepStatusCreated, nil
 }
 
-// with returns a copy of a map with an entry.
+// with returns a copy of a map with an added entry.
 func with(m map[string]string, key, value string) map[string]string {
 	return labels.Merge(m, labels.Set{key: value})
 }
 
-// operator creates a ClusterServiceVersion, unless one of the same name exists.
-func (x *execution) operator(
+// createOperator creates a ClusterServiceVersion, unless one of the same name exists.
+func (x *execution) createOperator(
 	step *v1alpha1.Step, csv *v1alpha1.ClusterServiceVersion, b *contents,
 ) (v1alpha1.StepStatus, error) {
 	if _, ok := x.State.ClusterServiceVersions.Get(x.plan.Namespace, csv.Name); ok {
@@ -225,11 +225,11 @@ func (x *execution) operator(
 	return v1alpha1.StepStatusCreated, nil
 }
 
-// replacedBy returns the name of the ClusterServiceVersion that the one in a step replaces. The name is in the manifest
-// of the step, or in its reference to the ConfigMap with the manifest.
+// replacedBy returns the name of the ClusterServiceVersion that is replaced by the one in a step. It is in the manifest
+// of the step, or in the reference to the ConfigMap with the manifest.
 func replacedBy(step *v1alpha1.Step) (string, error) {
 	var manifest struct {
-		unpacked
+		configMapReference
 		Spec struct {
 			Replaces string `json:"replaces"`
 		} `json:"spec"`
@@ -255,8 +255,8 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 	return false
 }
 
-// completed returns an object with the changes of the API server: the strings of a Secret are encoded, and the types of
-// a NetworkPolicy are set.
+// completed returns an object as the API server stores it: the strings of a Secret are encoded, and the types of a
+// NetworkPolicy are set.
 func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	switch o.GetObjectKind().GroupVersionKind() {
 	case corev1.SchemeGroupVersion.WithKind("Secret"):
@@ -286,9 +286,9 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	return o
 }
 
-// own sets the owner of an object. Roles, bindings and service accounts that are manifests of a bundle get no owner,
-// and ClusterRoles only one label, so they outlive the operator.
-func (x *execution) own(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersion, inNamespace bool) {
+// setOwner sets the owner of an object. Roles, bindings and service accounts that are manifests of a bundle get no
+// owner, and ClusterRoles only one label, so they remain when the operator is deleted.
+func (x *execution) setOwner(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersion, inNamespace bool) {
 	o.SetLabels(with(o.GetLabels(), operator.LabelManaged, "true"))
 	switch o.(type) {
 	case *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
@@ -314,8 +314,8 @@ func (x *execution) own(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceVersio
 	o.SetOwnerReferences(owners)
 }
 
-// other creates an object of another kind, or replaces the existing object of the same name.
-func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace bool) v1alpha1.StepStatus {
+// createOther creates an object of any other kind, or replaces the existing object of the same name.
+func (x *execution) createOther(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace bool) v1alpha1.StepStatus {
 	o = o.DeepCopyObject().(cluster.Kubernetes)
 	csv := &v1alpha1.ClusterServiceVersion{}
 	csv.Name, csv.Namespace = step.Resolving, x.plan.Namespace
@@ -325,7 +325,7 @@ func (x *execution) other(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace
 	if inNamespace {
 		o.SetNamespace(x.plan.Namespace)
 	}
-	x.own(o, csv, inNamespace)
+	x.setOwner(o, csv, inNamespace)
 	o = completed(o)
 	if x.put(o, "of "+step.Resolving, computed("InstallPlan "+x.plan.Name+" has it")) {
 		return v1alpha1.StepStatusCreated
@@ -340,9 +340,9 @@ type account struct {
 	permissions func() *rbac.Authorizer // of all service accounts in the cluster, at the start of the controller
 }
 
-// permit returns the API server's error if the account may not create an object. The namespace is "" for objects
-// without one.
-func (a *account) permit(o cluster.Kubernetes, namespace string) error {
+// checkPermission returns the API server's error if the account may not create an object. The namespace is "" for
+// objects without one.
+func (a *account) checkPermission(o cluster.Kubernetes, namespace string) error {
 	ref := a.ref
 	if ref == nil {
 		return nil

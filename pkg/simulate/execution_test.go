@@ -15,8 +15,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
-// TestOwn checks that roles and service accounts of a bundle outlive the operator (the play extras), and that both
-// operators own the service account during an update.
+// TestOwn checks that roles and service accounts of a bundle remain when the operator is deleted (the play extras), and
+// that both operators own the service account during an update.
 func TestOwn(t *testing.T) {
 	named := func(name string) *v1alpha1.ClusterServiceVersion {
 		return &v1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns"}}
@@ -43,7 +43,7 @@ func TestOwn(t *testing.T) {
 		old := serviceAccount("kiln", metav1.ObjectMeta{OwnerReferences: operator.OwnedBy(named("kiln.v1"))})
 		r.State.ServiceAccounts.Put(cluster.Object[*corev1.ServiceAccount]{Value: old})
 		x := &execution{account: account{run: r}, plan: &v1alpha1.InstallPlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}}
-		x.own(tt.o, named("kiln.v2"), tt.inNamespace)
+		x.setOwner(tt.o, named("kiln.v2"), tt.inNamespace)
 		names := []string{}
 		for _, ref := range tt.o.GetOwnerReferences() {
 			names = append(names, ref.Name)

@@ -26,7 +26,7 @@ func extensions(ctx context.Context, r *run) error {
 			continue
 		}
 		before := len(r.Events)
-		w := r.extend(o)
+		w := r.reconcileExtension(o)
 		r.waitFor(o, w)
 		if len(r.Events) == before {
 			r.unchanged[o.Value.Name] = w
@@ -35,15 +35,15 @@ func extensions(ctx context.Context, r *run) error {
 	return nil
 }
 
-// waitFor reports that a ClusterExtension waits, if w has a reason.
+// waitFor records that a ClusterExtension waits, if w has a reason.
 func (r *run) waitFor(o cluster.Object[*cluster.Extension], w Wait) {
 	if w.For != "" {
 		wait(r, o, w.For, w.Verdict)
 	}
 }
 
-// extend reconciles a ClusterExtension as OLM v1 does, and returns the reason why it waits.
-func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
+// reconcileExtension reconciles a ClusterExtension as OLM v1 does, and returns the reason why it waits.
+func (r *run) reconcileExtension(o cluster.Object[*cluster.Extension]) Wait {
 	question, answer := r.question.Extension(o)
 	if answer.Outcome == olm.Waiting {
 		return Wait{For: "the bundle that is being rolled out, which no object names", Verdict: NotEvaluable}
@@ -85,8 +85,8 @@ func (r *run) extend(o cluster.Object[*cluster.Extension]) Wait {
 // normalReasons are the condition reasons of a ClusterExtension without problems.
 var normalReasons = []string{"Succeeded", "NotDeprecated", "DeprecationStatusUnknown", "Absent"}
 
-// extensionConditions returns the conditions of a ClusterExtension, updated with the conditions of an answer, and
-// describes the changes that matter to users.
+// extensionConditions returns the conditions of a ClusterExtension after an answer, and descriptions of the changes
+// that matter to users.
 func extensionConditions(old []metav1.Condition, answer []resolve.Condition) (all []metav1.Condition, news []string) {
 	all = slices.Clone(old)
 	for _, c := range answer {

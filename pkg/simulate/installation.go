@@ -40,8 +40,8 @@ func (ns *installed) installation(c *v1alpha1.ClusterServiceVersion) (i *install
 	return i, err
 }
 
-// mayReinstall reports whether the service account now has the permissions that were missing when the operator was to
-// be installed. If not, the operator waits.
+// mayReinstall reports whether the service account has the permissions that were missing when the operator was
+// installed. If not, the operator waits.
 func (ns *installed) mayReinstall(o csv) bool {
 	strategy, err := operator.Strategy(o.Value)
 	if err != nil || o.Value.Status.Reason != v1alpha1.CSVReasonComponentFailed {
@@ -63,25 +63,25 @@ func (ns *installed) mayReinstall(o csv) bool {
 // create; the reason of the status depends on whether OLM retries.
 func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1alpha1.ConditionReason, error) {
 	for _, spec := range deployments {
-		if err := i.certify(spec); err != nil {
+		if err := i.createCertificate(spec); err != nil {
 			return v1alpha1.CSVReasonComponentFailed, err
 		}
 	}
 	for _, spec := range deployments {
-		if err := i.deploy(spec); err != nil {
+		if err := i.createDeployment(spec); err != nil {
 			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf(installFailed+"%w", err)
 		}
 	}
 	for _, d := range i.csv.GetOwnedAPIServiceDescriptions() {
-		if err := i.serve(d); err != nil {
+		if err := i.createAPIService(d); err != nil {
 			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf(installFailed+"%w", err)
 		}
 	}
 	return "", nil
 }
 
-// serve creates an APIService, or adopts it from the replaced operator.
-func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
+// createAPIService creates an APIService, or adopts it from the replaced operator.
+func (i *installation) createAPIService(d v1alpha1.APIServiceDescription) error {
 	s, text := stored(i.run, &cluster.APIService{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.GetName()},
@@ -89,13 +89,13 @@ func (i *installation) serve(d v1alpha1.APIServiceDescription) error {
 			Group: d.Group, Version: d.Version, GroupPriorityMinimum: 2000, VersionPriority: 15,
 		},
 	}, i.csv.Name)
-	if err := i.as.permit(s, ""); err != nil || i.dry {
+	if err := i.as.checkPermission(s, ""); err != nil || i.dry {
 		return err
 	}
 	name, port := operator.ServiceName(d.DeploymentName), operator.ServicePort(d.ContainerPort, nil).Port
 	s.Labels = labels.Merge(s.Labels, operator.OwnerLabels(i.csv))
 	s.Spec.Service = &cluster.ServiceReference{Namespace: i.csv.Namespace, Name: name, Port: &port}
-	if ca := i.authority(d.DeploymentName); ca != nil {
+	if ca := i.caBundle(d.DeploymentName); ca != nil {
 		s.Spec.CABundle = ca
 	}
 	i.put(s, text, i.why)
@@ -130,28 +130,29 @@ func (ns *installed) install(o csv) {
 		"waiting for install components to report healthy", computed("all its objects are created"))
 }
 
-// check waits until the objects that run an operator are ready.
-func (ns *installed) check(o csv) {
-	if ns.broken(o) {
+// checkInstallation sets the phase of an operator whose objects are created: it succeeds or, if it is assumed to fail,
+// times out.
+func (ns *installed) checkInstallation(o csv) {
+	if ns.isAssumedToFail(o) {
 		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInstallCheckFailed, "install timeout",
 			assumed("the operator never becomes ready"))
 		return
 	}
-	ns.ready(o)
+	ns.setSucceeded(o)
 }
 
-// ready sets the phase of an operator to Succeeded.
-func (ns *installed) ready(o csv) {
+// setSucceeded sets the phase of an operator to Succeeded.
+func (ns *installed) setSucceeded(o csv) {
 	ns.run.assume("the pods of operators become ready")
 	ns.phase(o, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
 		"install strategy completed with no errors", assumed("its pods become ready"))
 }
 
-// broken reports whether an operator is assumed to fail.
-func (ns *installed) broken(o csv) bool { return slices.Contains(ns.opts.Fail, o.Value.Name) }
+// isAssumedToFail reports whether an option says that an operator fails.
+func (ns *installed) isAssumedToFail(o csv) bool { return slices.Contains(ns.opts.Fail, o.Value.Name) }
 
-// unhealthy are the reasons of failures that depend on running pods, which a simulation does not have.
-var unhealthy = []v1alpha1.ConditionReason{
+// podFailures are the reasons of failures that depend on running pods, which do not exist in a simulation.
+var podFailures = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonInstallCheckFailed, v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonComponentUnhealthy,
 	v1alpha1.CSVReasonAPIServiceResourceIssue, v1alpha1.CSVReasonAPIServiceInstallFailed,
 }
@@ -171,13 +172,13 @@ const annotationCAHash = "olmcahash"
 // labelDeploymentHash is the label with the hash of a Deployment's spec as OLM last set it.
 const labelDeploymentHash = "olm.deployment-spec-hash"
 
-// deploy creates a Deployment, or adopts it from the replaced operator.
-func (i *installation) deploy(spec v1alpha1.StrategyDeploymentSpec) error {
+// createDeployment creates a Deployment, or adopts it from the replaced operator.
+func (i *installation) createDeployment(spec v1alpha1.StrategyDeploymentSpec) error {
 	d, text := stored(i.run, &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: i.csv.Namespace},
 	}, i.csv.Name)
-	if err := i.as.permit(d, d.Namespace); err != nil || i.dry {
+	if err := i.as.checkPermission(d, d.Namespace); err != nil || i.dry {
 		return err
 	}
 	i.setDeployment(d, spec)
@@ -281,8 +282,8 @@ func (r *run) podConfig(c *v1alpha1.ClusterServiceVersion) *v1alpha1.Subscriptio
 // clusters, operators run before their Subscription reports them as installed.
 const reportSteps = 3
 
-// isReportedLate reports whether a Subscription reports an operator as installed so late that OLM first installs it
-// without spec.config. OLM installs the operator again when it compares the Deployments.
+// isReportedLate reports whether OLM installs an operator before its Subscription reports it, and so first without
+// spec.config. OLM installs the operator again when it compares the Deployments.
 func (r *run) isReportedLate(s *v1alpha1.Subscription, c *v1alpha1.ClusterServiceVersion) bool {
 	step, ok := r.reported[keyOf(s)]
 	return ok && r.Steps+1-step < reportSteps && c.Status.Phase != v1alpha1.CSVPhaseSucceeded
@@ -444,16 +445,16 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 	return nil
 }
 
-// knowsDeployments reports whether a Deployment that is missing from the state is also missing in the cluster: the
-// state has Deployments, or service accounts. Every namespace has a service account; without one, OLM could not create
-// the Deployment.
+// knowsDeployments reports whether a Deployment that is missing from the state is known to be missing in the cluster:
+// the state has Deployments or service accounts. Every namespace has a service account; without one, OLM could not
+// create the Deployment.
 func (ns *installed) knowsDeployments(c *v1alpha1.ClusterServiceVersion) bool {
-	return slices.Contains(neverInstalled, c.Status.Reason) || ns.input.Deployments.Len() > 0 ||
+	return slices.Contains(preInstallFailures, c.Status.Reason) || ns.input.Deployments.Len() > 0 ||
 		hasOthers(&ns.input.ServiceAccounts)
 }
 
-// neverInstalled are the reasons of failures that occur before OLM has created all Deployments of an operator.
-var neverInstalled = []v1alpha1.ConditionReason{
+// preInstallFailures are the reasons of failures before OLM has created all Deployments of an operator.
+var preInstallFailures = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonOwnerConflict, v1alpha1.CSVReasonInvalidWebhookDescription,
 }
 
@@ -469,7 +470,7 @@ func (i *installation) difference(d *appsv1.Deployment, spec v1alpha1.StrategyDe
 			return fmt.Sprintf("unexpected annotation on deployment. Expected %s:%s, found %s:%s", key, want, key, found)
 		}
 	}
-	_ = i.certify(spec) // finds certificates, and cannot fail without a service account
+	_ = i.createCertificate(spec) // finds certificates, and cannot fail without a service account
 	wanted := d.DeepCopy()
 	i.setDeployment(wanted, spec)
 	before, after := d.Labels[labelDeploymentHash], wanted.Labels[labelDeploymentHash]

@@ -181,7 +181,7 @@ func (r *run) newPlanName(namespace, prefix string, generation int) string {
 	return name
 }
 
-// addSteps adds the steps of an InstallPlan, which create Subscriptions for dependencies, and the objects of each
+// addSteps adds the steps of an InstallPlan. They create Subscriptions for dependencies, and the objects of each
 // bundle. The objects of bundles without an image are in the catalog, and come before objects that are unpacked from
 // images.
 func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) {
@@ -235,7 +235,7 @@ func newStep(bundle string, o v1alpha1.StepResource) *v1alpha1.Step {
 
 const kindBundleSecret = "BundleSecret"
 
-// stepKind returns the kind of an object in a step. Secrets of a bundle have their own kind there.
+// stepKind returns the kind of an object in a step. The Secrets of a bundle have a kind of their own in steps.
 func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvk == (schema.GroupVersionKind{Version: "v1", Kind: "Secret"}) {
@@ -261,7 +261,7 @@ func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string 
 	return jsonText(o)
 }
 
-// planned returns a ClusterServiceVersion as an InstallPlan creates it. The unchanged fields are shared.
+// planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares the unchanged fields.
 func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) *v1alpha1.ClusterServiceVersion {
 	changed := *csv
 	changed.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
@@ -273,15 +273,15 @@ func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) 
 // objects of the bundle, whose name is a hash of the image.
 func reference(c resolve.Choice, b *contents) string {
 	sum := sha256.Sum256([]byte(b.Image))
-	return jsonText(unpacked{
+	return jsonText(configMapReference{
 		Kind: "ConfigMap", Name: hex.EncodeToString(sum[:])[:63], Namespace: c.CatalogNamespace,
 		CatalogSourceName: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace, Replaces: c.Replaces,
 		Properties: propertiesText(b.Properties),
 	})
 }
 
-// An unpacked is a reference to the ConfigMap into which a bundle is unpacked.
-type unpacked struct {
+// A configMapReference is a reference to the ConfigMap into which a bundle is unpacked.
+type configMapReference struct {
 	Kind                   string `json:"kind"`
 	Name                   string `json:"name"`
 	Namespace              string `json:"namespace"`
@@ -291,7 +291,7 @@ type unpacked struct {
 	Properties             string `json:"properties"`
 }
 
-// jsonText returns the JSON of a value as clients of Kubernetes write it. It panics if the value has none.
+// jsonText returns the JSON of a value as Kubernetes clients write it. It panics if the value cannot be encoded.
 func jsonText(v any) string {
 	text, err := json.Marshal(v, asKubernetes)
 	if err != nil {
@@ -303,7 +303,7 @@ func jsonText(v any) string {
 // Contents are the manifests of a bundle in a catalog.
 type contents struct {
 	*olm.Manifests
-	err error // why the manifests are unknown
+	err error // the reason why the manifests are unknown
 }
 
 var errNotInCatalog = errors.New("no catalog is given that has the bundle")
@@ -332,7 +332,7 @@ func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 	if b.CSV == nil {
 		return b.Others, nil
 	}
-	csv := *b.CSV // shares all but the namespace
+	csv := *b.CSV // shares all fields except the namespace
 	csv.Namespace = namespace
 	all := append([]cluster.Kubernetes{&csv}, b.Others...)
 	accounts, err := rbac.ForOperator(&csv)
@@ -344,8 +344,8 @@ func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 	return all, err
 }
 
-// propertiesText returns the value of the annotation operatorframework.io/properties. It has required APIs and packages
-// twice, since a catalog also serves them as dependencies, which OLM converts to properties.
+// propertiesText returns the value of the annotation operatorframework.io/properties. Required APIs and packages occur
+// twice in it: a catalog also serves them as dependencies, which OLM converts to properties.
 func propertiesText(properties []declcfg.Property) string {
 	type property struct {
 		Type  string `json:"type"`

@@ -105,7 +105,7 @@ func keepComponentLabels(o cluster.Kubernetes, old map[string]string) {
 }
 
 // stored returns a copy of the stored object with the name of o, or o itself if there is none. The text is for the
-// Event in which its owner sets its fields.
+// Event about the changes that the owner makes.
 func stored[P cluster.Kubernetes](r *run, o P, owner string) (_ P, text string) {
 	if found, ok := r.State.Get(cluster.KindOf(o), o.GetNamespace(), o.GetName()); ok {
 		return found.Value.DeepCopyObject().(P), "as specified by " + owner
@@ -128,9 +128,9 @@ var (
 	}
 )
 
-// collect deletes the objects that a deleted operator owned, as Kubernetes and OLM do. From objects with other owners
-// it only removes the reference.
-func (r *run) collect(gone *v1alpha1.ClusterServiceVersion) {
+// garbageCollect deletes the objects that a deleted operator owned, as Kubernetes and OLM do. If an object has other
+// owners, it only removes the owner reference.
+func (r *run) garbageCollect(gone *v1alpha1.ClusterServiceVersion) {
 	why := computed("an object is deleted with its last owner")
 	isGone := func(ref metav1.OwnerReference) bool {
 		_, runs := r.State.ClusterServiceVersions.Get(gone.Namespace, ref.Name)

@@ -23,8 +23,8 @@ import (
 // A group is an OperatorGroup.
 type group = cluster.Object[*operatorsv1.OperatorGroup]
 
-// A grouping is the state of the controller of OperatorGroups.
-type grouping struct {
+// A groupController is the controller of OperatorGroups, with its state.
+type groupController struct {
 	*run
 	seen   int                                                 // the number of Events seen so far
 	index  *operatorgroup.Index                                // of the current groups
@@ -32,16 +32,15 @@ type grouping struct {
 	errors map[types.NamespacedName]error                      // about the targets of a group
 	latest map[string]*operatorsv1.OperatorGroup               // by namespace, the last group whose targets changed
 
-	// first has the APIs that a group keeps since its operators are reconciled before other operators in this
-	// simulation.
+	// first has the APIs that a group keeps because this simulation reconciles its operators before other operators.
 	first map[types.NamespacedName]operatorgroup.APIs
 }
 
 // operatorGroups finds the targets of OperatorGroups, labels these namespaces, and decides which operators are members.
 // It runs before the controller of operators.
 func operatorGroups(ctx context.Context, r *run) error {
-	if r.grouping == nil {
-		r.grouping = &grouping{
+	if r.groups == nil {
+		r.groups = &groupController{
 			run: r, seen: -1, index: operatorgroup.NewIndex(),
 			groups: map[types.NamespacedName]*operatorsv1.OperatorGroup{},
 			errors: map[types.NamespacedName]error{},
@@ -49,7 +48,7 @@ func operatorGroups(ctx context.Context, r *run) error {
 			first:  map[types.NamespacedName]operatorgroup.APIs{},
 		}
 	}
-	g := r.grouping
+	g := r.groups
 	changed := g.namespacesChanged()
 	g.updateTargets(changed)
 	if changed {
@@ -76,7 +75,7 @@ func operatorGroups(ctx context.Context, r *run) error {
 			}
 		})
 		if ok && !apis.Equal(operatorgroup.Annotated(o.Value)) {
-			g.provide(o, apis, "no operator of the namespace provides the others")
+			g.setProvidedAPIs(o, apis, "no operator of the namespace provides the others")
 		}
 	}
 	return nil
@@ -97,12 +96,12 @@ func OperatorGroups(ctx context.Context, state *cluster.State) (*Groups, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Groups{result, r.grouping.index, r.grouping.errors}, nil
+	return &Groups{result, r.groups.index, r.groups.errors}, nil
 }
 
 // namespacesChanged reports whether the set of groups or a namespace has changed since the last step, except for the
 // labels that the controller itself sets.
-func (g *grouping) namespacesChanged() bool {
+func (g *groupController) namespacesChanged() bool {
 	from := g.seen
 	g.seen = len(g.Events)
 	if from < 0 || len(g.groups) != g.State.OperatorGroups.Len() {
@@ -114,8 +113,8 @@ func (g *grouping) namespacesChanged() bool {
 	})
 }
 
-// whyLabels is the reason why namespaces get labels. Selectors do not use these labels, since the uid of a group is not
-// known beforehand.
+// whyLabels is the reason why namespaces get labels. Selectors do not match these labels, because the uid of a group is
+// not known in advance.
 const whyLabels = "OperatorGroups label the namespaces that they name or select"
 
 func keyOf(o metav1.Object) types.NamespacedName {
@@ -123,7 +122,7 @@ func keyOf(o metav1.Object) types.NamespacedName {
 }
 
 // updateTargets updates the status of the groups and the index. Targets are kept if no namespace has changed.
-func (g *grouping) updateTargets(namespacesChanged bool) {
+func (g *groupController) updateTargets(namespacesChanged bool) {
 	var byLabel labelIndex
 	if namespacesChanged {
 		all := labelIndex{}
@@ -167,8 +166,8 @@ func (g *grouping) updateTargets(namespacesChanged bool) {
 }
 
 // syncAccount sets the reference to the service account in the status of a group, labels the account, and reports
-// whether it exists. If it does not, OLM does no more with the group.
-func (g *grouping) syncAccount(o group) (group, bool) {
+// whether it exists. If it does not, OLM stops reconciling the group.
+func (g *groupController) syncAccount(o group) (group, bool) {
 	const of = operatorsv1.OperatorGroupServiceAccountCondition
 	name := o.Value.Spec.ServiceAccountName
 	if name == "" && o.Value.Status.ServiceAccountRef == nil && len(o.Value.Status.Conditions) == 0 {
@@ -208,7 +207,7 @@ type labelIndex map[label][]*corev1.Namespace
 type label struct{ key, value string }
 
 // updateIndex puts a group into the index.
-func (g *grouping) updateIndex(o group) {
+func (g *groupController) updateIndex(o group) {
 	if key := keyOf(o.Value); g.groups[key] != o.Value {
 		g.groups[key] = o.Value
 		g.index.Put(o.Value)
@@ -229,7 +228,7 @@ func whyTargets(g *operatorsv1.OperatorGroup) string {
 }
 
 // setCondition updates the condition about several groups in one namespace.
-func (g *grouping) setCondition(o group) group {
+func (g *groupController) setCondition(o group) group {
 	of := operatorsv1.MutlipleOperatorGroupCondition
 	found := meta.FindStatusCondition(o.Value.Status.Conditions, of) != nil
 	isOnly := g.State.OperatorGroups.LenIn(o.Value.Namespace) < 2
@@ -249,10 +248,10 @@ func (g *grouping) setCondition(o group) group {
 	return o
 }
 
-// label adds the labels of groups to the namespaces that they target, and removes them from other namespaces. Groups
-// that target all namespaces have no label, nor do groups that were not read from a cluster and so have no uid, nor
-// groups with a service account.
-func (g *grouping) label() {
+// label adds the labels of groups to the namespaces that they target, and removes them from other namespaces. There are
+// no labels for groups that target all namespaces, groups with a service account, and groups without a uid, which were
+// not read from a cluster.
+func (g *groupController) label() {
 	wanted := map[string][]string{}
 	for o := range g.State.OperatorGroups.All() {
 		key, _, err := o.Value.OGLabelKeyAndValue()
@@ -292,7 +291,7 @@ func (g *grouping) label() {
 	g.event(cluster.Updated, changed[0].Value, changed[0].Pos, text, computed(whyLabels))
 }
 
-func (g *grouping) hasLabel(namespace, key string) bool {
+func (g *groupController) hasLabel(namespace, key string) bool {
 	o, ok := g.State.Namespaces.Get("", namespace)
 	if !ok {
 		return false
@@ -301,9 +300,9 @@ func (g *grouping) hasLabel(namespace, key string) bool {
 	return ok
 }
 
-// updateMember checks whether an operator is a member of the group of its namespace, and fails it if not. OLM ignores
-// operators whose APIs it cannot read.
-func (g *grouping) updateMember(o csv, groups []group) {
+// updateMember checks whether an operator is a member of the group of its namespace, and sets its phase to Failed if it
+// is not. OLM ignores operators whose APIs it cannot read.
+func (g *groupController) updateMember(o csv, groups []group) {
 	apis, err := operatorgroup.Provided(o.Value)
 	if err != nil {
 		return
@@ -315,7 +314,7 @@ func (g *grouping) updateMember(o csv, groups []group) {
 	if len(groups) == 1 {
 		o = g.annotate(o, groups[0].Value)
 	} else if latest := g.latest[o.Value.Namespace]; latest != nil {
-		o = g.annotate(o, latest) // each group does so when its targets change
+		o = g.annotate(o, latest) // each group annotates operators when its targets change
 	}
 	if failure := operatorgroup.Membership(o.Value, values...); failure != nil {
 		g.fail(o, failure, computed(whyNoMember[failure.Reason]))
@@ -334,7 +333,7 @@ func (g *grouping) updateMember(o csv, groups []group) {
 	}
 }
 
-// whyNoMember has the rules about members by the reason that OLM reports for an operator that is not a member.
+// whyNoMember are the rules about members, by the reason that OLM reports for an operator that is not a member.
 var whyNoMember = map[v1alpha1.ConditionReason]string{
 	v1alpha1.CSVReasonNoOperatorGroup:          "operators need an OperatorGroup in their namespace",
 	v1alpha1.CSVReasonTooManyOperatorGroups:    "operators need exactly one OperatorGroup in their namespace",
@@ -344,7 +343,7 @@ var whyNoMember = map[v1alpha1.ConditionReason]string{
 }
 
 // annotate sets the annotations of an operator about its group.
-func (g *grouping) annotate(o csv, og *operatorsv1.OperatorGroup) csv {
+func (g *groupController) annotate(o csv, og *operatorsv1.OperatorGroup) csv {
 	wanted := map[string]string{
 		operatorsv1.OperatorGroupAnnotationKey:          og.Name,
 		operatorsv1.OperatorGroupNamespaceAnnotationKey: og.Namespace,
@@ -371,7 +370,7 @@ func (g *grouping) annotate(o csv, og *operatorsv1.OperatorGroup) csv {
 
 // reconcileAPIs updates the annotation olm.providedAPIs of the group of an operator that provides these APIs until the
 // verdict is stable, and returns the verdict.
-func (g *grouping) reconcileAPIs(o csv, og group, apis operatorgroup.APIs) operatorgroup.Verdict {
+func (g *groupController) reconcileAPIs(o csv, og group, apis operatorgroup.APIs) operatorgroup.Verdict {
 	for {
 		og, _ = g.State.OperatorGroups.Get(og.Value.Namespace, og.Value.Name)
 		v := g.index.Decide(og.Value, apis)
@@ -382,7 +381,7 @@ func (g *grouping) reconcileAPIs(o csv, og group, apis operatorgroup.APIs) opera
 		switch v.Result {
 		case operatorgroup.AddAPIs:
 			g.first[key] = g.first[key].Union(v.Annotated.Difference(operatorgroup.Annotated(og.Value)))
-			g.provide(og, v.Annotated,
+			g.setProvidedAPIs(og, v.Annotated,
 				"ClusterServiceVersion "+o.Value.Name+" provides them, and no other OperatorGroup does so there")
 		case operatorgroup.RemoveAPIs:
 			for _, rival := range v.Rivals {
@@ -390,15 +389,15 @@ func (g *grouping) reconcileAPIs(o csv, og group, apis operatorgroup.APIs) opera
 					g.first[rival] = g.first[rival].Union(apis)
 				}
 			}
-			g.provide(og, v.Annotated, "another OperatorGroup provides them there, too: "+namesOf(v.Rivals))
+			g.setProvidedAPIs(og, v.Annotated, "another OperatorGroup provides them there, too: "+namesOf(v.Rivals))
 		default:
 			return v
 		}
 	}
 }
 
-// provide sets the annotation olm.providedAPIs of a group.
-func (g *grouping) provide(og group, apis operatorgroup.APIs, why string) {
+// setProvidedAPIs sets the annotation olm.providedAPIs of a group.
+func (g *groupController) setProvidedAPIs(og group, apis operatorgroup.APIs, why string) {
 	const key = operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
 	text := operatorgroup.Annotation(apis)
 	g.updateIndex(update(g.run, og, func(og *operatorsv1.OperatorGroup) {
@@ -408,7 +407,7 @@ func (g *grouping) provide(og group, apis operatorgroup.APIs, why string) {
 
 // conflictReason names the groups that conflict with the group of an operator. The verdict is Assumed if the conflict
 // depends on the order in which OLM reconciles operators.
-func (g *grouping) conflictReason(
+func (g *groupController) conflictReason(
 	og *operatorsv1.OperatorGroup, apis operatorgroup.APIs, v operatorgroup.Verdict,
 ) reason {
 	if len(v.Rivals) == 0 {
@@ -433,18 +432,18 @@ func namesOf(groups []types.NamespacedName) string {
 	return plural.Some(names)
 }
 
-// fail sets the phase of an operator to Failed. It then waits for a change.
-func (g *grouping) fail(o csv, failure *operatorgroup.Failure, why reason) {
+// fail sets the phase of an operator to Failed. The operator then waits for a change.
+func (g *groupController) fail(o csv, failure *operatorgroup.Failure, why reason) {
 	conflict := v1alpha1.CSVReasonInterOperatorGroupOwnerConflict
 	isStatic := failure.Reason == v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs
-	if !isStatic || o.Value.Status.Reason != conflict { // which OLM leaves as it is
+	if !isStatic || o.Value.Status.Reason != conflict { // OLM does not change it
 		o = g.phase(o, v1alpha1.CSVPhaseFailed, failure.Reason, failure.Message, why)
 	}
 	wait(g.run, o, "a change, since it failed: "+failure.Message, why.verdict)
 }
 
 // removeDeployments deletes the Deployments of an operator.
-func (g *grouping) removeDeployments(c *v1alpha1.ClusterServiceVersion) {
+func (g *groupController) removeDeployments(c *v1alpha1.ClusterServiceVersion) {
 	for _, d := range c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if o, ok := g.State.Deployments.Get(c.Namespace, d.Name); ok {
 			remove(g.run, o, "of ClusterServiceVersion "+c.Name,

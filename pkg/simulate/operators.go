@@ -37,7 +37,7 @@ func operators(ctx context.Context, r *run) error {
 	return nil
 }
 
-// installedIn returns the operators of a namespace, the replaced ones before their replacements.
+// installedIn returns the operators of a namespace. Replaced operators come before their replacements.
 func (r *run) installedIn(namespace string) *installed {
 	ns := &installed{run: r, namespace: namespace, group: r.groupOf(namespace), replacements: map[string][]string{}}
 	for o := range r.State.ClusterServiceVersions.In(namespace) {
@@ -80,7 +80,7 @@ func (r *run) groupOf(namespace string) *operatorsv1.OperatorGroup {
 	return nil
 }
 
-// An installed is the set of operators of a namespace, by name, as they were before the controller changed any of them.
+// An installed is the set of the operators of a namespace, by name, before the controller changes any of them.
 type installed struct {
 	*run
 	namespace string
@@ -139,7 +139,7 @@ func (ns *installed) transition(o csv) {
 	case v1alpha1.CSVPhaseInstallReady:
 		ns.install(o)
 	case v1alpha1.CSVPhaseInstalling:
-		ns.check(o)
+		ns.checkInstallation(o)
 	case v1alpha1.CSVPhaseSucceeded:
 		ns.succeeded(o)
 	case v1alpha1.CSVPhaseFailed:
@@ -148,7 +148,7 @@ func (ns *installed) transition(o csv) {
 		ns.replacing(o)
 	case v1alpha1.CSVPhaseDeleting:
 		remove(ns.run, o, "replaced", computed("its replacement runs"))
-		ns.collect(o.Value)
+		ns.garbageCollect(o.Value)
 		ns.removeAlongside(o.Value)
 	default:
 		wait(ns.run, o, fmt.Sprintf("another phase than %s, in which OLM does nothing", status.Phase), Computed)
@@ -165,11 +165,12 @@ func (r *run) phase(
 	return r.phaseAnd(o, phase, reason, message, why, nil)
 }
 
-// finalizer keeps a deleted ClusterServiceVersion until OLM has deleted the objects that it created for the operator.
+// finalizer is the finalizer that keeps a deleted ClusterServiceVersion until OLM has deleted the objects of the
+// operator.
 const finalizer = "operators.coreos.com/csv-cleanup"
 
-// phaseAnd sets the phase and the requirement status. The status is kept if rows is nil, or if phase, reason and
-// message do not change.
+// phaseAnd sets the phase and the requirement status. The requirement status is unchanged if rows is nil, or if phase,
+// reason and message do not change.
 func (r *run) phaseAnd(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
 	rows []v1alpha1.RequirementStatus,
@@ -208,7 +209,7 @@ func (ns *installed) pending(o csv) {
 	if !found.met {
 		o = ns.phaseAnd(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
 			"one or more requirements couldn't be found", computed("requirements are checked first"), found.rows)
-		wait(ns.run, o, found.missing(), Computed)
+		wait(ns.run, o, found.describeMissing(), Computed)
 		return
 	}
 	if err := checkWebhooks(o.Value); err != nil {
@@ -253,7 +254,7 @@ func (ns *installed) succeeded(o csv) {
 			computed("requirements are checked again while it runs"), found.rows)
 		return
 	}
-	if ns.broken(o) {
+	if ns.isAssumedToFail(o) {
 		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy,
 			"installing: waiting for deployment to become ready", assumed("the operator is no longer ready"))
 		return
@@ -278,7 +279,7 @@ func (ns *installed) succeeded(o csv) {
 		computed("the roles admin, edit and view of a namespace may use the APIs there"), roles...)
 }
 
-// failed checks whether a failed operator can leave the phase Failed.
+// failed checks whether an operator in the phase Failed can leave it.
 func (ns *installed) failed(o csv) {
 	if next := ns.replacementOf(o); next != nil && ns.failForward() {
 		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
@@ -298,7 +299,7 @@ func (ns *installed) failed(o csv) {
 		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "calculated deployment install is bad",
 			computed("OLM installs a failed operator again"))
 	case !ns.mayReinstall(o):
-	case ns.broken(o):
+	case ns.isAssumedToFail(o):
 		wait(ns.run, o, "the operator to become ready: "+o.Value.Status.Message, Assumed)
 	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
 		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
@@ -313,13 +314,13 @@ func (ns *installed) failed(o csv) {
 			return
 		}
 		if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
-			ns.ready(o)
+			ns.setSucceeded(o)
 		}
 	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
-	case slices.Contains(unhealthy, o.Value.Status.Reason):
+	case slices.Contains(podFailures, o.Value.Status.Reason):
 		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
 	default:
-		ns.ready(o)
+		ns.setSucceeded(o)
 	}
 }
 
@@ -444,5 +445,5 @@ func (ns *installed) finishDeletion(o csv) {
 		return
 	}
 	remove(ns.run, o, "its deletion is complete", computed("metadata.deletionTimestamp"))
-	ns.collect(o.Value)
+	ns.garbageCollect(o.Value)
 }

@@ -145,8 +145,8 @@ func (o *Outcome) blocker(answer *olm.NamespaceResult) Blocker {
 // isAboutOther reports whether an operator or InstallPlan of the object waits, and not the object itself.
 func (o *Outcome) isAboutOther(w Wait) bool { return w.Object != o.Object }
 
-// setBlockers sets the other Subscriptions of a conflict, which prevent the update of this one, and the help that can
-// be found without a solver.
+// setBlockers sets the other Subscriptions of a conflict, which prevent the update of this one, and the help that does
+// not need a solver.
 func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 	namespace := out.Object.Namespace
 	subscription, ok := r.State.Subscriptions.Get(namespace, out.Object.Name)

@@ -21,7 +21,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
-// A play is a recording of OLM in a real cluster; see the README of the data.
+// A play is a recording of OLM's actions in a real cluster; see the README of the data.
 type play struct {
 	Catalogs   map[string]string // folders, by NAMESPACE/NAME
 	Down       []string

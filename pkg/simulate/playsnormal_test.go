@@ -154,7 +154,7 @@ func normalize(o map[string]any) map[string]any {
 		if n["aggregationRule"] != nil {
 			delete(n, "rules")
 		}
-		if strings.HasPrefix(text(meta, "name"), "olm.og.") { // which are written in a race
+		if strings.HasPrefix(text(meta, "name"), "olm.og.") { // they are written in a race
 			delete(meta, "labels")
 			delete(n, "aggregationRule")
 		}
@@ -163,7 +163,7 @@ func normalize(o map[string]any) map[string]any {
 			delete(field(meta, "labels"), labelDeploymentHash)
 		}
 	case "Operator":
-		delete(n, "status") // which lists what was there at a random moment
+		delete(n, "status") // it lists the objects at a random moment
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 		if name := text(meta, "labels", labelWebhook); name != "" {
 			meta["name"] = name + "-*"

@@ -20,11 +20,11 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/rbac"
 )
 
-// findings are the results of the checks that OLM makes of the requirements of an operator.
+// findings are the results of OLM's checks of the requirements of an operator.
 type findings struct {
 	rows    []v1alpha1.RequirementStatus
 	met     bool
-	assumed bool // a requirement is assumed to be met, since the state cannot decide it
+	assumed bool // a requirement is assumed to be met, since the state does not show it
 }
 
 func (f *findings) add(row v1alpha1.RequirementStatus, status v1alpha1.StatusReason, message string) {
@@ -41,8 +41,8 @@ func (f *findings) reason(why string) reason {
 	return computed(why)
 }
 
-// missing describes the requirements that are not met.
-func (f *findings) missing() string {
+// describeMissing describes the requirements that are not met.
+func (f *findings) describeMissing() string {
 	var missing []string
 	for _, row := range f.rows {
 		if row.Status == v1alpha1.RequirementStatusReasonPresent || row.Status == deploymentFound {
@@ -69,9 +69,9 @@ func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings,
 		return nil, err
 	}
 	f := &findings{rows: []v1alpha1.RequirementStatus{}, met: true}
-	ns.findKubernetes(c, f)
+	ns.checkKubeVersion(c, f)
 	for _, d := range c.GetAllCRDDescriptions() {
-		ns.findDefinition(c, d, f)
+		ns.checkDefinition(c, d, f)
 	}
 	for _, d := range c.GetRequiredAPIServiceDescriptions() {
 		// Check a required APIService. One that was created in the simulation has no conditions, and is assumed to
@@ -82,7 +82,7 @@ func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings,
 		}
 		o, ok := ns.State.APIServices.Get("", row.Name)
 		switch {
-		case !ok && ns.known(hasOthers(&ns.input.APIServices), "APIServices", f):
+		case !ok && ns.isKnown(hasOthers(&ns.input.APIServices), "APIServices", f):
 			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
 		case !ok:
 			f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
@@ -103,13 +103,13 @@ func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings,
 		f.add(serviceRow(d), status, "")
 	}
 	for _, api := range c.Spec.NativeAPIs {
-		ns.findNative(api, f)
+		ns.checkNativeAPI(api, f)
 	}
-	return f, ns.findPermissions(c, strategy, f)
+	return f, ns.checkPermissions(c, strategy, f)
 }
 
-// findKubernetes compares minKubeVersion with the version of the cluster.
-func (ns *installed) findKubernetes(c *v1alpha1.ClusterServiceVersion, f *findings) {
+// checkKubeVersion compares minKubeVersion with the version of the cluster.
+func (ns *installed) checkKubeVersion(c *v1alpha1.ClusterServiceVersion, f *findings) {
 	least := c.Spec.MinKubeVersion
 	if least == "" {
 		return
@@ -147,13 +147,13 @@ func parseVersion(text string) (*version.Version, error) {
 	return version.ParseSemantic(text)
 }
 
-func (ns *installed) findDefinition(c *v1alpha1.ClusterServiceVersion, d v1alpha1.CRDDescription, f *findings) {
+func (ns *installed) checkDefinition(c *v1alpha1.ClusterServiceVersion, d v1alpha1.CRDDescription, f *findings) {
 	row := v1alpha1.RequirementStatus{
 		Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition", Name: d.Name,
 	}
 	o, ok := ns.State.CustomResourceDefinitions.Get("", d.Name)
 	if !ok {
-		if ns.known(hasOthers(&ns.input.CustomResourceDefinitions), "CustomResourceDefinitions", f) {
+		if ns.isKnown(hasOthers(&ns.input.CustomResourceDefinitions), "CustomResourceDefinitions", f) {
 			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "CRD is not present")
 			return
 		}
@@ -181,8 +181,8 @@ func (ns *installed) findDefinition(c *v1alpha1.ClusterServiceVersion, d v1alpha
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "CRD is present and Established condition is true")
 }
 
-// installedOthers returns the operators of the namespace that a definition was installed with. It returns nil if the
-// definition was also installed with c: then the InstallPlan of c has applied it.
+// installedOthers returns the other operators of the namespace with which a definition was installed. It returns nil if
+// the definition was also installed with c, because the InstallPlan of c has then applied it.
 func (ns *installed) installedOthers(
 	crd *apiextensionsv1.CustomResourceDefinition, c *v1alpha1.ClusterServiceVersion,
 ) []string {
@@ -226,8 +226,8 @@ const (
 	deploymentNotFound = v1alpha1.StatusReason("DeploymentNotFound")
 )
 
-// findNative checks an API of the cluster that needs no definition.
-func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {
+// checkNativeAPI checks an API of the cluster that needs no definition.
+func (ns *installed) checkNativeAPI(api metav1.GroupVersionKind, f *findings) {
 	row := v1alpha1.RequirementStatus{
 		Group: api.Group, Version: api.Version, Kind: api.Kind, Name: api.Version + "." + api.Group,
 	}
@@ -241,8 +241,8 @@ func (ns *installed) findNative(api metav1.GroupVersionKind, f *findings) {
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "Native API exists")
 }
 
-// findPermissions checks the permissions of service accounts. OLM lists them in a random order.
-func (ns *installed) findPermissions(
+// checkPermissions checks the permissions of service accounts. OLM lists them in a random order.
+func (ns *installed) checkPermissions(
 	c *v1alpha1.ClusterServiceVersion, s *v1alpha1.StrategyDetailsDeployment, f *findings,
 ) error {
 	rows := map[string]*v1alpha1.RequirementStatus{}
@@ -268,7 +268,7 @@ func (ns *installed) findPermissions(
 				continue
 			}
 			account := types.NamespacedName{Namespace: c.Namespace, Name: p.ServiceAccountName}
-			if err := ns.findRules(account, namespace, scope, p.Rules, row, f); err != nil {
+			if err := ns.checkRules(account, namespace, scope, p.Rules, row, f); err != nil {
 				return err
 			}
 		}
@@ -287,7 +287,7 @@ func (ns *installed) hasAccount(namespace, name string, f *findings) bool {
 	if _, ok := ns.State.ServiceAccounts.Get(namespace, name); ok || name == "default" {
 		return true
 	}
-	return !ns.known(hasOthers(&ns.input.ServiceAccounts), "ServiceAccounts", f)
+	return !ns.isKnown(hasOthers(&ns.input.ServiceAccounts), "ServiceAccounts", f)
 }
 
 // ownedByOthers reports whether a service account is owned by ClusterServiceVersions other than c, and not by c.
@@ -304,8 +304,8 @@ func (ns *installed) ownedByOthers(c *v1alpha1.ClusterServiceVersion, account st
 	})
 }
 
-// findRules checks whether an account has the permissions of rules, and adds a dependent to row for each of them.
-func (ns *installed) findRules(
+// checkRules checks whether an account has the permissions of rules, and adds a dependent to row for each rule.
+func (ns *installed) checkRules(
 	account types.NamespacedName, namespace, scope string, rules []rbacv1.PolicyRule, row *v1alpha1.RequirementStatus,
 	f *findings,
 ) error {
@@ -313,7 +313,7 @@ func (ns *installed) findRules(
 		return nil
 	}
 	allowed := ns.permissions().Rules(account, namespace)
-	known := len(allowed) > 0 || ns.known(
+	known := len(allowed) > 0 || ns.isKnown(
 		hasOthers(&ns.input.ClusterRoleBindings) || hasOthers(&ns.input.RoleBindings), "RoleBindings", f)
 	for _, rule := range rules {
 		text, err := json.Marshal(rule)
@@ -339,9 +339,9 @@ func (ns *installed) findRules(
 	return nil
 }
 
-// known returns has. If it is false, known records the assumption about a kind without objects in the state: the
+// isKnown returns has. If has is false, it records the assumption about a kind that has no objects in the state. The
 // manifests of a whole cluster have objects of each kind.
-func (ns *installed) known(has bool, kind string, f *findings) bool {
+func (ns *installed) isKnown(has bool, kind string, f *findings) bool {
 	if !has {
 		ns.assume(f, "the state has no "+kind+": all that operators need are assumed to exist")
 	}

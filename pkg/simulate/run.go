@@ -28,14 +28,14 @@ type run struct {
 
 	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons why they wait.
 	synced, resolved map[string]int
-	blocked          map[string]blockage
+	blocked          map[string]namespaceWait
 
 	unpacking map[string]int               // the step in which unpacking started, by the images of bundles
 	bundles   map[string]*contents         // by catalog and name
 	history   map[string][]string          // the bundles that a Subscription or ClusterExtension had installed, by its Ref
 	unchanged map[string]Wait              // the waits of ClusterExtensions that have become stable, by name
 	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
-	grouping  *grouping                    // of operatorGroups, nil before the first step
+	groups    *groupController             // of OperatorGroups, nil before the first step
 
 	reported   map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
 	reinstalls map[types.NamespacedName]int // the number of reinstallations of an operator because of drift
@@ -48,23 +48,25 @@ type run struct {
 	isAssumed map[string]bool // the elements of Assumed
 
 	pods   map[types.NamespacedName][]cluster.Object[*cluster.Other] // of CatalogSources, at the start of the step
-	copied map[types.NamespacedName]copying                          // the sources of the last copies of an operator
+	copied map[types.NamespacedName]copyInputs                       // the inputs of the last copies of an operator
 }
 
 func newRun(state *cluster.State, opts Options) *run {
 	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
 	return &run{
 		opts: opts, input: state, Result: result,
-		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{}, blocked: map[string]blockage{},
+		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{},
+		blocked:   map[string]namespaceWait{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
-		unchanged: map[string]Wait{}, refused: map[string]*resolve.V1Result{}, copied: map[types.NamespacedName]copying{},
+		unchanged: map[string]Wait{}, refused: map[string]*resolve.V1Result{},
+		copied:   map[types.NamespacedName]copyInputs{},
 		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
 		ownDefinitions: map[string]*apiextensionsv1.CustomResourceDefinition{}, isAssumed: map[string]bool{},
 	}
 }
 
-// setQuestion reads the catalogs and checks the options that refer to them. One question serves the whole run, since
-// the contents of catalogs do not change. OLM has no client for a CatalogSource with an invalid spec or a missing
+// setQuestion reads the catalogs and checks the options that refer to them. The run has only one question, because the
+// contents of catalogs do not change. OLM has no client for a CatalogSource with an invalid spec or a missing
 // ConfigMap.
 func (r *run) setQuestion() error {
 	q, err := olm.NewRequest(r.State, r.opts.Cluster)
@@ -112,7 +114,7 @@ func wait[P cluster.Kubernetes](r *run, o cluster.Object[P], what string, v Verd
 	r.Waiting = append(r.Waiting, Wait{Object: RefTo(o.Value), Place: o.Pos, For: what, Verdict: v})
 }
 
-// A serving says whether a cluster serves a kind of objects, if known.
+// A serving is whether a cluster serves a kind of objects: yes, no or unknown.
 type serving int
 
 const (
@@ -134,7 +136,7 @@ func (r *run) serving(of schema.GroupVersionKind) serving {
 	if o, ok := r.State.APIServices.Get("", of.Version+"."+of.Group); ok {
 		return servedIf(o.Value.Spec.Service != nil || isOfKubernetes(of.Group))
 	}
-	_, listed := r.input.APIServices.Get("", "v1.") // which every cluster has
+	_, listed := r.input.APIServices.Get("", "v1.") // every cluster has it
 	switch {
 	case listed:
 		return notServed
@@ -165,8 +167,8 @@ func (r *run) addHistory(of Ref, from, to string) {
 	r.history[key] = append(r.history[key], to)
 }
 
-// updateLoop returns the loop of updates that the next one would close, "" for none. SkipRanges can lead back to an
-// older version repeatedly.
+// updateLoop returns the update loop that the next update would close, "" for none. A skipRange can lead back to an
+// older version again and again.
 func (r *run) updateLoop(of Ref, next string) string {
 	history := r.history[of.String()]
 	i := slices.Index(history, next)

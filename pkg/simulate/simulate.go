@@ -62,7 +62,7 @@ type Result struct {
 	replaced int // the number of operators whose replacement started
 }
 
-// Done reports whether everything that the objects ask for is installed: the simulation is idle, and no object waits.
+// Done reports whether the simulation is idle and no object waits: everything that the objects ask for is installed.
 func (r *Result) Done() bool { return r.Idle && len(r.Waiting) == 0 }
 
 // A controller reconciles the objects that it is responsible for, and records the reasons why they wait. The error is
@@ -135,7 +135,9 @@ type Wait struct {
 }
 
 // String returns a sentence with the object, the reason and the verdict.
-func (w Wait) String() string { return w.Object.String() + " waits for " + w.For + mark(w.Verdict) }
+func (w Wait) String() string {
+	return w.Object.String() + " waits for " + w.For + verdictSuffix(w.Verdict)
+}
 
 // A Ref names an object.
 type Ref struct {

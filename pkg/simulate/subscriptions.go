@@ -319,15 +319,15 @@ func (r *run) apply(answer *olm.NamespaceResult) {
 	}
 }
 
-// A blockage is the reason why the Subscriptions of a namespace wait, and the answer that it comes from.
-type blockage struct {
+// A namespaceWait is the reason why the Subscriptions of a namespace wait, and the answer that the reason is from.
+type namespaceWait struct {
 	Wait
 	answer *olm.NamespaceResult
 }
 
 // block sets the reason why the Subscriptions of a namespace wait.
 func (r *run) block(answer *olm.NamespaceResult, what string, v Verdict) {
-	r.blocked[answer.Name] = blockage{Wait{For: what, Verdict: v}, answer}
+	r.blocked[answer.Name] = namespaceWait{Wait{For: what, Verdict: v}, answer}
 }
 
 // setAll changes the status of all Subscriptions of a namespace.
@@ -449,10 +449,10 @@ func (r *run) startUnpacking(namespace, images string) bool {
 			Type: string(v1alpha1.SubscriptionBundleUnpacking), Status: metav1.ConditionTrue, Reason: "UnpackingInProgress",
 		})
 	}, computed("Jobs unpack the images of bundles before there is an InstallPlan"))
-	return len(r.Events) > before // not if it started before the state was saved
+	return len(r.Events) > before // false if unpacking started before the state was saved
 }
 
-// unpackFailed reports in all Subscriptions of a namespace that a bundle cannot be unpacked.
+// unpackFailed sets the condition in all Subscriptions of a namespace that a bundle cannot be unpacked.
 func (r *run) unpackFailed(answer *olm.NamespaceResult, cause, message string, why reason) {
 	r.setAll(answer.Name, func(status *v1alpha1.SubscriptionStatus) {
 		status.RemoveConditions(v1alpha1.SubscriptionBundleUnpacking)
@@ -472,7 +472,7 @@ func (r *run) haveCondition(namespace string, of v1alpha1.SubscriptionConditionT
 	return true
 }
 
-// waiting reports the Subscriptions that wait, and their reasons.
+// waiting records the Subscriptions that wait, and the reasons.
 func waiting(_ context.Context, r *run) error {
 	for o := range r.State.Subscriptions.All() {
 		namespace, status := o.Value.Namespace, &o.Value.Status

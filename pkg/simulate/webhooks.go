@@ -68,7 +68,7 @@ func (i *installation) installWebhooks() error {
 	}
 	namespace := i.csv.Namespace
 	for _, d := range i.csv.Spec.WebhookDefinitions {
-		labels, ca := operator.OwnerLabels(i.csv), i.authority(d.DeploymentName)
+		labels, ca := operator.OwnerLabels(i.csv), i.caBundle(d.DeploymentName)
 		labels[labelWebhook] = d.GenerateName
 		labels["olm.webhook-description-hash"] = operator.Hash(&d)
 		prefix := d.GenerateName + "-"
@@ -108,7 +108,7 @@ func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], c
 	create(i.run, "for "+i.csv.Name, computed("webhookdefinitions of the operator"), config)
 }
 
-// convert sets up the conversion of CustomResourceDefinitions by a webhook. Without a ca, their existing caBundle is
+// convert sets up the conversion of CustomResourceDefinitions by a webhook. If ca is empty, their existing caBundle is
 // kept.
 func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error {
 	c := i.csv
@@ -167,8 +167,8 @@ func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
 	return nil
 }
 
-// failConversion fails the installation of an operator because of its conversion webhook. OLM retries endlessly; here
-// the operator waits after the second failure.
+// failConversion fails the installation of an operator because of its conversion webhook. OLM retries forever; here the
+// operator waits after the second failure.
 func (ns *installed) failConversion(o csv, err error) {
 	message := installFailed + err.Error()
 	if slices.ContainsFunc(o.Value.Status.Conditions, func(c v1alpha1.ClusterServiceVersionCondition) bool {
@@ -196,17 +196,17 @@ func (c *certificate) caHash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// authority returns the caBundle for clients of a Deployment, nil if it is not known.
-func (i *installation) authority(deployment string) []byte {
+// caBundle returns the caBundle for clients of a Deployment, nil if it is not known.
+func (i *installation) caBundle(deployment string) []byte {
 	if c := i.certificates[deployment]; c != nil && len(c.ca) > 0 {
 		return c.ca
 	}
 	return nil
 }
 
-// certify creates a Service, a Secret with a certificate, and permissions for a Deployment that serves webhooks or
-// APIServices. The error is about the first object that the service account may not create.
-func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
+// createCertificate creates a Service, a Secret with a certificate, and permissions for a Deployment that serves
+// webhooks or APIServices. The error is about the first object that the service account may not create.
+func (i *installation) createCertificate(spec v1alpha1.StrategyDeploymentSpec) error {
 	ports := operator.ServicePorts(i.csv, spec.Name)
 	if len(ports) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
 	if spec.Spec.Selector != nil {
 		service.Spec.Selector = spec.Spec.Selector.MatchLabels
 	}
-	if err := i.as.permit(service, service.Namespace); err != nil {
+	if err := i.as.checkPermission(service, service.Namespace); err != nil {
 		return fmt.Errorf("could not create service %s: %w", service.Name, err)
 	}
 	secret, ca := i.secret(i.csv, operator.SecretName(spec.Name))
@@ -228,7 +228,7 @@ func (i *installation) certify(spec v1alpha1.StrategyDeploymentSpec) error {
 		objects = append(objects, o.(cluster.Kubernetes))
 	}
 	for _, o := range objects {
-		if err := i.as.permit(o, o.GetNamespace()); err != nil {
+		if err := i.as.checkPermission(o, o.GetNamespace()); err != nil {
 			return err
 		}
 		if !i.dry {

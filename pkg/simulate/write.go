@@ -22,7 +22,7 @@ const maxExplanation = 10
 // Report returns the Outcomes, the other objects that wait, and the numbers of changed objects of each kind.
 func (r *Result) Report() *report.Report {
 	out := r.assumed()
-	out.Line("%s", ending(r))
+	out.Line("%s", endText(r))
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
 		out.Item(0, "%s: %s", report.Name(o.Object.String()), o.versions())
@@ -75,7 +75,7 @@ func (o *Outcome) addReasons(out *report.Report) {
 		case o.isAboutOther(w):
 			out.Item(1, "%s", legible.Message(w.String()))
 		case !explained: // otherwise it follows from the other lines
-			out.Item(1, "waits for %s", legible.Message(w.For+mark(w.Verdict)))
+			out.Item(1, "waits for %s", legible.Message(w.For+verdictSuffix(w.Verdict)))
 		}
 	}
 	for _, b := range o.BlockedBy {
@@ -172,14 +172,14 @@ func (r *Result) Timeline() *report.Report {
 		}
 		sign := report.Name(changeSigns[e.Change])
 		out.Item(1, "%s %s: %s", sign, report.Name(e.objects), legible.Message(e.Text))
-		of, reason := subject{e.Object.Kind, e.Change}, e.Why+mark(e.Verdict)
+		of, reason := subject{e.Object.Kind, e.Change}, e.Why+verdictSuffix(e.Verdict)
 		if reason != last && reason != reasons[of] {
 			last = reason
 			out.Item(3, "%s", legible.Message(reason))
 		}
 		reasons[of] = reason
 	}
-	out.Line("%s", ending(r))
+	out.Line("%s", endText(r))
 	for _, o := range r.Waiting {
 		out.Item(1, "%s", legible.Message(o.String()))
 	}
@@ -239,7 +239,7 @@ func (r *Result) lines() iter.Seq[line] {
 	}
 }
 
-// lines describe the verdict.
+// lines describes the verdict.
 func (o *OpenShift) lines() []string {
 	if o == nil {
 		return nil
@@ -254,16 +254,16 @@ func (o *OpenShift) lines() []string {
 	return lines
 }
 
-// mark returns a verdict in parentheses, "" for Computed.
-func mark(v Verdict) string {
+// verdictSuffix returns a verdict in parentheses, "" for Computed.
+func verdictSuffix(v Verdict) string {
 	if v == Computed {
 		return ""
 	}
 	return " (" + string(v) + ")"
 }
 
-// ending describes the end of a simulation.
-func ending(r *Result) string {
+// endText describes the end of a simulation.
+func endText(r *Result) string {
 	steps := plural.Of(r.Steps, "step")
 	if !r.Idle {
 		return "stopped after " + steps
