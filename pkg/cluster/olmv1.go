@@ -125,7 +125,8 @@ func (c *Catalog) check() flaws {
 
 // check returns the problems for which a cluster would reject the ClusterExtension.
 func (e *Extension) check() flaws {
-	all := flaws(nil).require("/spec/namespace", e.Spec.Namespace).require("/spec/source/sourceType", e.Spec.Source.SourceType)
+	all := flaws(nil).require("/spec/namespace", e.Spec.Namespace).
+		require("/spec/source/sourceType", e.Spec.Source.SourceType)
 	switch source := e.Spec.Source.SourceType; source {
 	case sourceCatalog:
 	case "":

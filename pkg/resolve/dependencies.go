@@ -48,7 +48,8 @@ type foundDependency struct {
 }
 
 func newDependency(r requirement) *foundDependency {
-	return &foundDependency{&Dependency{Requires: requirementText(r), SatisfiedBy: []string{}, Sentence: r.String()}, r, nil}
+	d := &Dependency{Requires: requirementText(r), SatisfiedBy: []string{}, Sentence: r.String()}
+	return &foundDependency{d, r, nil}
 }
 
 // Dependencies returns the dependencies of the catalog.

@@ -32,7 +32,8 @@ func (e *Explanation) WriteShort(w io.Writer, limit int, hint string) error {
 		for _, c := range e.Other {
 			names = append(names, c.Bundle)
 		}
-		t.line(0, "OLM may install %s instead: it takes Subscriptions and operators in a random order.", firstNames(names, "and"))
+		t.line(0, "OLM may install %s instead: it takes Subscriptions and operators in a random order.",
+			firstNames(names, "and"))
 	}
 	if e.Incomplete {
 		t.line(0, "Not all reasons and changes were looked for, as there are too many.")
