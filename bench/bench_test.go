@@ -148,8 +148,8 @@ func writeBundles(t *testing.T, packages ...string) string {
 	return operators
 }
 
-// TestServe holds that both hosts of the registry have all images of bundles, and that no two of them are the same
-// although there are fewer bundles.
+// TestServe checks that both hosts of the registry have all bundle images, and that all images differ even if there are
+// fewer bundles than images.
 func TestServe(t *testing.T) {
 	in, closeIn := io.Pipe()
 	out, outWriter := io.Pipe()

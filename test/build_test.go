@@ -328,7 +328,8 @@ func list(t *testing.T, text string) (words []string) {
 	return words
 }
 
-// TestUpdateMovesLittle holds that an update of a package sends, but for the store, less than 5 % of the image.
+// TestUpdateMovesLittle checks that pushing a catalog after the update of one package sends less than 5 % of the image,
+// not counting the store.
 func TestUpdateMovesLittle(t *testing.T) {
 	registry := newCounter(t)
 	dir := filepath.Join(t.TempDir(), "catalog")

@@ -379,7 +379,7 @@ entries: [{name: clay.v2.0.0, replaces: clay.v1.0.0}, {name: clay.v1.0.0}]
 	p.untilHeading("clay.v2.0.0")
 }
 
-// testServeChannels holds that channels are sorted by version wherever there are several.
+// testServeChannels checks that the page sorts channels by version everywhere.
 func testServeChannels(browser context.Context, t *testing.T) {
 	text := kiln
 	for _, name := range []string{"stable-3.17", "stable-3.6"} {

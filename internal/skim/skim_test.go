@@ -11,8 +11,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/skim"
 )
 
-// FuzzCursor holds that a cursor finds the values of valid JSON, whether it goes into them or skips them, and that it
-// comes to the end of any text.
+// FuzzCursor checks that a cursor finds the values of valid JSON, whether it enters them or skips them, and that it
+// reaches the end of any text.
 func FuzzCursor(f *testing.F) {
 	for _, text := range []string{
 		` {"a": [1, -2.5e3, {}], "b\"": {"\\": "\\\"", "": [[]]}} `, `"\\\\"`, "[\ttrue,\r\nnull , false]", `1`, `""`, `{"a":"]}"}`,
@@ -74,7 +74,7 @@ func TestStringEnd(t *testing.T) {
 	}
 }
 
-// FuzzFits holds that what fits can be decoded as upstream decodes it.
+// FuzzFits checks that every value that fits a type can be decoded into it, with the same result as upstream.
 func FuzzFits(f *testing.F) {
 	type inner struct {
 		Name string         `json:"name"`

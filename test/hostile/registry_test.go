@@ -246,7 +246,7 @@ func TestHostileRegistry(t *testing.T) {
 	}
 }
 
-// TestRegistryLeadsHere holds that a registry elsewhere makes opm connect to nothing on this host.
+// TestRegistryLeadsHere checks that a remote registry cannot make opm connect to this host.
 func TestRegistryLeadsHere(t *testing.T) {
 	address := addressElsewhere(t)
 	var connections atomic.Int32

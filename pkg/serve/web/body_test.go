@@ -86,7 +86,7 @@ func TestCodings(t *testing.T) {
 	}
 }
 
-// TestEncodersBusy holds that more clients than there are encoders are answered too.
+// TestEncodersBusy checks that clients get an uncompressed response while all encoders are in use.
 func TestEncodersBusy(t *testing.T) {
 	c := catalogOf(t, "c", textSource(wide()))
 	h := web.New(web.Options{Acquire: served(c), Encoders: 1})
@@ -208,7 +208,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestNoDate holds that catalogs without a date and a tag have no conditions.
+// TestNoDate checks that conditions are ignored for a catalog without a date and a tag.
 func TestNoDate(t *testing.T) {
 	c := catalogOf(t, "c", textSource(small))
 	c.Tag, c.Modified = "", time.Time{}

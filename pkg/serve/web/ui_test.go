@@ -342,7 +342,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestManyAsk holds that everyone gets an answer where many ask at once, and that those who go away are no failure.
+// TestManyAsk checks that all of many concurrent requests get a response, and that canceled requests are not reported
+// as failures.
 func TestManyAsk(t *testing.T) {
 	h := handlerOf(t, catalogOf(t, "c", textSource(deprecatedCatalog)))
 	targets := []string{
