@@ -1,7 +1,7 @@
-// Package api is the protocol of registries: the gRPC services that clusters ask for the operators of a catalog.
+// Package api is the protocol of registries: the gRPC services from which clusters read the operators in a catalog.
 //
-// It is generated from registry.proto, which has the names, numbers and types of upstream, so that every client and
-// server of either understands the other. Package client calls a registry from Go.
+// It is generated from registry.proto, which has upstream's names, numbers and types, so clients and servers of both
+// projects are compatible. Package client calls a registry from Go.
 package api
 
 //go:generate go -C ../../tools run ./protoc ../pkg/api/registry.proto

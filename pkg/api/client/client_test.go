@@ -23,11 +23,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A registry is a small server of the generated code, as other implementations are.
+// A registry is a small server based on the generated code, as other implementations are.
 type registry struct {
 	api.UnimplementedRegistryServer
 	api.UnimplementedExperimentalRegistryServer
-	ended chan struct{} // closed when the client lets go of a list
+	ended chan struct{} // closed when the client stops reading a list
 }
 
 func (registry) ListPackages(_ *api.ListPackageRequest, to grpc.ServerStreamingServer[api.PackageName]) error {
@@ -121,10 +121,10 @@ func TestCalls(t *testing.T) {
 		}
 		break
 	}
-	<-r.ended // though the caller wanted but one
+	<-r.ended // the caller read only one bundle
 
 	if _, err := c.Package(ctx, "elm"); !errors.Is(err, client.ErrNotFound) || status.Code(err) != codes.NotFound {
-		t.Errorf("what is not there: got %v", err)
+		t.Errorf("missing package: got %v", err)
 	}
 	if _, err := c.Package(ctx, "old"); errors.Is(err, client.ErrNotFound) || status.Code(err) != codes.Unknown {
 		t.Errorf("an unknown error: got %v", err)
@@ -145,7 +145,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// onlyCheck is health as upstream has it.
+// onlyCheck is a health service without Watch, as in upstream.
 type onlyCheck struct {
 	healthv1.UnimplementedHealthServer
 }
@@ -160,7 +160,7 @@ func TestWaitReady(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		register func(*grpc.Server)
-		after    func() // what happens once the wait has begun
+		after    func() // called when the wait has begun
 		want     codes.Code
 	}{
 		{"watched", func(s *grpc.Server) { healthv1.RegisterHealthServer(s, watched) }, func() {
@@ -181,13 +181,13 @@ func TestWaitReady(t *testing.T) {
 	}
 }
 
-// TestWaitReadyEnds gives up on a server that is not there.
+// TestWaitReadyEnds checks that WaitReady stops waiting for an unreachable server when its context is done.
 func TestWaitReadyEnds(t *testing.T) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // so that nobody listens there
+	l.Close() // so that nothing listens on the port
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := dial(t, l.Addr().String()).WaitReady(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -1,4 +1,4 @@
-// Package client asks a registry for the operators of a catalog, over gRPC.
+// Package client queries a registry over gRPC for the operators in a catalog.
 //
 //	c, err := client.New("localhost:50051", client.Options{})
 //	defer c.Close()
@@ -7,5 +7,6 @@
 //		…
 //	}
 //
-// It works with every server of the protocol; see package api. Errors are gRPC errors, which package status reads.
+// It works with every server of the protocol; see package api. Errors are gRPC errors; package status returns their
+// codes.
 package client

@@ -11,16 +11,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// again is how long WaitReady waits before it asks again.
-const again = 250 * time.Millisecond
+// retryDelay is the delay between two attempts of WaitReady.
+const retryDelay = 250 * time.Millisecond
 
-// WaitReady returns when the server says that it is serving. Until ctx is done it waits for a server that is not there
-// yet, too. An error of the server that waiting does not change, such as that it knows of no health, ends it.
+// WaitReady returns nil when the server reports that it is serving. Until ctx is done, it also waits for a server that
+// cannot be reached yet. An error that waiting cannot resolve ends the wait, for example if the server has no health
+// service.
 func (c *Client) WaitReady(ctx context.Context) error {
 	checks := health.NewHealthClient(c.conn)
 	for {
 		err := watch(ctx, checks)
-		if status.Code(err) == codes.Unimplemented { // as servers of upstream say
+		if status.Code(err) == codes.Unimplemented { // upstream's servers only have Check
 			err = check(ctx, checks)
 		}
 		if err == nil {
@@ -29,22 +30,22 @@ func (c *Client) WaitReady(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !passes(err) {
+		if !isTemporary(err) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(again):
+		case <-time.After(retryDelay):
 		}
 	}
 }
 
-// errNotServing is the error of a server that answers but is not ready.
+// errNotServing is the error about a server that responds but is not ready.
 var errNotServing = status.Error(codes.Unavailable, "the registry is not serving")
 
-// passes reports whether an error may be gone when the call is made again.
-func passes(err error) bool {
+// isTemporary reports whether another attempt may succeed after this error.
+func isTemporary(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted:
 		return true
@@ -52,7 +53,7 @@ func passes(err error) bool {
 	return false
 }
 
-// watch returns nil when the server says that it is serving.
+// watch waits until the server reports that it is serving, and then returns nil.
 func watch(ctx context.Context, checks health.HealthClient) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,7 +63,7 @@ func watch(ctx context.Context, checks health.HealthClient) error {
 	}
 	for {
 		update, err := updates.Recv()
-		if err == io.EOF { // of a server that ends the watch when it ends itself
+		if err == io.EOF { // the server is stopping
 			return errNotServing
 		}
 		if err != nil {
@@ -75,11 +76,11 @@ func watch(ctx context.Context, checks health.HealthClient) error {
 }
 
 func check(ctx context.Context, checks health.HealthClient) error {
-	answer, err := checks.Check(ctx, &health.HealthCheckRequest{}, grpc.WaitForReady(true))
+	response, err := checks.Check(ctx, &health.HealthCheckRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		return err
 	}
-	if answer.GetStatus() != health.HealthCheckResponse_SERVING {
+	if response.GetStatus() != health.HealthCheckResponse_SERVING {
 		return errNotServing
 	}
 	return nil
