@@ -10,9 +10,9 @@ import (
 // about its size, whoever requested them.
 type memory [3]*budget
 
-// The sizes of the largest answers of the first two classes.
+// The maximum sizes of responses of the first two classes.
 const (
-	smallClass  = 8 << 10   // packages, answers about health
+	smallClass  = 8 << 10   // packages, health
 	mediumClass = 256 << 10 // streams, nearly all bundles
 )
 
@@ -20,7 +20,7 @@ func newMemory(size int64) memory {
 	return memory{newBudget(size / 8), newBudget(size / 8 * 3), newBudget(size / 2)}
 }
 
-func (m memory) of(bytes int64) *budget {
+func (m memory) budgetFor(bytes int64) *budget {
 	switch {
 	case bytes <= smallClass:
 		return m[0]
@@ -52,11 +52,11 @@ func (m memory) usage() (now, most, grants int64) {
 type budget struct {
 	mu      sync.Mutex
 	size    int64
-	free    int64 // less than 0 if add took more than there was
-	least   int64 // lowest value of free since the last call of usage
+	free    int64 // negative if add took more than was free
+	minFree int64 // lowest value of free since the last call of usage
 	grants  int64 // since the last call of usage
 	clients map[string]*holder
-	waiting []*holder // with a queue, in the order of their turns
+	waiting []*holder // clients with a queue, in the order of their turns
 }
 
 // A holder is a client of a budget that holds or waits for a part of it.
@@ -72,7 +72,7 @@ type waiter struct {
 }
 
 func newBudget(size int64) *budget {
-	return &budget{size: size, free: size, least: size, clients: map[string]*holder{}}
+	return &budget{size: size, free: size, minFree: size, clients: map[string]*holder{}}
 }
 
 // acquire takes an amount for a client, waiting until it is free. Its error is ctx.Err(). An amount larger than the
@@ -106,10 +106,10 @@ func (b *budget) acquire(ctx context.Context, client string, amount int64) (int6
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
-	case <-w.granted: // at the last moment
+	case <-w.granted: // just before ctx was done
 		b.put(h, amount)
 	default:
-		b.leave(h, w)
+		b.removeWaiter(h, w)
 	}
 	b.grant()
 	return 0, ctx.Err()
@@ -147,8 +147,8 @@ func (b *budget) release(client string, amount int64) {
 func (b *budget) usage() (now, most, grants int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, most, grants = b.size-b.free, b.size-b.least, b.grants
-	b.least, b.grants = b.free, 0
+	now, most, grants = b.size-b.free, b.size-b.minFree, b.grants
+	b.minFree, b.grants = b.free, 0
 	return now, most, grants
 }
 
@@ -176,7 +176,7 @@ func (b *budget) grant() {
 	}
 }
 
-func (b *budget) leave(h *holder, w *waiter) {
+func (b *budget) removeWaiter(h *holder, w *waiter) {
 	i := slices.Index(h.queue, w)
 	if h.queue = slices.Delete(h.queue, i, i+1); len(h.queue) == 0 {
 		i := slices.Index(b.waiting, h)
@@ -188,7 +188,7 @@ func (b *budget) leave(h *holder, w *waiter) {
 func (b *budget) take(h *holder, amount int64) {
 	h.held += amount
 	b.free -= amount
-	b.least = min(b.least, b.free)
+	b.minFree = min(b.minFree, b.free)
 	b.grants++
 }
 

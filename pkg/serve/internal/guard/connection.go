@@ -14,10 +14,10 @@ import (
 
 // The minimum pace at which a client must read responses.
 const (
-	StallTime = 2 * time.Minute // in each of which it takes PaceBytes, or all bytes that were unsent when the time began
-	PaceBytes = 8 << 20         // so that a slow network has time for a large answer
+	StallTime = 2 * time.Minute // in which it must read PaceBytes, or all bytes that were unsent at its start
+	PaceBytes = 8 << 20         // few enough for a large response over a slow network
 
-	secondLook = 15 * time.Second // until messages that gRPC has lost are found, see [Guard.Run]
+	lostMessageDelay = 15 * time.Second // until messages that gRPC has lost are collected; see [Guard.Run]
 )
 
 // A connection is a client's connection, with its calls, the memory held by their responses, and the pace at which the
@@ -30,14 +30,14 @@ type connection struct {
 	taken  atomic.Int64 // bytes that it has written since the stall time began
 
 	mu    sync.Mutex
-	calls int       // under way
+	calls int       // in progress
 	since time.Time // when the number of calls changed
 
 	held    map[*charge]struct{} // nil when the connection is closed
 	timer   *time.Timer          // nil before the first message
 	running bool                 // the timer
 	due     int64                // value of taken that the client must reach within the stall time
-	late    bool                 // the client did not reach it, and has until the second look
+	late    bool                 // the client did not reach it, and has lostMessageDelay left
 }
 
 // Listener returns l with limits on its connections.
@@ -121,9 +121,9 @@ func (g *Guard) remove(c *connection) {
 	}
 }
 
-// victim returns the connection to close for a new one of a client: of the client with the most connections, the one
-// that has been idle for the longest time. It returns nil if that is the same client and all its connections are in
-// use. The guard must be locked.
+// victim returns the connection to close for a new connection of a client: the one that has been idle for the longest
+// time, among those of the client with the most connections. It returns nil if that is the same client and all its
+// connections are in use. The guard must be locked.
 func (g *Guard) victim(client string) *connection {
 	heaviest := client
 	for other, own := range g.clients {
@@ -145,13 +145,13 @@ func (g *Guard) victim(client string) *connection {
 	return victim
 }
 
-// A use is the activity of a connection, by which the connection to close is chosen.
+// A use is the activity of a connection. It determines which connection is closed first.
 type use struct {
-	busy  bool      // with a call
+	busy  bool      // has calls in progress
 	since time.Time // when the number of calls changed
 }
 
-// less reports whether a connection is closed before another one.
+// less reports whether a connection with use u is closed before one with use other.
 func (u use) less(other use) bool {
 	if u.busy != other.busy {
 		return !u.busy
@@ -172,13 +172,13 @@ func (c *connection) addCalls(n int) {
 	c.since = time.Now()
 }
 
-// A connectionAddr is the address of a client, by which calls find their connection.
+// A connectionAddr is the address of a client, with its connection, so that calls can find it.
 type connectionAddr struct {
 	net.Addr
 	connection *connection
 }
 
-// connectionOf returns the connection of a call, nil for one that the listener of a Guard did not accept.
+// connectionOf returns the connection of a call, or nil if no listener of a Guard accepted it.
 func connectionOf(ctx context.Context) *connection {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -251,7 +251,7 @@ func (c *connection) checkPace() {
 	case !c.late:
 		c.late = true
 		c.guard.late.Store(true)
-		c.timer.Reset(secondLook)
+		c.timer.Reset(lostMessageDelay)
 	default:
 		go c.Close()
 		c.guard.opts.Log.Warn("disconnecting a client that does not read its responses",

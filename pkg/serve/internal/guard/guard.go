@@ -1,17 +1,17 @@
-// Package guard protects a server from slow and hostile clients: it limits what all of them together take, and
-// disconnects the ones that block others. It has three types.
+// Package guard protects a server from slow and hostile clients: it limits the resources of all clients together, and
+// disconnects clients that block others. It has three types.
 //
-// A connection is the connection of a client, gRPC or HTTP. Clients are grouped by their address. When a server is
-// full, a new connection takes the place of another one, of the client with the most connections. Every write to a
-// connection has a deadline, and the connection counts the bytes of answers that wait for it: a client that does not
-// keep up a low pace in taking them is disconnected.
+// A connection is the gRPC or HTTP connection of a client. Clients are grouped by their address. When a server is full,
+// a new connection replaces a connection of the client with the most connections. Every write to a connection has a
+// deadline, and the connection counts the bytes of the responses that wait to be written: a client that reads them
+// below a minimum pace is disconnected.
 //
-// A budget shares a limited amount among clients. One budget is for open calls, which are refused when it is used up;
-// answers wait for three others, of bytes of memory. A client may hold as much as is free, so that there is always
-// something left for another one, and each answer waits only for answers of about its size.
+// A budget shares a limited amount among clients. One budget is for open calls, which are rejected when it is used up.
+// Three budgets are for bytes of memory, for which responses wait. A client may hold at most as much as remains free,
+// so that something is always left for another client, and a response waits only for responses of about its size.
 //
-// A lease is what one answer has taken of a budget of memory. The answer takes it before the store reads anything, and
-// gives it back when gRPC has written the last message to the connection, or when the connection is closed.
+// A lease is the memory that one response has taken from a budget. The response takes it before the store reads
+// anything, and releases it when gRPC has written the last message to the connection, or when the connection is closed.
 //
 // A [Guard] has all connections and budgets of a process, and sets up its servers:
 //
@@ -19,7 +19,7 @@
 //	server := grpc.NewServer(g.GRPCOptions()...)
 //	err := server.Serve(g.Listener(l))
 //
-// Its handlers answer with a [Lease] or a [Stream].
+// The handlers of the servers respond with a [Lease] or a [Stream].
 package guard
 
 import (
@@ -47,44 +47,44 @@ import (
 const (
 	maxRequest    = 64 << 10         // bytes of a request
 	maxHeader     = 16 << 10         // bytes of the metadata of a request
-	maxCalls      = 250              // at one time on a connection
+	maxCalls      = 250              // concurrent calls on a connection
 	readBuffer    = 8 << 10          // bytes of each connection; requests are small
-	streamWorkers = 8                // goroutines that calls take turns on: new ones would grow their stacks each time
-	handshakeTime = 10 * time.Second // within which a connection has to speak HTTP/2
-	pingAfter     = time.Minute      // of silence, to find connections that are dead
+	streamWorkers = 8                // goroutines that calls share: a new one would have to grow its stack
+	handshakeTime = 10 * time.Second // for a new connection to speak HTTP/2
+	pingAfter     = time.Minute      // of silence, to detect dead connections
 	pingTimeout   = 20 * time.Second
-	pingInterval  = 10 * time.Second // minimum for clients; upstream has five minutes
+	pingInterval  = 10 * time.Second // minimum interval of pings from clients; upstream has five minutes
 
-	httpHeaderTime = 10 * time.Second // within which an HTTP request has to begin
-	httpIdleTime   = 2 * time.Minute  // that HTTP connections wait for the next request
+	httpHeaderTime = 10 * time.Second // for the header of an HTTP request, and for its body
+	httpIdleTime   = 2 * time.Minute  // maximum wait of an HTTP connection for the next request
 )
 
 // Options are the limits of all clients together.
 type Options struct {
-	Connections int           // open at one time, gRPC and HTTP
-	Calls       int64         // waiting or being answered, gRPC and HTTP
-	SendMemory  int64         // bytes of answers that are being sent
+	Connections int           // open at the same time, gRPC and HTTP
+	Calls       int64         // waiting or in progress, gRPC and HTTP
+	SendMemory  int64         // bytes of responses that are being sent
 	Idle        time.Duration // after which a connection without calls is closed
-	Log         *slog.Logger  // receives clients that are cut off, and from time to time the number of refused ones
+	Log         *slog.Logger  // logs disconnected clients and, from time to time, the number of rejected ones
 }
 
 // A Guard has the connections and budgets of the servers of a process. It is safe for concurrent use.
 type Guard struct {
 	opts   Options
-	calls  *budget // open ones
+	calls  *budget // open calls
 	memory memory
 
 	mu      sync.Mutex
 	count   int                                 // of connections
 	clients map[string]map[*connection]struct{} // connections by client
 
-	loaded atomic.Bool // a catalog, since memory was checked
-	late   atomic.Bool // a client, since memory was checked
+	loaded atomic.Bool // a catalog was loaded since the last check of memory
+	late   atomic.Bool // a client missed the pace since the last check of memory
 
-	// Since they were logged:
-	refusedCalls atomic.Int64 // gRPC and HTTP, when too many were open
-	evicted      atomic.Int64 // connections that made room for others
-	refused      atomic.Int64 // connections that there was no room for
+	// Counts since the last log message:
+	refusedCalls atomic.Int64 // gRPC and HTTP calls rejected because too many were open
+	evicted      atomic.Int64 // connections closed to make room for others
+	refused      atomic.Int64 // connections rejected because there was no room
 }
 
 // New returns a Guard with no connections.
@@ -198,7 +198,7 @@ func (g *Guard) countRequests(next http.Handler) http.Handler {
 // error of the request's context.
 func (g *Guard) Memory(r *http.Request, bytes int) (release func(), err error) {
 	client := clientOf(r.RemoteAddr)
-	from := g.memory.of(int64(bytes))
+	from := g.memory.budgetFor(int64(bytes))
 	taken, err := from.acquire(r.Context(), client, int64(bytes))
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (g *Guard) Memory(r *http.Request, bytes int) (release func(), err error) {
 	return func() { from.release(client, taken) }, nil
 }
 
-// SendMemoryHeld returns the bytes of answers that are being sent.
+// SendMemoryHeld returns the number of bytes of the responses that are being sent.
 func (g *Guard) SendMemoryHeld() int64 {
 	now, _, _ := g.memory.usage()
 	return now
@@ -220,16 +220,17 @@ const (
 	// buffers.
 	returnEvery = 5 * time.Second
 
-	// reportEvery is the interval at which refused clients are logged. A line for each would fill the log.
+	// reportEvery is the interval at which the number of rejected clients is logged. A line for each would fill the
+	// log.
 	reportEvery = time.Minute
 )
 
-// Run returns memory to the system, and logs the number of refused clients, until ctx is done. It returns the error of
+// Run returns memory to the system, and logs the number of rejected clients, until ctx is done. It returns the error of
 // ctx.
 //
 // Memory is returned when load ends or a catalog was loaded: a server without calls makes no garbage, so that the
-// garbage collector has no reason to run. It is also returned before a client is cut off, since messages that gRPC has
-// lost count as unsent until they are collected.
+// garbage collector has no reason to run. It is also returned before a client is disconnected, since messages that gRPC
+// has lost count as unsent until they are collected.
 func (g *Guard) Run(ctx context.Context) error {
 	memory, refusals := time.NewTicker(returnEvery), time.NewTicker(reportEvery)
 	defer memory.Stop()

@@ -16,31 +16,32 @@ import (
 // The minimum memory of a response.
 const (
 	smallAnswer = 4 << 10
-	streamBytes = 128 << 10 // what gRPC queues of a stream, which is 64 KB, and a record of the store
+	streamBytes = 128 << 10 // the 64 KB that gRPC queues for a stream, and a record of the store
 )
 
-// partBytes is the largest part of an answer that counts as sent by itself.
+// partBytes is the maximum size of a part of a response that counts as sent on its own.
 const partBytes = 1 << 20
 
-// A Lease is memory for a response or a part of one. It has a user, and another one for each message that gRPC has not
-// written to the connection yet; the last user releases it. gRPC loses a message, without freeing it, if the call is
-// canceled at the moment when the message is queued: then the garbage collector ends the charge.
+// A Lease is memory for a response or a part of one. It is reference-counted: its user holds a reference until Done,
+// and each message holds one until gRPC has written it to the connection. The last release frees the memory. gRPC loses
+// a message, without freeing it, if the call is canceled at the moment when the message is queued: then the garbage
+// collector ends the charge.
 type Lease struct {
 	*charge
-	buf  []byte // returned by Buffer and not in a message yet, or nil
+	buf  []byte // from Buffer, and not in a message yet; or nil
 	refs atomic.Int32
 	lost runtime.Cleanup
 }
 
-// A charge is the entry of a connection for one lease.
+// A charge is the memory of one lease, as an entry of its connection.
 type charge struct {
 	conn   *connection
-	from   *budget      // nil before something was taken
+	from   *budget      // nil before any memory was taken
 	bytes  int64        // guarded by conn.mu
 	unsent atomic.Int64 // part of conn.unsent
 }
 
-// NewLease returns a lease without memory for an answer of a gRPC call. Its user calls [Lease.Done].
+// NewLease returns a lease without memory, for the response to a gRPC call. Its user must call [Lease.Done].
 func NewLease(ctx context.Context) *Lease {
 	l := &Lease{charge: &charge{conn: connectionOf(ctx)}}
 	l.refs.Store(1)
@@ -65,7 +66,7 @@ func (l *Lease) Take(ctx context.Context, bytes int64) error {
 
 // begin waits for the first memory. It does not wait for 0 bytes.
 func (l *Lease) begin(ctx context.Context, bytes int64) (err error) {
-	c, from := l.conn, l.conn.guard.memory.of(bytes)
+	c, from := l.conn, l.conn.guard.memory.budgetFor(bytes)
 	if bytes > 0 {
 		if bytes, err = from.acquire(ctx, c.client, bytes); err != nil {
 			return err
@@ -123,13 +124,13 @@ func freeBuffer(b []byte) {
 	}
 }
 
-// Done ends the use of the lease by its user. Unsent messages keep their memory.
+// Done releases the reference of the user. Unsent messages keep their memory.
 func (l *Lease) Done() {
 	freeBuffer(l.buf)
 	l.release()
 }
 
-// release ends the use of the lease by one of its users.
+// release drops one reference. The last one frees the memory.
 func (l *Lease) release() {
 	if l.refs.Add(-1) == 0 && l.from != nil {
 		l.lost.Stop()
@@ -159,7 +160,7 @@ func (c *charge) sent(bytes int64) {
 type message struct {
 	lease *Lease
 	buf   []byte       // of the lease, or nil
-	parts atomic.Int32 // that are not sent
+	parts atomic.Int32 // number of unsent parts
 }
 
 // Message returns a message for gRPC, which keeps the lease until all of its parts are sent.
@@ -211,7 +212,7 @@ func (c *chunk) Free() {
 	}
 }
 
-// Encode returns a response as a message that holds a number of bytes of memory, which may be 0.
+// Encode returns an encoded response as a message, with a lease of this number of bytes, which may be 0.
 func Encode(ctx context.Context, answer any, bytes int64) (mem.BufferSlice, error) {
 	data, err := proto.Marshal(answer.(proto.Message))
 	if err != nil {
@@ -225,19 +226,19 @@ func Encode(ctx context.Context, answer any, bytes int64) (mem.BufferSlice, erro
 	return l.Message(data), nil
 }
 
-// A Stream is a stream of answers whose messages are leased.
+// A Stream is a server stream whose messages hold leases.
 type Stream struct {
 	grpc.ServerStream
-	lease *Lease // of the record that is being sent
-	sent  bool   // a message of the lease
+	lease *Lease // for the record that is being sent
+	sent  bool   // a message of the lease was sent
 }
 
-// NewStream returns a stream that sends to another one. Its user calls [Stream.Done].
+// NewStream returns a stream that sends its messages to another stream. Its user must call [Stream.Done].
 func NewStream(to grpc.ServerStream) *Stream {
 	return &Stream{ServerStream: to, lease: NewLease(to.Context())}
 }
 
-// Done ends the use of the memory by the stream.
+// Done releases the lease of the stream. Unsent messages keep their memory.
 func (s *Stream) Done() { s.lease.Done() }
 
 // TakeNext takes memory for the next record of the store. The messages of the previous record keep the memory that they
@@ -250,7 +251,7 @@ func (s *Stream) TakeNext(bytes int) error {
 	return s.lease.Take(s.Context(), max(int64(bytes), streamBytes))
 }
 
-// Send sends an encoded answer.
+// Send sends an encoded response.
 func (s *Stream) Send(data []byte) error {
 	if s.lease.from == nil {
 		if err := s.TakeNext(streamBytes); err != nil {
@@ -261,8 +262,8 @@ func (s *Stream) Send(data []byte) error {
 	return s.ServerStream.SendMsg(s.lease.Message(data))
 }
 
-// SendMsg implements [grpc.ServerStream] for services other than the registry. No memory is held between the messages,
-// which may be far apart.
+// SendMsg implements [grpc.ServerStream] for services other than the registry. No memory is held between messages,
+// because the time between them may be long.
 func (s *Stream) SendMsg(m any) error {
 	message, err := Encode(s.Context(), m, streamBytes)
 	if err != nil {
