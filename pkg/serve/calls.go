@@ -20,13 +20,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// calls wraps every call. It waits until a catalog is served, maps errors to codes, and logs slow and failed calls.
-// Other calls are not logged.
+// calls intercepts every gRPC call. It waits until a catalog is served, maps errors to codes, and logs slow and failed
+// calls. Other calls are not logged.
 type calls struct {
 	live    *Live
 	log     *slog.Logger
 	slow    time.Duration
-	observe func(method string, code codes.Code, took time.Duration) // or nil
+	observe func(method string, code codes.Code, took time.Duration) // may be nil
 }
 
 func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -119,7 +119,8 @@ func (c *calls) report(ctx context.Context, method string, took time.Duration, e
 	c.log.LogAttrs(ctx, level, message, attrs...)
 }
 
-// counted returns an observer of calls that counts them, and then calls next unless it is nil.
+// counted returns a function for ServerOptions.Observe that counts each call in m, and then calls next unless it is
+// nil.
 func counted(m *web.Metrics, next func(string, codes.Code, time.Duration)) func(string, codes.Code, time.Duration) {
 	return func(method string, code codes.Code, took time.Duration) {
 		if isRegistry(method) {

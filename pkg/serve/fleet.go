@@ -18,14 +18,14 @@ const maxShards = 8
 // changes, the shards are stopped one after another, while new shards take the new connections.
 type fleet struct {
 	newServer func() *grpc.Server
-	grace     time.Duration // in which the shards are stopped; less than 0 keeps a shard forever
+	grace     time.Duration // period over which old shards are stopped; negative keeps a shard forever
 	drain     time.Duration
-	ending    chan struct{} // closed when no shard takes connections any longer
+	stopping  chan struct{} // closed when no more connections are accepted
 	running   sync.WaitGroup
 
 	mu      sync.Mutex
 	current []*shard
-	next    int                 // of current, modulo their number
+	next    int                 // index in current, modulo its length
 	all     map[*shard]struct{} // shards that have not stopped, current or not
 }
 
@@ -69,7 +69,7 @@ func (f *fleet) accept(l net.Listener) error {
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second) // as gRPC does
 			select {
 			case <-time.After(wait):
-			case <-f.ending:
+			case <-f.stopping:
 			}
 			continue
 		}
@@ -77,11 +77,11 @@ func (f *fleet) accept(l net.Listener) error {
 			return err
 		}
 		wait = 0
-		f.give(c, l.Addr())
+		f.dispatch(c, l.Addr())
 	}
 }
 
-func (f *fleet) give(c net.Conn, addr net.Addr) {
+func (f *fleet) dispatch(c net.Conn, addr net.Addr) {
 	for {
 		s := f.shard(addr)
 		if s == nil {
@@ -96,12 +96,12 @@ func (f *fleet) give(c net.Conn, addr net.Addr) {
 	}
 }
 
-// shard returns the shard for a new connection, nil if the fleet is ending.
+// shard returns the shard for a new connection, or nil if the fleet is stopping.
 func (f *fleet) shard(addr net.Addr) *shard {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	select {
-	case <-f.ending:
+	case <-f.stopping:
 		return nil
 	default:
 	}
@@ -110,7 +110,7 @@ func (f *fleet) shard(addr net.Addr) *shard {
 		s.close, s.stop = sync.OnceFunc(func() { close(s.closed) }), sync.OnceFunc(s.GracefulStop)
 		f.current = append(f.current, s)
 		f.all[s] = struct{}{}
-		f.running.Go(func() { _ = s.Serve(s) }) // until it is stopped: accepting has no other error
+		f.running.Go(func() { _ = s.Serve(s) }) // returns when the shard is stopped: Accept has no other error
 		return s
 	}
 	f.next++
@@ -127,12 +127,12 @@ func (f *fleet) renew() {
 	old := f.current
 	f.current = nil
 	for i, s := range old {
-		// Not at once: a connection that the shard has just accepted would be closed without an answer.
+		// Not at once: a connection that the shard has just accepted would be closed without a response.
 		after := f.grace * time.Duration(i+1) / time.Duration(len(old)+1)
 		f.running.Go(func() {
 			select {
 			case <-time.After(after):
-			case <-f.ending:
+			case <-f.stopping:
 			}
 			f.stop(s)
 		})
@@ -147,10 +147,11 @@ func (f *fleet) stop(s *shard) {
 	delete(f.all, s)
 }
 
-// end stops all shards gracefully, and forcibly after the time for draining. It reports whether all ended gracefully.
+// end stops all shards gracefully, and forcibly after the time for draining. It reports whether all of them stopped
+// gracefully.
 func (f *fleet) end() (drained bool) {
 	f.mu.Lock()
-	close(f.ending)
+	close(f.stopping)
 	for s := range f.all {
 		f.running.Go(func() { f.stop(s) })
 	}

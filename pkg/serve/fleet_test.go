@@ -115,7 +115,8 @@ func TestReloadSpread(t *testing.T) {
 	})
 }
 
-// TestReloadKeepsCalls has a client read a list slowly while the catalog changes several times.
+// TestReloadKeepsCalls checks that a client that reads a list slowly gets all of it while the catalog changes several
+// times.
 func TestReloadKeepsCalls(t *testing.T) {
 	dirs := []string{catalogDir(t, trees), catalogDir(t, moreTrees)}
 	list := catalogDir(t, large())
@@ -144,7 +145,7 @@ func TestReloadKeepsCalls(t *testing.T) {
 	})
 }
 
-// TestReloadUnderLoad changes the catalog under many calls, and expects all of them to be answered.
+// TestReloadUnderLoad checks that all of many calls get a response while the catalog changes.
 func TestReloadUnderLoad(t *testing.T) {
 	dirs := []string{catalogDir(t, trees), catalogDir(t, moreTrees)}
 	live := loaded(t, dirs[0])

@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// handler answers over HTTP for the catalogs of all lives.
+// handler returns the HTTP handler for the catalogs of all lives.
 func handler(lives []*Live, process *processStatus, opts ServerOptions) http.Handler {
 	return web.New(web.Options{
 		Acquire: func() ([]web.Catalog, func()) { return acquireAll(lives) },
@@ -45,8 +45,8 @@ func handler(lives []*Live, process *processStatus, opts ServerOptions) http.Han
 	})
 }
 
-// acquireAll returns the catalogs of all lives, in their order. It returns none if one of them, or its HTTP content, is
-// not loaded yet.
+// acquireAll returns the catalogs of all lives, in the order of lives. If one of them, or its HTTP content, is not
+// loaded yet, it returns no catalogs.
 func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 	var releases []func()
 	release = func() {
@@ -126,7 +126,8 @@ func (h *healthService) List(context.Context, *health.HealthListRequest) (*healt
 	return all, nil
 }
 
-// Watch sends the current state, and then every change. It ends with the server, which waits for all calls to end.
+// Watch sends the current state, and then every change. It returns when the server stops, because the server waits for
+// all calls to end.
 func (h *healthService) Watch(
 	_ *health.HealthCheckRequest, to grpc.ServerStreamingServer[health.HealthCheckResponse],
 ) error {

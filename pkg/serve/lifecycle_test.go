@@ -103,7 +103,7 @@ func TestCallsWait(t *testing.T) {
 	}
 }
 
-// TestEndsBeforeReady stops a server that has no catalog yet, while a call waits for it.
+// TestEndsBeforeReady checks that a server that has no catalog yet stops, even if a call waits for the catalog.
 func TestEndsBeforeReady(t *testing.T) {
 	opts, _ := gated()
 	r := run(t, opts)

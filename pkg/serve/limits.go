@@ -18,9 +18,9 @@ const DefaultIdle = 30 * time.Minute
 // Limits that depend on the memory that the program may use. Without a limit on memory, they are the maximum.
 const (
 	maxConnections = 4000
-	connCost       = 32 << 10 // bytes of an idle connection, about
-	maxCalls       = 4000     // that are waiting or being answered
-	callCost       = 24 << 10 // bytes of one, about
+	connCost       = 32 << 10 // approximate bytes of an idle connection
+	maxCalls       = 4000     // waiting or in progress
+	callCost       = 24 << 10 // approximate bytes of a call in progress
 	maxSendMemory  = 256 << 20
 )
 
@@ -31,12 +31,12 @@ const (
 
 // Limits are the limits of all clients together. Zero values depend on the memory that the server may use.
 type Limits struct {
-	Connections int           // open at one time, gRPC and HTTP; 0 means up to 4000
-	SendMemory  int64         // bytes of answers that are being sent; 0 means a fifth of the memory, up to 256 MiB
+	Connections int           // open at the same time, gRPC and HTTP; 0 means up to 4000
+	SendMemory  int64         // bytes of responses that are being sent; 0 means a fifth of the memory, up to 256 MiB
 	Idle        time.Duration // after which a connection without calls is closed; 0 means DefaultIdle
 }
 
-// defaults returns the limits with defaults for unset ones, given the memory of the server in bytes.
+// defaults returns the limits, with defaults in place of zero values. memory is the memory of the server in bytes.
 func (l Limits) defaults(memory int64) Limits {
 	if l.Connections == 0 {
 		l.Connections = int(min(maxConnections, max(memory/10/connCost, 100)))
@@ -50,7 +50,8 @@ func (l Limits) defaults(memory int64) Limits {
 	return l
 }
 
-// newGuard returns a guard with the limits of opts. The process may allow fewer connections.
+// newGuard returns a guard with the limits of opts. It lowers the number of connections if the process may open fewer
+// files.
 func newGuard(opts ServerOptions) *guard.Guard {
 	memory, files := MemoryLimit(), openFiles()
 	set := opts.Limits.defaults(memory)
@@ -85,7 +86,7 @@ func HonorMemoryLimit() {
 // reservedMemory is the part of a small limit that is left for memory outside of Go, in bytes.
 const reservedMemory = 36 << 20
 
-// residentMemory returns the size of the memory of the process, for people.
+// residentMemory returns the resident memory of the process as text, such as 120 MB.
 func residentMemory() string {
 	const megabyte = 1 << 20
 	status, err := os.ReadFile("/proc/self/status")

@@ -9,17 +9,17 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// A Snapshot is the content served at one time.
+// A Snapshot is the content of catalogs at the time they were loaded.
 type Snapshot struct {
 	Store *store.Store // of all catalogs
 	Key   store.Key
-	Built bool // the store was made, and not found in the cache
+	Built bool // the store was built, not opened from the cache
 
 	catalogs []web.Catalog  // for HTTP; nil if the store was built without its content
 	withheld []web.Withheld // invalid packages of the catalogs, which are not in the store
 
-	users   int  // of Live; calls that read it
-	retired bool // of Live; another one is served
+	users   int  // number of calls that read it; guarded by Live
+	retired bool // another snapshot is served instead; guarded by Live
 }
 
 // Close closes the files of the snapshot.
@@ -39,7 +39,7 @@ type Live struct {
 	draining bool
 	changed  chan struct{} // closed when current or draining changes, and replaced
 
-	damaged chan error // from reading the store; holds one at most
+	damaged chan error // an error of reading the store, if there was one
 }
 
 // NewLive returns a Live without a snapshot.
@@ -137,7 +137,8 @@ func (l *Live) notify() {
 	l.changed = make(chan struct{})
 }
 
-// Damaged reports that the store could not be read, so that it is rebuilt. Package serve calls it for its own calls.
+// Damaged records that the store could not be read, so that it is rebuilt. Package serve calls it for errors in its own
+// calls.
 func (l *Live) Damaged(err error) {
 	select {
 	case l.damaged <- err:

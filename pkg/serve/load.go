@@ -28,7 +28,7 @@ type Catalog struct {
 	Source declcfg.Source
 }
 
-// An Input has open catalogs.
+// An Input is a set of open catalogs.
 type Input struct {
 	Catalogs []Catalog
 	Close    func() // closes them
@@ -78,8 +78,8 @@ func (e *ProblemsError) Error() string {
 	return fmt.Sprintf("the catalog is invalid:\n%s", problem.Lines(e.Problems))
 }
 
-// Load returns a snapshot of the catalogs, from the cache if possible. It returns nil if have is already their key. The
-// error is a *ProblemsError for invalid catalogs.
+// Load returns a snapshot of the catalogs, from the cache if possible. It returns nil if their key is have. The error
+// is a *ProblemsError for invalid catalogs.
 func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, error) {
 	l := loader{LoadOptions: opts}
 	l.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
@@ -93,7 +93,7 @@ type loader struct {
 	allowPartial bool
 }
 
-// load returns a snapshot, or nil if the key is have. With rebuild, it ignores the cached store.
+// load returns a snapshot, or nil if the key is have. If rebuild is set, it ignores the cached store.
 func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snapshot, error) {
 	in, err := l.Open(ctx)
 	if err != nil {
@@ -229,16 +229,16 @@ func problems(err error) error {
 	if _, ok := errors.AsType[*declcfg.Error](err); !ok {
 		return err
 	}
-	return &ProblemsError{Problems: problem.FromError("", err), System: ofSystem(err)}
+	return &ProblemsError{Problems: problem.FromError("", err), System: isSystemError(err)}
 }
 
-// ofSystem reports whether err is or has an error of the operating system.
-func ofSystem(err error) bool {
+// isSystemError reports whether err is, or wraps, an error of the operating system.
+func isSystemError(err error) bool {
 	_, ok := errors.AsType[syscall.Errno](err)
 	return ok
 }
 
-// build checks the catalogs, and builds the store in the first place where that succeeds.
+// build checks the catalogs, and builds the store in the first place that can hold it.
 func (l *loader) build(ctx context.Context, c content, places []place) (*store.Store, error) {
 	var failed []error
 	for _, p := range places {
@@ -272,7 +272,7 @@ func (l *loader) build(ctx context.Context, c content, places []place) (*store.S
 type place struct {
 	name    string
 	build   func(context.Context, content) (*store.Store, error) // makes the store and opens it
-	mustLog bool                                                 // the user asked for this place
+	mustLog bool                                                 // the user chose this place
 	warning string                                               // about its use
 }
 
@@ -359,7 +359,7 @@ func (c *check) Object(source int, o *declcfg.Object, value any, err error) any 
 
 // Add implements [store.Check].
 func (c *check) Add(source int, object any, err error) {
-	c.system = c.system || ofSystem(err)
+	c.system = c.system || isSystemError(err)
 	c.catalogs[source].Add(object, err)
 }
 

@@ -165,7 +165,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestInvalid ends a server whose catalog is invalid.
+// TestInvalid checks that a server with an invalid catalog stops with an error.
 func TestInvalid(t *testing.T) {
 	r := run(t, serve.Options{}, catalogDir(t, strings.ReplaceAll(trees, "defaultChannel: stable", "defaultChannel: slow")))
 	_, err := r.Package(t.Context(), "oak")

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// TestGroupLimit finds the least limit of control groups of both versions.
+// TestGroupLimit checks that the lowest limit of a control group and its parents is found, in both versions.
 func TestGroupLimit(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
 	for _, tt := range []struct {

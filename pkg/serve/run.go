@@ -28,7 +28,7 @@ import (
 // defaultWatchEvery is the interval at which watched paths are checked.
 const defaultWatchEvery = time.Second
 
-// retryDamaged is the delay before a store is rebuilt again after it was damaged again, or could not be built.
+// retryDamaged is the delay before the next rebuild, if a rebuilt store is damaged too or the rebuild failed.
 const retryDamaged = 10 * time.Second
 
 // Options are the served registries and the settings of the server.
@@ -57,9 +57,8 @@ type Registry struct {
 }
 
 // Run serves registries until ctx is done. Clients may connect before the catalogs are loaded; see [Server.Serve]. A
-// cached store without HTTP content is served over gRPC at once; HTTP clients are asked to come back when that content
-// is built. Run returns nil when ctx is done, and an error if a catalog cannot be loaded at the start or a listener
-// fails.
+// cached store without HTTP content is served over gRPC at once; HTTP clients are asked to retry until that content is
+// built. Run returns nil when ctx is done, and an error if a catalog cannot be loaded at the start or a listener fails.
 func Run(ctx context.Context, opts Options) error {
 	opts.Server = opts.Server.withDefaults()
 	opts.WatchEvery = cmp.Or(opts.WatchEvery, defaultWatchEvery)
@@ -193,7 +192,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 }
 
-// load loads and serves the catalogs, and logs it. It does nothing if they still have the key have.
+// load loads the catalogs, serves them and logs that. It does nothing if their key is have.
 func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild bool) error {
 	r.status.loading.Lock()
 	defer r.status.loading.Unlock()
@@ -204,7 +203,7 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 		return err
 	}
 	if s == nil {
-		r.enter(state{withheld: r.withheld})
+		r.setState(state{withheld: r.withheld})
 		return nil
 	}
 	took := time.Since(start)
@@ -212,11 +211,11 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	r.advance(s)
 	r.key = s.Key
 	if s.Built {
-		debug.FreeOSMemory() // of the build, which serving does not need
+		debug.FreeOSMemory() // return the memory of the build
 	}
 	r.guard.Loaded()
 	r.live.Swap(s)
-	r.enter(state{httpMissing: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
+	r.setState(state{httpMissing: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
 	r.status.loaded(r.number, web.Load{
@@ -225,13 +224,13 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 	return nil
 }
 
-// advance makes the catalogs of s newer than the previous ones of the same names, since HTTP clients that only send a
-// date would keep the old ones.
+// advance makes the times of the catalogs of s later than the times of the previous catalogs with the same names,
+// because HTTP clients that only send a date would otherwise keep the previous content.
 func (r *runner) advance(s *Snapshot) {
 	for i, c := range s.catalogs {
 		if last, ok := r.modified[c.Name]; ok && !c.Modified.IsZero() {
 			if s.Key != r.key {
-				last = last.Truncate(time.Second).Add(time.Second) // as precise as HTTP is
+				last = last.Truncate(time.Second).Add(time.Second) // HTTP dates are in whole seconds
 			}
 			if c.Modified.Before(last) {
 				s.catalogs[i].Modified = last
@@ -263,13 +262,13 @@ func (r *runner) reload(ctx context.Context) (again bool) {
 	if was.why = err; !was.httpMissing && was.stale.IsZero() {
 		was.stale = time.Now()
 	}
-	r.enter(was)
+	r.setState(was)
 	LogError(r.log, failed, err)
 	invalid, ok := errors.AsType[*ProblemsError](err)
 	return !ok || invalid.System
 }
 
-func (r *runner) enter(s state) {
+func (r *runner) setState(s state) {
 	r.state = s
 	r.status.setState(r.number, s)
 }
@@ -288,7 +287,7 @@ func (r *runner) repair(ctx context.Context, damage error) error {
 	case err != nil:
 		LogError(r.log, "store cannot be rebuilt", err)
 	}
-	// Calls that were under way report the same damage. If it persists, the server must not only build stores.
+	// Calls in progress report the same damage. If it persists, the server must not spend all its time on rebuilding.
 	select {
 	case <-ctx.Done():
 	case <-time.After(retryDamaged):

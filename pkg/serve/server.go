@@ -1,5 +1,5 @@
-// Package serve serves a catalog as a registry does: the services of package api over gRPC, from a store that is made
-// of the catalog when there is none yet.
+// Package serve is a registry server: it serves the gRPC services of package api from a store, and builds the store
+// from the catalog if there is none yet.
 //
 //	l, err := net.Listen("tcp", ":50051")
 //	err = serve.Run(ctx, serve.Options{
@@ -7,8 +7,9 @@
 //		Server:     serve.ServerOptions{Log: log},
 //	})
 //
-// The answers are documented in registry.proto and in package store. They are the answers of upstream except for the
-// differences that docs/compatibility.md lists: not found is the code NOT_FOUND, and the order is always the same.
+// The responses are documented in registry.proto and in package store. They are upstream's responses except for the
+// differences that docs/compatibility.md lists: the code of missing objects is NOT_FOUND, and the order is always the
+// same.
 package serve
 
 import (
@@ -36,21 +37,21 @@ import (
 // kills a pod.
 const DefaultDrain = 25 * time.Second
 
-// DefaultReloadGrace is the time over which clients are asked to reconnect after the catalog has changed, so that they
-// do not all come back at once.
+// DefaultReloadGrace is the period over which clients are asked to reconnect after the catalog has changed, so that
+// they do not all reconnect at once.
 const DefaultReloadGrace = 5 * time.Second
 
-// defaultSlow is the duration of a call from which it is logged. Most calls take less than a thousandth of it.
+// defaultSlow is the default of ServerOptions.Slow. Most calls take less than a thousandth of it.
 const defaultSlow = time.Second
 
 // ServerOptions configure the connections of a server. The zero value uses plain text, as registries in clusters do.
 type ServerOptions struct {
-	TLS   *tls.Config   // nil is plain text; see [Certificates]
+	TLS   *tls.Config   // nil means plain text; see [Certificates]
 	Log   *slog.Logger  // nil drops all messages
-	Slow  time.Duration // calls that take as long are logged; 0 means a second
+	Slow  time.Duration // minimum duration of a call that is logged; 0 means a second
 	Drain time.Duration // time that calls have to end when the server stops; 0 means DefaultDrain
 
-	// ReloadGrace is the time over which clients are asked to reconnect after the catalog has changed; 0 means
+	// ReloadGrace is the period over which clients are asked to reconnect after the catalog has changed; 0 means
 	// DefaultReloadGrace, and less than 0 keeps their connections. OLM reads a catalog again after it has reconnected.
 	ReloadGrace time.Duration
 
@@ -106,7 +107,7 @@ func (s *Server) newGRPC() *grpc.Server {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	f := &fleet{
 		newServer: s.newGRPC, grace: s.opts.ReloadGrace, drain: s.opts.Drain,
-		ending: make(chan struct{}), all: map[*shard]struct{}{},
+		stopping: make(chan struct{}), all: map[*shard]struct{}{},
 	}
 	err := f.serve(ctx, s.opts.guard.Listener(l), s.live)
 	s.live.drain()

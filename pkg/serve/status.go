@@ -18,7 +18,7 @@ type processStatus struct {
 	// loading is locked while a registry is being loaded. One is loaded at a time, since loading needs memory.
 	loading sync.Mutex
 
-	metrics *web.Metrics // which only HTTP shows
+	metrics *web.Metrics // served over HTTP only
 	ready   func()       // called when the last registry is loaded for the first time; nil after that
 	loads   []*web.Load  // of each registry; nil before the first
 
@@ -37,11 +37,11 @@ func newProcessStatus(registries []Registry, metrics *web.Metrics, ready func())
 	return all
 }
 
-// A state says how the content that a registry serves differs from the current catalogs.
+// A state describes how the content that a registry serves differs from the current catalogs.
 type state struct {
 	httpMissing bool      // HTTP content is not built yet
 	stale       time.Time // since when a changed catalog cannot be served; zero if it can
-	why         error     // the last attempt failed, or nil
+	why         error     // error of the last attempt, or nil
 
 	withheld []web.Withheld // packages that are not served
 }
