@@ -35,7 +35,7 @@ func largeCatalog(b *testing.B) (address string, lines []line) {
 	return "http://" + listener.Addr().String(), lines
 }
 
-// BenchmarkAll asks for a whole catalog over a socket.
+// BenchmarkAll requests a whole catalog over a socket.
 func BenchmarkAll(b *testing.B) {
 	address, _ := largeCatalog(b)
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
@@ -70,7 +70,7 @@ func fetch(b *testing.B, client *http.Client, target, coding string) int64 {
 	return n
 }
 
-// BenchmarkMetas asks for one bundle after the other over sockets.
+// BenchmarkMetas requests one bundle after the other over sockets.
 func BenchmarkMetas(b *testing.B) {
 	address, channels := largeCatalog(b)
 	var targets []string

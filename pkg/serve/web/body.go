@@ -11,10 +11,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// smallest is the size in bytes from which a body is compressed, as in catalogd.
-const smallest = 1024
+// minCompressed is the minimum size in bytes of a body that is compressed, as in catalogd.
+const minCompressed = 1024
 
-// A body is the content of an answer, with its metadata.
+// A body is the content of a response, with its metadata.
 type body struct {
 	contentType string
 	tag         string    // see [Catalog].Tag
@@ -22,19 +22,19 @@ type body struct {
 	size        int64     // in bytes
 	write       func(io.Writer) error
 	memory      int                  // bytes that write and seeker use
-	seeker      func() io.ReadSeeker // of the same bytes, if ranges may be asked for; else nil
+	seeker      func() io.ReadSeeker // of the same bytes; nil if ranges are not supported
 
-	stored map[coding]*store.Reader // the same content, by the codings in which the store has it
+	stored map[coding]*store.Reader // the same content in the codings that the store has
 }
 
-// respond answers with a body, or only with its headers, or with the status that a condition leads to.
+// respond sends a body, or only its headers, or the status that a condition of the request requires.
 func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 	code := b.codingFor(r)
 	header := w.Header()
 	if b.seeker != nil && code == identity {
 		header.Set("Accept-Ranges", "bytes")
 	}
-	header.Set("Cache-Control", "no-cache") // it may be kept, but is asked for again
+	header.Set("Cache-Control", "no-cache") // clients may cache it, but must revalidate it
 	if tag := b.tagIn(code); tag != "" {
 		header.Set("ETag", tag)
 	}
@@ -51,7 +51,7 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 	}
 	if b.memory > 0 && r.Method != http.MethodHead {
 		release, err := h.Memory(r, b.memory)
-		if err != nil { // nobody waits for the answer any more
+		if err != nil { // the client is gone
 			return
 		}
 		defer release()
@@ -66,7 +66,7 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 // codingFor returns the coding to send a body in: zstd if the client accepts it, else gzip, as catalogd chooses. Ranges
 // refer to the uncompressed content.
 func (b *body) codingFor(r *http.Request) coding {
-	if b.size < smallest || b.seeker != nil && r.Header.Get("Range") != "" {
+	if b.size < minCompressed || b.seeker != nil && r.Header.Get("Range") != "" {
 		return identity
 	}
 	accepted := r.Header.Values("Accept-Encoding")
@@ -117,14 +117,14 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code codi
 	}
 	err := write(w)
 	if out, ok := w.(*response); ok && out.lost != nil {
-		return // an error in writing to a client that is gone means nothing
+		return // the client is gone, or too slow
 	}
 	if err != nil {
 		h.fail(w, err)
 	}
 }
 
-// respondRange answers with the requested parts of a body. The other conditions are met.
+// respondRange sends the requested ranges of a body. The other conditions are met.
 func (h *handler) respondRange(w http.ResponseWriter, r *http.Request, b body) {
 	content := &errorReader{ReadSeeker: b.seeker()}
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
@@ -137,7 +137,7 @@ func (h *handler) respondRange(w http.ResponseWriter, r *http.Request, b body) {
 	}
 }
 
-// errorReader keeps the error of a reader, which http.ServeContent does not return.
+// errorReader records the error of a reader, which http.ServeContent does not return.
 type errorReader struct {
 	io.ReadSeeker
 	err error
@@ -151,12 +151,11 @@ func (r *errorReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// precondition returns the status that the conditions of a request lead to, 304 or 412, or 0 to continue.
-// The tag is "" and the time zero if there is none. A date that cannot be parsed is ignored, and so is an empty
-// condition.
+// precondition returns the status that the conditions of a request require, 304 or 412, or 0 to continue. tag is "" and
+// modified is zero if the body has none. A date that cannot be parsed is ignored, and so is an empty condition.
 //
-// The status is the one of http.ServeContent for an empty answer. That function cannot send the real answer, whose size
-// is not known if it is compressed while it is sent.
+// The status is the one of http.ServeContent for an empty body. That function cannot send the real body, whose size is
+// not known if it is compressed while it is sent.
 func precondition(r *http.Request, tag string, modified time.Time) int {
 	asked := &http.Request{Method: r.Method, Header: http.Header{}}
 	for _, name := range []string{"If-Match", "If-None-Match"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// bundleView is the answer of /ui/v1/bundle.
+// bundleView is the response to /ui/v1/bundle.
 type bundleView struct {
 	Catalog       string         `json:"catalog"`
 	Package       string         `json:"package"`
@@ -47,7 +47,7 @@ type imageView struct {
 	Image string `json:"image"`
 }
 
-// csvView is the part of a ClusterServiceVersion that people read.
+// csvView has the fields of a ClusterServiceVersion that people read.
 type csvView struct {
 	DisplayName    string               `json:"displayName,omitempty"`
 	Description    string               `json:"description,omitempty"` // Markdown
@@ -60,11 +60,11 @@ type csvView struct {
 	InstallModes   []string             `json:"installModes,omitempty"` // the supported ones
 	Links          []declcfg.AppLink    `json:"links,omitempty"`
 	Maintainers    []declcfg.Maintainer `json:"maintainers,omitempty"`
-	Owned          []kindView           `json:"owned,omitempty"`    // kinds that the operator brings
-	Required       []kindView           `json:"required,omitempty"` // kinds that it needs
+	Owned          []kindView           `json:"owned,omitempty"`    // kinds that the operator provides
+	Required       []kindView           `json:"required,omitempty"` // kinds that it requires
 }
 
-// A kindView is a kind of custom resource, or of an API.
+// A kindView is a kind of object, from a custom resource definition or an aggregated API.
 type kindView struct {
 	Kind        string `json:"kind"`
 	Version     string `json:"version"`
@@ -73,7 +73,7 @@ type kindView struct {
 	Description string `json:"description,omitempty"`
 }
 
-// bundleOf returns the view of a bundle for the page, nil if the catalog does not have it.
+// bundleOf returns the view of a bundle, or nil if the catalog does not have it.
 func bundleOf(ctx context.Context, c *Catalog, params url.Values) (*bundleView, error) {
 	pkg, name := params.Get("package"), params.Get("name")
 	b, err := c.bundle(pkg, name)
@@ -150,13 +150,14 @@ func kinds(crds []declcfg.CRDDescription, apis []declcfg.APIServiceDescription) 
 	return all
 }
 
-// dependenciesView has the dependencies of a bundle on the catalog.
+// dependenciesView has the dependencies of a bundle, with the bundles of the catalog that satisfy them.
 type dependenciesView struct {
 	All   []*resolve.Dependency `json:"all"`             // in the order of the properties
-	Error string                `json:"error,omitempty"` // the reason that OLM cannot read them
+	Error string                `json:"error,omitempty"` // why OLM cannot read them
 }
 
-// dependencies finds the bundles that satisfy the dependencies of a bundle. It returns errors that are not about them.
+// dependencies finds the bundles that satisfy the dependencies of b. Its error is about reading the catalog, or from
+// ctx; an invalid dependency is the Error of the view.
 func (c *Catalog) dependencies(ctx context.Context, b *declcfg.Bundle) (v dependenciesView, err error) {
 	from := &packages{Catalog: c}
 	v.All, err = resolve.ReadDependencies(ctx, b.Properties, from)
@@ -168,7 +169,7 @@ func (c *Catalog) dependencies(ctx context.Context, b *declcfg.Bundle) (v depend
 
 type packages struct {
 	*Catalog
-	err error // the first of the store
+	err error // the first error of the store
 }
 
 func (p *packages) Names() (names []string, err error) {

@@ -14,11 +14,11 @@ import (
 
 const jsonLines = "application/jsonl"
 
-// connBytes is the approximate memory of a connection while a request is answered.
+// connBytes is the approximate memory of a connection while it sends a response.
 const connBytes = 32 << 10
 
 func (h *handler) all(w http.ResponseWriter, r *http.Request) {
-	h.with(w, r.PathValue("catalog"), func(c *Catalog) { h.respond(w, r, c.all()) })
+	h.withCatalog(w, r.PathValue("catalog"), func(c *Catalog) { h.respond(w, r, c.all()) })
 }
 
 func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +27,7 @@ func (h *handler) metas(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "400 Bad Request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	h.with(w, r.PathValue("catalog"), func(c *Catalog) {
+	h.withCatalog(w, r.PathValue("catalog"), func(c *Catalog) {
 		h.respond(w, r, c.metas(store.Query{
 			Schema: params.Get("schema"), Package: params.Get("package"), Name: params.Get("name"),
 		}))

@@ -211,7 +211,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestRelease checks that every acquired catalog is released once, after the answer.
+// TestRelease checks that every acquired catalog is released once, after the response.
 func TestRelease(t *testing.T) {
 	c := catalogOf(t, "c", textSource(small))
 	held, released := 0, 0
@@ -233,7 +233,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestDamaged changes bytes of an open store: an answer from a damaged part must not look complete.
+// TestDamaged checks that a response from a damaged part of an open store does not look complete.
 func TestDamaged(t *testing.T) {
 	data, key := stored(t, dirSource(publishedCatalogs(t)[0]))
 	catalogs := opened(t, data, key, "c")
@@ -268,7 +268,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestSwap asks while another catalog takes the place of the first one: each answer is one of the two.
+// TestSwap checks that each response is from one of two catalogs while the second one replaces the first.
 func TestSwap(t *testing.T) {
 	first, second := catalogOf(t, "c", textSource(small)), catalogOf(t, "c", textSource(strings.ReplaceAll(small, "kiln", "oven")))
 	first.Tag, second.Tag = "1", "2"

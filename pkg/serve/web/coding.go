@@ -20,24 +20,24 @@ const (
 	zstdCoding coding = "zstd"
 )
 
-// accepts reports whether a client accepts a coding: it names the coding, or else everything, with a weight above 0.
-// The size of the weight does not count.
+// accepts reports whether a client accepts a coding: Accept-Encoding has the coding, or else *, with a weight above 0.
+// All weights above 0 are equal.
 func accepts(accepted []string, c coding) bool {
 	everything := false
 	for element := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
 		name, parameters, _ := strings.Cut(element, ";")
 		switch name = strings.ToLower(strings.TrimSpace(name)); {
 		case name == string(c), name == "x-gzip" && c == gzipCoding:
-			return isWanted(parameters)
+			return isAccepted(parameters)
 		case name == "*":
-			everything = isWanted(parameters)
+			everything = isAccepted(parameters)
 		}
 	}
 	return everything
 }
 
-// isWanted reports whether the parameters of a coding, such as " q=0.5", have no weight or one above 0.
-func isWanted(parameters string) bool {
+// isAccepted reports whether the parameters of a coding, such as " q=0.5", have no weight, or one above 0.
+func isAccepted(parameters string) bool {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		key, value, _ := strings.Cut(parameter, "=")
 		if strings.EqualFold(strings.TrimSpace(key), "q") {
@@ -48,7 +48,7 @@ func isWanted(parameters string) bool {
 	return true
 }
 
-// encoders compress answers, a limited number at a time.
+// encoders compress responses, a limited number at a time.
 type encoders struct {
 	slots      chan struct{}
 	gzip, zstd *pool.Pool[encoder]
@@ -65,14 +65,14 @@ func newEncoders(n int) *encoders {
 		return e, true
 	}
 	newGzip := func() encoder { return must(gzip.NewWriterLevel(nil, gzip.DefaultCompression)) }
-	newZstd := func() encoder { // with a window that is small enough for one to be held for each of many clients
+	newZstd := func() encoder { // with a small window, because many clients may need an encoder at once
 		return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true)))
 	}
 	return &encoders{make(chan struct{}, n), pool.New(n, newGzip, release), pool.New(n, newZstd, release)}
 }
 
-// take reports whether an encoder is free. It takes a slot, which has to be given back.
+// take takes a slot for an encoder, and reports whether one was free. The caller must return the slot.
 func (e *encoders) take() bool {
 	select {
 	case e.slots <- struct{}{}:

@@ -11,7 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// Metrics are the numbers that a server shows to Prometheus:
+// Metrics are the Prometheus metrics of a server:
 //
 //	opm_http_request_duration_seconds{method,route,code}  a histogram of requests over HTTP
 //	opm_grpc_request_duration_seconds{method,code}        a histogram of calls of the registry, streams as a whole
@@ -25,8 +25,8 @@ import (
 //	                                                      the catalogs are up to date
 //	opm_catalog_packages, _channels, _bundles, _entries   the numbers of served objects; an entry is a bundle in a
 //	                                                      channel
-//	opm_catalog_withheld_packages                         the number of packages that are not served since they are not
-//	                                                      valid
+//	opm_catalog_withheld_packages                         the number of packages that are not served because they are
+//	                                                      invalid
 //	opm_catalog_bytes{catalog}                            the size of all objects of a catalog that HTTP serves
 //	opm_catalog_modified_timestamp_seconds{catalog}       see [Catalog].Modified
 //
@@ -51,8 +51,8 @@ const (
 	Damaged State = "damaged" // it is being rebuilt, and its readable parts are served
 )
 
-// buckets are upper limits of durations in seconds, from an answer out of the index to a whole catalog over a slow
-// line.
+// buckets are the upper limits of the histogram buckets in seconds: from a response from the index to a whole catalog
+// over a slow connection.
 var buckets = []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30}
 
 // NewMetrics returns metrics of a server that is loading.
@@ -104,7 +104,7 @@ func (m *Metrics) Call(method, code string, took time.Duration) {
 
 func (m *Metrics) request(method, route string, status int, took time.Duration) {
 	if method != http.MethodGet && method != http.MethodHead {
-		method = "other" // clients may make up any number
+		method = "other" // otherwise clients could create any number of labels
 	}
 	m.http.WithLabelValues(strconv.Itoa(status), method, route).Observe(took.Seconds())
 }
@@ -117,12 +117,12 @@ func (m *Metrics) Now(s State) {
 	m.state.WithLabelValues(string(s)).Set(1)
 }
 
-// A Load is the opening or building of a store, which is served from now on.
+// A Load is the result of opening or building a store that is served from then on.
 type Load struct {
 	Stats    store.Stats
-	Built    bool // and not opened from an existing file
+	Built    bool // built, not opened from an existing file
 	Took     time.Duration
-	Catalogs []Catalog // the ones that are served over HTTP
+	Catalogs []Catalog // catalogs served over HTTP
 	Withheld int       // packages that are not served
 }
 
@@ -152,7 +152,7 @@ func (m *Metrics) Loaded(l Load) {
 	m.Now(Ready)
 }
 
-// LoadFailed counts a catalog that could not be loaded. The previous one is still served.
+// LoadFailed counts a failed load. The previous catalog, if there is one, is still served.
 func (m *Metrics) LoadFailed() { m.loads.WithLabelValues("failed").Inc() }
 
 // Stale records the time since when a change of a catalog could not be served; the zero time for none.

@@ -13,7 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// catalogList is the answer of /ui/v1/catalogs.
+// catalogList is the response to /ui/v1/catalogs.
 type catalogList struct {
 	Catalogs []catalogItem `json:"catalogs"`
 }
@@ -25,7 +25,7 @@ type catalogItem struct {
 	Withheld []Withheld `json:"withheld,omitzero"` // packages that are not served
 }
 
-// packageList is the answer of /ui/v1/packages.
+// packageList is the response to /ui/v1/packages.
 type packageList struct {
 	Catalog  string         `json:"catalog"`
 	Packages []*packageItem `json:"packages"` // by name
@@ -39,7 +39,7 @@ type packageItem struct {
 	Summary        string   `json:"summary,omitempty"` // a few words of plain text
 	Provider       string   `json:"provider,omitempty"`
 	Keywords       []string `json:"keywords,omitempty"`
-	Categories     string   `json:"categories,omitempty"` // with commas between them
+	Categories     string   `json:"categories,omitempty"` // separated by commas
 	DefaultChannel string   `json:"defaultChannel"`
 	Channels       []string `json:"channels"` // as graph.CompareChannels orders them
 	Version        string   `json:"version,omitempty"`
@@ -51,7 +51,7 @@ type packageItem struct {
 	version     *declcfg.Version // of the head, nil if it is not known
 }
 
-// list returns the list of all packages. It reads only the bundles that are heads.
+// list returns the list of all packages. Of the bundles, it reads only the heads of default channels.
 func (c *Catalog) list() (*packageList, error) {
 	items := map[string]*packageItem{}
 	for _, schema := range []string{declcfg.SchemaPackage, declcfg.SchemaChannel, declcfg.SchemaDeprecations} {
@@ -59,7 +59,7 @@ func (c *Catalog) list() (*packageList, error) {
 			if err != nil {
 				return nil, err
 			}
-			enter(items, o)
+			addObject(items, o)
 		}
 	}
 	all := &packageList{Catalog: c.Name, Packages: []*packageItem{}}
@@ -74,8 +74,8 @@ func (c *Catalog) list() (*packageList, error) {
 	return all, nil
 }
 
-// enter adds the fields of an object to the item of its package. Packages come first.
-func enter(items map[string]*packageItem, o object) {
+// addObject adds the fields of an object to the item of its package. The olm.package objects must come first.
+func addObject(items map[string]*packageItem, o object) {
 	item := items[o.head.Owner()]
 	switch v := o.value.(type) {
 	case *declcfg.Package:
@@ -148,14 +148,14 @@ func summary(text string) string {
 	return ""
 }
 
-// matrixView answers /ui/v1/matrix: it compares the default channels of all catalogs, as `opm list matrix` does.
+// matrixView serves /ui/v1/matrix: it compares the default channels of all catalogs, as `opm list matrix` does.
 func (h *handler) matrixView(w http.ResponseWriter, r *http.Request) {
 	if _, ok := query(w, r); !ok {
 		return
 	}
 	catalogs, release := h.Acquire()
 	defer release()
-	m, err := inTurn(h, r, func() (*list.Matrix, error) {
+	m, err := limitViews(h, r, func() (*list.Matrix, error) {
 		var columns []list.MatrixColumn
 		for i := range catalogs {
 			c := &catalogs[i]
@@ -180,52 +180,52 @@ func (l *packageList) column() list.MatrixColumn {
 	return column
 }
 
-// perCatalog keeps a value for each catalog that takes long to make, such as the list of its packages. The zero value
-// is ready for use.
+// perCatalog caches a value for each catalog that takes long to compute, such as the list of its packages. The zero
+// value is ready for use.
 type perCatalog[T any] struct {
 	mu     sync.Mutex
-	byName map[string]*valueOf[T]
+	byName map[string]*cachedValue[T]
 }
 
-// A valueOf is the value for the content of a catalog. It is made at the first request.
-type valueOf[T any] struct {
-	turn    chan struct{} // holds one while the value is read or made
-	objects *store.Catalog
-	made    bool
-	value   T
+// A cachedValue is the value for the content of a catalog. It is computed at the first request.
+type cachedValue[T any] struct {
+	lock     chan struct{} // has an element while the value is read or computed
+	objects  *store.Catalog
+	computed bool
+	value    T
 }
 
-// of returns the value of a catalog, and makes it if there is none for its present content; concurrent callers wait for
-// it. An error is not kept, and may be ctx's.
+// of returns the value of a catalog. If there is none for its current content, it computes one; concurrent callers wait
+// for it. An error is not cached, and may be ctx's.
 func (p *perCatalog[T]) of(ctx context.Context, c *Catalog, produce func() (T, error)) (T, error) {
 	v := p.entry(c)
 	select {
-	case v.turn <- struct{}{}:
-		defer func() { <-v.turn }()
+	case v.lock <- struct{}{}:
+		defer func() { <-v.lock }()
 	case <-ctx.Done():
 		var none T
 		return none, ctx.Err()
 	}
-	if !v.made {
+	if !v.computed {
 		value, err := produce()
 		if err != nil {
 			return value, err
 		}
-		v.value, v.made = value, true
+		v.value, v.computed = value, true
 	}
 	return v.value, nil
 }
 
-func (p *perCatalog[T]) entry(c *Catalog) *valueOf[T] {
+func (p *perCatalog[T]) entry(c *Catalog) *cachedValue[T] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.byName == nil {
-		p.byName = map[string]*valueOf[T]{}
+		p.byName = map[string]*cachedValue[T]{}
 	}
 	if v := p.byName[c.Name]; v != nil && v.objects == c.Objects {
 		return v
 	}
-	v := &valueOf[T]{turn: make(chan struct{}, 1), objects: c.Objects}
+	v := &cachedValue[T]{lock: make(chan struct{}, 1), objects: c.Objects}
 	p.byName[c.Name] = v
 	return v
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// packageView is the answer of /ui/v1/package. Fields that a package does not have are taken from the head of its
+// packageView is the response to /ui/v1/package. Fields that a package does not have are taken from the head of its
 // default channel.
 type packageView struct {
 	Catalog        string        `json:"catalog"`
@@ -32,16 +32,16 @@ type channelView struct {
 	Deprecation string     `json:"deprecation,omitempty"`
 	Head        string     `json:"head,omitempty"`
 	Version     string     `json:"version,omitempty"` // of the head
-	Refused     string     `json:"refused,omitempty"` // the reason that OLM Classic refuses the channel
+	Refused     string     `json:"refused,omitempty"` // why OLM Classic refuses the channel
 	Bundles     []nodeView `json:"bundles"`           // bundles that the channel names, the highest version first
 }
 
-// A nodeView is a bundle that a channel names, with its updates if it is installed and follows the channel.
+// A nodeView is a bundle that a channel names, with its updates while it is installed and follows the channel.
 type nodeView struct {
 	Name        string      `json:"name"`
 	Version     string      `json:"version,omitempty"`
 	Head        bool        `json:"head,omitempty"`
-	Outside     bool        `json:"outside,omitempty"` // it is not in the channel: an entry only updates it
+	Outside     bool        `json:"outside,omitempty"` // the channel only updates it, and has no entry for it
 	Missing     bool        `json:"missing,omitempty"` // it is not in the catalog
 	Skipped     bool        `json:"skipped,omitempty"`
 	Deprecated  bool        `json:"deprecated,omitempty"`
@@ -93,7 +93,7 @@ func (op *operator) channelView(c *graph.Channel) channelView {
 	return v
 }
 
-// versionOf returns the version of a bundle, "" if it is not known.
+// versionOf returns the version of a bundle, or "" if it is not known.
 func (op *operator) versionOf(name string) string {
 	if b := op.graph.Bundle(name); b != nil && b.Version != nil {
 		return b.Version.String()
@@ -101,20 +101,21 @@ func (op *operator) versionOf(name string) string {
 	return ""
 }
 
-// shown are the types of images that browsers show. In an img, none of them runs scripts or loads anything.
-var shown = []string{
+// displayableTypes are the types of images that browsers display. In an img element, none of them runs scripts or loads
+// anything.
+var displayableTypes = []string{
 	"image/png", "image/jpeg", "image/gif", "image/svg+xml", "image/webp", "image/avif", "image/bmp",
 	"image/vnd.microsoft.icon",
 }
 
-// dataURL returns an icon as a URL for an img, with the type of its content instead of the one that it names; "" if
-// there is none that can be shown.
+// dataURL returns an icon as a data: URL for an img element, or "" if browsers cannot display it. The type in the URL
+// is detected from the content; the declared type is ignored.
 func dataURL(i *declcfg.Icon) string {
 	if i == nil {
 		return ""
 	}
 	t := icon.Type(i.Data)
-	if !slices.Contains(shown, t) {
+	if !slices.Contains(displayableTypes, t) {
 		return ""
 	}
 	return "data:" + t + ";base64," + base64.StdEncoding.EncodeToString(i.Data)

@@ -10,13 +10,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// An object is the head of an object of the catalog, and the result of [declcfg.Object.Decode].
+// An object is the head of a catalog object, and the result of [declcfg.Object.Decode].
 type object struct {
 	head  *declcfg.Meta
 	value any // nil for other schemas; the texts of its properties are valid until the next object
 }
 
-// decoded yields the results of a query. It stops after an error.
+// decoded yields the decoded objects that match a query. It stops after an error.
 func (c *Catalog) decoded(q store.Query) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
 		for line, err := range c.Objects.Query(q).Lines() {
@@ -43,7 +43,7 @@ func decode(line []byte) (object, error) {
 // objectsOf yields the objects of a package, its olm.package first. An error is the last.
 func (c *Catalog) objectsOf(name string) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
-		if name == "" { // which would ask for all
+		if name == "" { // which would match all packages
 			return
 		}
 		for _, q := range []store.Query{{Schema: declcfg.SchemaPackage, Name: name}, {Package: name}} {
@@ -111,7 +111,7 @@ func head(c *graph.Channel) string {
 
 // bundle reads a bundle, nil if there is none. The texts of its properties may be kept.
 func (c *Catalog) bundle(pkg, name string) (*declcfg.Bundle, error) {
-	if pkg == "" || name == "" { // which would ask for any
+	if pkg == "" || name == "" { // which would match any bundle
 		return nil, nil
 	}
 	for line, err := range c.Objects.Query(store.Query{Schema: declcfg.SchemaBundle, Package: pkg, Name: name}).Lines() {

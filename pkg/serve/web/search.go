@@ -11,22 +11,22 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
-// searchView is the answer of /ui/v1/search: the results of `opm search`, in its order.
+// searchView is the response to /ui/v1/search: the results of `opm search`, in its order.
 type searchView struct {
 	Packages []foundPackage `json:"packages"`
 }
 
 type foundPackage struct {
 	Name    string       `json:"name"`
-	Count   int          `json:"count"`   // of all matches
-	Matches []foundValue `json:"matches"` // the first of them, or all if the request names the package
+	Count   int          `json:"count"`   // number of all matches
+	Matches []foundValue `json:"matches"` // the first matches, or all if the request names the package
 }
 
 type foundValue struct {
 	Field   list.Field `json:"field"`
 	Value   string     `json:"value"`
-	Bundles int        `json:"bundles"` // that have the value
-	Highest string     `json:"highest"` // the name of the one with the highest version, "" if there are none
+	Bundles int        `json:"bundles"` // number of bundles with the value
+	Highest string     `json:"highest"` // the bundle with the highest version; "" if there are no bundles
 }
 
 const (
@@ -44,31 +44,34 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "text is empty", http.StatusBadRequest)
 		return
 	}
-	h.with(w, params.Get("catalog"), func(c *Catalog) {
-		index, err := h.indexes.of(r.Context(), c, func() (*list.Index, error) { return inTurn(h, r, c.searchIndex) })
+	h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
+		index, err := h.indexes.of(r.Context(), c, func() (*list.Index, error) {
+			return limitViews(h, r, c.searchIndex)
+		})
 		if err == nil && index == nil {
 			http.Error(w, list.ErrTooLarge.Error()+"; run: opm search", http.StatusNotImplemented)
 			return
 		}
 		var v *searchView
 		if err == nil {
-			v, err = inTurn(h, r, func() (*searchView, error) { return find(r.Context(), index, text, pkg) })
+			v, err = limitViews(h, r, func() (*searchView, error) { return find(r.Context(), index, text, pkg) })
 		}
 		h.show(w, r, v, true, err)
 	})
 }
 
-// searchIndex makes the index of a catalog, nil if it is too large.
+// searchIndex builds the search index of a catalog. It returns nil if the index is too large.
 func (c *Catalog) searchIndex() (*list.Index, error) {
-	index, err := list.NewIndex(c.searched(), maxSearchIndex)
+	index, err := list.NewIndex(c.searchedObjects(), maxSearchIndex)
 	if errors.Is(err, list.ErrTooLarge) {
 		return nil, nil
 	}
 	return index, err
 }
 
-// searched yields the objects of a catalog that are searched, each valid until the next. An error is the last.
-func (c *Catalog) searched() iter.Seq2[*declcfg.Object, error] {
+// searchedObjects yields the packages and bundles of a catalog for its search index. Each is valid until the next one.
+// An error is the last.
+func (c *Catalog) searchedObjects() iter.Seq2[*declcfg.Object, error] {
 	return func(yield func(*declcfg.Object, error) bool) {
 		for _, schema := range []string{declcfg.SchemaPackage, declcfg.SchemaBundle} {
 			for line, err := range c.Objects.Query(store.Query{Schema: schema}).Lines() {

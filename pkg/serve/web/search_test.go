@@ -93,7 +93,7 @@ func checkSearch(t *testing.T, h http.Handler, text string, want []list.Match) {
 	}
 }
 
-// TestSearchAgain checks that a catalog that has changed is searched, and not the one before.
+// TestSearchAgain checks that a changed catalog is searched, not the previous one.
 func TestSearchAgain(t *testing.T) {
 	serving := catalogOf(t, "c", textSource("{schema: olm.package, name: pine}"))
 	h := web.New(web.Options{Acquire: func() ([]web.Catalog, func()) { return []web.Catalog{serving}, func() {} }})

@@ -33,13 +33,13 @@ var (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// drawingPolicy is for drawings, whose page also has a policy of its own.
+// drawingPolicy lets the page show a drawing in a frame. The drawing is a page with a policy of its own.
 const drawingPolicy = "frame-ancestors 'self'"
 
-// picturePolicy keeps pictures that are opened by themselves from doing anything.
+// picturePolicy keeps a picture that is opened on its own from running or loading anything.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-// contentOf returns a body with a tag made of its bytes.
+// contentOf returns a body whose tag is computed from its bytes.
 func contentOf(contentType string, data []byte) body {
 	sum := sha256.Sum256(data)
 	return body{
@@ -50,8 +50,7 @@ func contentOf(contentType string, data []byte) body {
 	}
 }
 
-// query returns the parameters of a request for the page. If they are wrong, it answers the request itself and returns
-// false.
+// query returns the parameters of a request of the page. If they are invalid, it sends an error and returns false.
 func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values, bool) {
 	params, err := url.ParseQuery(r.URL.RawQuery)
 	if err == nil {
@@ -64,9 +63,9 @@ func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values,
 	return params, true
 }
 
-// inTurn calls produce and returns its result. A view needs a whole package, so only as many are produced at a time as
-// there are CPUs. The error may be the one of the context of r.
-func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
+// limitViews calls produce and returns its result. A view needs a whole package, so at most one view per CPU is
+// produced at a time. The error may be the error of the context of r.
+func limitViews[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
 	select {
 	case h.views <- struct{}{}:
 		defer func() { <-h.views }()
@@ -77,8 +76,8 @@ func inTurn[T any](h *handler, r *http.Request, produce func() (T, error)) (T, e
 	}
 }
 
-// view returns a handler that answers with the result of produce as JSON, or with 404 if that is nil. The arguments of
-// produce are the catalog that a request names, and the parameters of the request.
+// view returns a handler that sends the result of produce as JSON, or status 404 if it is nil. The arguments of produce
+// are the catalog that a request names, and the parameters of the request.
 func view[T any](
 	h *handler, produce func(ctx context.Context, c *Catalog, params url.Values) (*T, error), names ...string,
 ) http.HandlerFunc {
@@ -88,14 +87,14 @@ func view[T any](
 		if !ok {
 			return
 		}
-		h.with(w, params.Get("catalog"), func(c *Catalog) {
-			v, err := inTurn(h, r, func() (*T, error) { return produce(r.Context(), c, params) })
+		h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
+			v, err := limitViews(h, r, func() (*T, error) { return produce(r.Context(), c, params) })
 			h.show(w, r, v, v != nil, err)
 		})
 	})
 }
 
-// show answers with v as JSON, or with 404 if found is false.
+// show sends v as JSON, or status 404 if found is false.
 func (h *handler) show(w http.ResponseWriter, r *http.Request, v any, found bool, err error) {
 	var data []byte
 	if err == nil && found {
@@ -129,7 +128,7 @@ func (h *handler) packagesView(ctx context.Context, c *Catalog, _ url.Values) (*
 	return h.lists.of(ctx, c, c.list)
 }
 
-// packageOf returns the view of a package for the page, nil if the catalog does not have it.
+// packageOf returns the view of a package, or nil if the catalog does not have it.
 func packageOf(_ context.Context, c *Catalog, params url.Values) (*packageView, error) {
 	name := params.Get("package")
 	op, err := c.operator(name)
@@ -152,14 +151,14 @@ func packageOf(_ context.Context, c *Catalog, params url.Values) (*packageView, 
 	return v, nil
 }
 
-// iconView is the answer of /ui/v1/icon.
+// iconView is the response to /ui/v1/icon.
 type iconView struct {
 	Icon string `json:"icon"` // a data: URL, "" if there is none that can be shown
 }
 
 func iconOf(_ context.Context, c *Catalog, params url.Values) (*iconView, error) {
 	name := params.Get("package")
-	if name == "" { // which would ask for any
+	if name == "" { // which would match any package
 		return nil, nil
 	}
 	for o, err := range c.decoded(store.Query{Schema: declcfg.SchemaPackage, Name: name}) {
@@ -172,7 +171,7 @@ func iconOf(_ context.Context, c *Catalog, params url.Values) (*iconView, error)
 	return nil, nil
 }
 
-// graphView answers with the drawing of a package, or only of the named channels.
+// graphView sends the drawing of a package, or only of the named channels.
 func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 	params, ok := query(w, r, "catalog", "package", "channel", "format")
 	if !ok {
@@ -187,8 +186,8 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "format must be html or svg", http.StatusBadRequest)
 		return
 	}
-	h.with(w, params.Get("catalog"), func(c *Catalog) {
-		drawing, err := inTurn(h, r, func() ([]byte, error) {
+	h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
+		drawing, err := limitViews(h, r, func() ([]byte, error) {
 			channels := params["channel"]
 			op, err := c.operator(params.Get("package"))
 			isMissing := func(channel string) bool { return op.graph.Channel(channel) == nil }

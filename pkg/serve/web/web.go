@@ -20,7 +20,7 @@ import (
 
 // A Catalog is the content served under one name.
 type Catalog struct {
-	Name    string         // in URLs; clients of catalogd can only ask for subdomains of RFC 1123
+	Name    string         // in URLs; clients of catalogd can only request subdomains of RFC 1123
 	Objects *store.Catalog // one of [store.Store.Catalogs]
 
 	// Providing returns the names of the packages that have a bundle which provides an API, and maybe others, such as
@@ -30,49 +30,50 @@ type Catalog struct {
 	// Tag changes with the content, such as [store.Key.String]: letters and digits. If it is empty, there is no ETag.
 	Tag string
 
-	// Modified is the time of the last change of a file, as [Newest] finds it, or what SOURCE_DATE_EPOCH says. If it is
-	// zero, there is no Last-Modified.
+	// Modified is the time of the last change of a file, from [Newest] or SOURCE_DATE_EPOCH. If it is zero, there is no
+	// Last-Modified.
 	Modified time.Time
 
-	Withheld []Withheld // packages that are not among the objects, by name
+	Withheld []Withheld // packages left out of Objects, sorted by name
 }
 
 // A Withheld is a package that is not served, since it is not valid.
 type Withheld struct {
 	Catalog string `json:"-"`
 	Package string `json:"package"` // "" for objects without a package
-	Reason  string `json:"reason"`  // the first error, with its place
+	Reason  string `json:"reason"`  // the first error, with its position
 }
 
-// Options are the served catalogs, and limits on clients. Acquire must be set.
+// Options configure the handler. Acquire must be set.
 type Options struct {
 	// Acquire returns the catalogs that are served now, in the order in which they are shown, and a function that is
-	// called once when the answer is complete: until then, their stores must not be closed. No catalogs means that they
-	// are still being loaded. The function is never nil.
+	// called once when the response is complete: until then, their stores must not be closed. No catalogs means that
+	// they are still being loaded. The function is never nil.
 	Acquire func() (catalogs []Catalog, release func())
 
-	// Ready reports whether requests can be answered. If nil, they can as soon as there are catalogs.
+	// Ready reports whether requests can be answered. Nil means that they can as soon as there are catalogs.
 	Ready func() bool
 
 	// Notes returns lines for /readyz?verbose, such as why the catalogs may be stale. It may be nil.
 	Notes func() []string
 
-	// Memory waits until an answer to a request may use a number of bytes, and returns a function that gives them
-	// back. Its error is the one of the request's context. If nil, every answer may.
+	// Memory waits until the response to a request may use this number of bytes, and returns a function that releases
+	// them. Its error is the error of the request's context. Nil means no limit.
 	Memory func(r *http.Request, bytes int) (release func(), err error)
 
-	// Stall is the time that a client has to read a part of an answer, and Pace bytes of it on average; 0 sets no limit.
+	// Stall is the maximum time for a client to read a part of a response. Pace is the minimum number of bytes that it
+	// must read in each Stall, on average. 0 means no limit.
 	Stall time.Duration
 	Pace  int64
 
-	// Failed is called for every failure that is not the client's. After an error that wraps [store.ErrDataLoss], the
-	// store should be rebuilt. It may be called on several goroutines, and may be nil.
+	// Failed is called for every failure that is not caused by the client. After an error that wraps
+	// [store.ErrDataLoss], the store should be rebuilt. It may be called on several goroutines, and may be nil.
 	Failed func(error)
 
-	// Metrics are shown by /metrics, and count requests; if nil, they are the handler's own.
+	// Metrics are served at /metrics, and count requests. Nil means new metrics.
 	Metrics *Metrics
 
-	// Encoders is the number of answers that are compressed at a time; 0 means four for each CPU.
+	// Encoders is the maximum number of responses that are compressed at a time; 0 means four per CPU.
 	Encoders int
 }
 
@@ -81,7 +82,7 @@ type handler struct {
 	encoders *encoders
 	lists    perCatalog[*packageList]
 	indexes  perCatalog[*list.Index]
-	views    chan struct{} // one in it for each view that is being made
+	views    chan struct{} // an element for each view that is being produced
 }
 
 // New returns the handler of all routes.
@@ -148,7 +149,7 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 	return routes
 }
 
-// onlyGet refuses methods other than GET and HEAD in the words of catalogd.
+// onlyGet rejects methods other than GET and HEAD with the text of catalogd.
 func onlyGet(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -160,10 +161,10 @@ func onlyGet(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// viewBytes is the approximate memory of a view, which is made before it is sent.
+// viewBytes is the approximate memory of a view, which is complete before it is sent.
 const viewBytes = 1 << 20
 
-// limited waits until there is memory for a view.
+// limited returns a handler that waits for the memory of a view before it calls serve.
 func (h *handler) limited(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if release, err := h.Memory(r, viewBytes); err == nil {
@@ -173,7 +174,7 @@ func (h *handler) limited(serve http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// measured counts the answers of a handler, and sets the headers of all answers.
+// measured returns a handler that counts the responses of next, and sets the headers that all responses have.
 func (h *handler) measured(route string, next http.Handler) http.Handler {
 	route = strings.TrimSuffix(route, "{$}")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -184,15 +185,16 @@ func (h *handler) measured(route string, next http.Handler) http.Handler {
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(out, r)
 		if errors.Is(out.lost, errSlow) {
-			panic(http.ErrAbortHandler) // or the client takes a part for the whole
+			panic(http.ErrAbortHandler) // so that the client does not mistake the part for the whole
 		}
 	})
 }
 
-// errSlow is the reason that the rest of an answer is not sent.
+// errSlow is the error for a response that was cut off because of a slow client.
 var errSlow = errors.New("the client reads too slowly")
 
-// response is a ResponseWriter that records the status and the size of the answer.
+// response is a ResponseWriter that records the status and the size of the response, and enforces the pace of its
+// client.
 type response struct {
 	http.ResponseWriter
 	status  int
@@ -227,30 +229,30 @@ func (w *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// extend gives the client more time, if it keeps the pace. Over HTTP/2, the limits on a connection that nobody reads do
-// not notice a stream that nobody reads.
+// extend extends the deadline of a client that keeps the pace. Over HTTP/2, the limits of the connection do not detect
+// a single stream that the client does not read.
 func (w *response) extend() error {
 	now := time.Now()
 	if w.stall == 0 || w.due.Sub(now) > w.stall/2 {
 		return nil
 	}
 	if w.written == 0 {
-		w.began = now // it may have waited for memory
+		w.began = now // the response may have waited for memory
 	}
 	if w.pace > 0 && now.Sub(w.began) > w.stall*time.Duration(w.written/w.pace+1) {
 		return errSlow
 	}
 	w.due = now.Add(w.stall)
 	if err := http.NewResponseController(w.ResponseWriter).SetWriteDeadline(w.due); err != nil {
-		w.stall = 0 // there are no deadlines here
+		w.stall = 0 // the writer does not support deadlines
 	}
 	return nil
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// outcome returns the status that describes the answer, even if it could no longer be sent.
+// outcome returns the status for the metrics, even if it could no longer be sent.
 func (w *response) outcome() int {
 	switch {
 	case w.aborted:
@@ -261,8 +263,8 @@ func (w *response) outcome() int {
 	return w.status
 }
 
-// fail answers 500 and reports err. If a part of the answer was sent already, it breaks the connection, so that
-// nobody takes that part for the whole.
+// fail sends status 500 and reports err. If a part of the response was sent already, it breaks the connection, so that
+// the client does not mistake that part for the whole.
 func (h *handler) fail(w http.ResponseWriter, err error) {
 	if h.Failed != nil {
 		h.Failed(err)
@@ -274,13 +276,13 @@ func (h *handler) fail(w http.ResponseWriter, err error) {
 	httpError(w, http.StatusInternalServerError)
 }
 
-// httpError answers as catalogd does.
+// httpError sends an error with the text of catalogd.
 func httpError(w http.ResponseWriter, status int) {
 	http.Error(w, fmt.Sprintf("%d %s", status, http.StatusText(status)), status)
 }
 
-// with calls serve with the catalog of that name, or answers the request itself if there is none.
-func (h *handler) with(w http.ResponseWriter, name string, serve func(*Catalog)) {
+// withCatalog calls serve with the named catalog. If there is none, it sends the error itself.
+func (h *handler) withCatalog(w http.ResponseWriter, name string, serve func(*Catalog)) {
 	catalogs, release := h.Acquire()
 	defer release()
 	for i := range catalogs {
@@ -301,7 +303,7 @@ func (h *handler) with(w http.ResponseWriter, name string, serve func(*Catalog))
 	}
 }
 
-// readyz answers whether catalogs are served and, with the parameter verbose, reports the state of each.
+// readyz reports whether catalogs are served and, with the parameter verbose, the state of each.
 func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	code, text := http.StatusOK, "ok\n"
 	if !h.Ready() {
@@ -322,7 +324,8 @@ func probe(w http.ResponseWriter, status int, text string) {
 	io.WriteString(w, text) //nolint:errcheck // an error means that the client is gone
 }
 
-// Newest returns when the newest file of the sources was changed, for [Catalog].Modified; zero without files.
+// Newest returns the time of the last change of a file in the sources, for [Catalog].Modified. It is zero without
+// files.
 func Newest(sources ...declcfg.Source) (time.Time, error) {
 	var newest time.Time
 	for _, s := range sources {
@@ -334,9 +337,9 @@ func Newest(sources ...declcfg.Source) (time.Time, error) {
 			if err != nil || e.IsDir() {
 				return err
 			}
-			info, err := fs.Stat(s.FS, name) // a ConfigMap is made of links
+			info, err := fs.Stat(s.FS, name) // follows links, because a mounted ConfigMap consists of links
 			if errors.Is(err, fs.ErrNotExist) && name != root {
-				return nil // a link that leads nowhere; whoever reads the catalog says whether that matters
+				return nil // a dangling link; reading the catalog reports it if it matters
 			}
 			if err == nil && info.Mode().IsRegular() && info.ModTime().After(newest) {
 				newest = info.ModTime()
