@@ -58,7 +58,7 @@ type printedError struct{ error }
 var query = regexp.MustCompile(`(https?://[^\s"'?]*)\?[^\s"']*?(:?(?:[\s"']|$))`)
 
 func (e printedError) Error() string {
-	return withoutStandIns(query.ReplaceAllString(e.error.Error(), "$1$2"))
+	return restoreHosts(query.ReplaceAllString(e.error.Error(), "$1$2"))
 }
 
 func (e printedError) Unwrap() error { return e.error }
@@ -74,7 +74,7 @@ func (a access) advise(err error) error {
 	// If plain HTTP was tried after TLS had failed, the TLS error is more helpful.
 	found := a.onFailure(certificateFailures, err)
 	if answer, ok := errors.AsType[*gcr.Error](err); ok && found == nil {
-		found = a.onAnswer(answer, err)
+		found = a.onStatus(answer, err)
 	}
 	if found == nil {
 		found = a.onFailure(failures, err)
@@ -98,8 +98,8 @@ func (a access) onFailure(rows []failure, err error) error {
 	return nil
 }
 
-// onAnswer returns the advice for an HTTP error status.
-func (a access) onAnswer(answer *gcr.Error, err error) error {
+// onStatus returns the advice for an HTTP error status.
+func (a access) onStatus(answer *gcr.Error, err error) error {
 	what := fmt.Sprintf("%s answers %d %s", a.repo.RegistryStr(), answer.StatusCode, http.StatusText(answer.StatusCode))
 	if len(answer.Errors) > 0 {
 		said := answer.Errors[0]
@@ -107,11 +107,12 @@ func (a access) onAnswer(answer *gcr.Error, err error) error {
 	}
 	r := answer.Request
 	blob := r != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/") // a config or a layer
-	return &adviceError{what, a.onCode(answer.StatusCode, blob), err}
+	return &adviceError{what, a.statusAdvice(answer.StatusCode, blob), err}
 }
 
-// onCode returns the advice for a status; blob is set for a blob of an image whose manifest the registry has sent.
-func (a access) onCode(code int, blob bool) string {
+// statusAdvice returns the advice for a status. blob is set for a blob of an image whose manifest the registry has
+// sent.
+func (a access) statusAdvice(code int, blob bool) string {
 	host, do := a.repo.RegistryStr(), "read"
 	if a.push {
 		do = "write"

@@ -58,7 +58,7 @@ const maxLayers = 127
 // The Contents are held in memory. Symbolic links and special files are errors that name the path; so are files with
 // the prefix .wh., which would hide other files in an image.
 func Build(o BuildOptions) (img v1.Image, err error) {
-	defer func() { err = doing("build image", err) }()
+	defer func() { err = addContext("build image", err) }()
 	img, err = o.configured()
 	if err != nil {
 		return nil, err

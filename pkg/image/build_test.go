@@ -117,7 +117,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestBuildIsReproducible has a fixed digest: if it changes, so do the digests of all images that users build.
+// TestBuildIsReproducible checks that the digest of an image does not change from release to release: otherwise the
+// digests of all images that users build would change.
 func TestBuildIsReproducible(t *testing.T) {
 	const want = "sha256:7ba793ff3fbf4319ac987d3acc0c645c436752c3dd9cd04539c0cd663cef7eb5"
 	first := digestOf(t, mustBuild(t, bundleOptions(time.Now(), 0o600)))

@@ -151,7 +151,8 @@ func TestCacheSharesDownloads(t *testing.T) {
 	})
 }
 
-// TestFetchGoesOn checks that waiting for a download does not fail when another caller's context ends.
+// TestFetchGoesOn checks that a caller that waits for a download gets the content even if the context of the
+// downloading caller ends.
 func TestFetchGoesOn(t *testing.T) {
 	eachCache(t, func(t *testing.T, c *Cache) {
 		data, h := content(t, 1, 1000)

@@ -140,15 +140,15 @@ func printable(text string) string {
 	return legible.Text(text)
 }
 
-// Files returns the directory dir of the image as a file system; "/" is the whole image. If names in dir are given,
-// the result contains these with everything below them, and may lack other files. The layers are fetched and read
-// completely, usually once, except layers whose annotation says that they have no part in it, such as the program in
-// an image that opm built; nothing is unpacked to disk.
+// Files returns the directory dir of the image as a file system; "/" is the whole image. If names in dir are given, the
+// result contains these with everything below them, and may lack other files. The layers are fetched and read
+// completely, usually once. Layers are skipped if their annotation shows that they have none of the requested files,
+// such as the layer with the program in an image that opm built. Nothing is unpacked to disk.
 //
 // Symbolic links are followed as in a container: they may point outside dir, but not outside the image. Devices and
 // pipes are ignored below /dev, and are errors elsewhere in the requested files. The result implements fs.ReadDirFS,
-// fs.StatFS and fs.ReadLinkFS, and its regular files io.ReaderAt and io.Seeker. Its methods may be called
-// concurrently until the Image is closed.
+// fs.StatFS and fs.ReadLinkFS, and its regular files io.ReaderAt and io.Seeker. Its methods may be called concurrently
+// until the Image is closed.
 //
 // If the directory does not exist, the error wraps fs.ErrNotExist. Errors name the image and the layer.
 func (i *Image) Files(ctx context.Context, dir string, names ...string) (fs.FS, error) {
@@ -207,8 +207,8 @@ func closing(err error, c io.Closer) error {
 	return err
 }
 
-// doing adds what was being done to err, unless that is nil.
-func doing(what string, err error) error {
+// addContext adds a description of the operation to err, unless err is nil.
+func addContext(what string, err error) error {
 	if err == nil {
 		return nil
 	}

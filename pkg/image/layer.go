@@ -194,12 +194,12 @@ func (w *layerWriter) copy(c *Content) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // add explains links better
+	if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink { // add reports a link with a better error
 		return fmt.Errorf("%s: not a directory", root)
 	}
 	for _, name := range slices.Sorted(slices.Values(c.Names)) {
 		to := path.Join(target, name)
-		err := w.above(to)
+		err := w.makeParents(to)
 		if err == nil {
 			err = w.add(c.Source, path.Join(root, name), to, 0)
 		}
@@ -210,7 +210,7 @@ func (w *layerWriter) copy(c *Content) error {
 	if c.Names != nil {
 		return nil
 	}
-	if err := w.above(target); err != nil {
+	if err := w.makeParents(target); err != nil {
 		return err
 	}
 	return fs.WalkDir(c.Source, root, func(name string, e fs.DirEntry, err error) error {
@@ -225,8 +225,8 @@ func (w *layerWriter) copy(c *Content) error {
 	})
 }
 
-// above writes the parent directories of a name that are not written yet.
-func (w *layerWriter) above(name string) error {
+// makeParents writes the parent directories of a name that are not written yet.
+func (w *layerWriter) makeParents(name string) error {
 	for i, char := range name {
 		if char != '/' || w.dirs[name[:i]] {
 			continue

@@ -26,8 +26,8 @@ type manifest struct {
 	FSLayers      jsontext.Value  `json:"fsLayers"` // in Docker's schema 1
 }
 
-// parseManifest parses a manifest or an index. said is the media type from its descriptor or from the registry, or
-// empty.
+// parseManifest parses a manifest or an index. said is its media type according to its descriptor or to the registry,
+// or "".
 func parseManifest(raw []byte, said types.MediaType) (*manifest, error) {
 	var m manifest
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("<")) {

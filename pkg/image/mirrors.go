@@ -78,7 +78,7 @@ func (m *Mirrors) candidates(ref name.Reference) (candidates []candidate, err er
 	if m == nil || m.none {
 		return []candidate{{Ref: ref}}, nil
 	}
-	defer func() { err = doing("mirrors of "+ref.String(), err) }()
+	defer func() { err = addContext("mirrors of "+ref.String(), err) }()
 	named, err := reference.ParseNamed(podmanName(ref.Name()))
 	if err != nil {
 		return nil, err

@@ -144,7 +144,7 @@ func openError(ref string, err error) error {
 	if kind := reference.Of(ref).Kind; kind == reference.Registry || kind == reference.Missing {
 		what = "failed to pull image"
 	}
-	return doing(what+" "+printable(ref), err)
+	return addContext(what+" "+printable(ref), err)
 }
 
 func (o *Opener) openLayout(ctx context.Context, ref string, fsys fs.FS, name string) (*Image, error) {
@@ -206,7 +206,7 @@ func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 	}
 }
 
-// spool returns the buffer options for files, by default in the directory of the cache.
+// spool returns the options of the buffer for files. Its default directory is the directory of the cache.
 func (o *Opener) spool() spool.Options {
 	opts := o.opts.Spool
 	opts.Dir = cmp.Or(opts.Dir, o.cache.memory.opts.Dir)

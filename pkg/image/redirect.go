@@ -228,8 +228,8 @@ func (p *redirectPolicy) home(registry string) (home network, known bool) {
 	return networkOf(addr), ok
 }
 
-// connected records an address at which a registry was reached. Its owner can change the DNS entry at any time, so
-// the registry is in a network only if all its addresses are.
+// connected records an address at which a registry was reached. The owner of the registry can change its DNS entry at
+// any time, so the registry is in a network only if all its addresses are.
 func (p *redirectPolicy) connected(registry string, addr net.Addr) {
 	at, err := netip.ParseAddrPort(addr.String())
 	n := networkOf(at.Addr())

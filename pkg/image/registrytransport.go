@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// maxAnswer is the number of bytes read from the response to a ping, and from an error response.
+	// maxAnswer is the maximum number of bytes read from the response to a ping, and from an error response.
 	maxAnswer = 64 << 10
 	// maxHeader is the maximum size of response headers, and of the query of a URL from a registry, in bytes.
 	maxHeader = 64 << 10
-	// maxSilence is the number of attempts to reach a registry that does not answer: each may take a full timeout,
-	// and there may be thousands of images in the registry.
+	// maxSilence is the maximum number of attempts to reach a registry that does not respond. Each may take a full
+	// timeout, and thousands of images may be in the registry.
 	maxSilence = 3
 	// maxRedirects is the maximum number of redirects of a request.
 	maxRedirects = 10
@@ -57,13 +57,13 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r = r.Clone(r.Context())
-	r.URL.Host = withoutStandIns(r.URL.Host)
+	r.URL.Host = restoreHosts(r.URL.Host)
 	r.Header.Set("Accept-Encoding", "identity") // a digest is of the bytes sent, not of the decompressed ones
 	resp, err := t.send(r)
 	if err != nil {
 		return nil, err
 	}
-	standInForRealms(r, resp)
+	hideRealms(r, resp)
 	if next, ok := redirectToAddress(r, resp); ok {
 		discard(resp)
 		return t.RoundTrip(next)
@@ -176,15 +176,15 @@ func redirectToAddress(r *http.Request, resp *http.Response) (next *http.Request
 	return next, true
 }
 
-// standIn is the suffix of placeholder names for token servers at private addresses, which the library refuses
+// placeholder is the suffix of placeholder names for token servers at private addresses, which the library refuses
 // whatever the user allows. The redirect policy further down decides whether such a server may be contacted.
-const standIn = ".address.invalid"
+const placeholder = ".address.invalid"
 
 // realm matches the URL of the token server in a challenge.
 var realm = regexp.MustCompile(`(?i)(\brealm=")([^"]*)"`)
 
-// standInForRealms replaces token servers at private addresses by placeholders in the challenges of a response.
-func standInForRealms(r *http.Request, resp *http.Response) {
+// hideRealms replaces token servers at private addresses by placeholders in the challenges of a response.
+func hideRealms(r *http.Request, resp *http.Response) {
 	for i, challenge := range resp.Header["Www-Authenticate"] {
 		resp.Header["Www-Authenticate"][i] = realm.ReplaceAllStringFunc(challenge, func(match string) string {
 			parts := realm.FindStringSubmatch(match)
@@ -195,18 +195,18 @@ func standInForRealms(r *http.Request, resp *http.Response) {
 			if addr, ok := parseAddress(u.Hostname()); !ok || networkOf(addr) == "" {
 				return match
 			}
-			u.Host = "x" + hex.EncodeToString([]byte(u.Host)) + standIn
+			u.Host = "x" + hex.EncodeToString([]byte(u.Host)) + placeholder
 			return parts[1] + u.String() + `"`
 		})
 	}
 }
 
-var standIns = regexp.MustCompile(`\bx([0-9a-f]+)` + regexp.QuoteMeta(standIn))
+var placeholders = regexp.MustCompile(`\bx([0-9a-f]+)` + regexp.QuoteMeta(placeholder))
 
-// withoutStandIns replaces placeholder names in text by the original hosts.
-func withoutStandIns(text string) string {
-	return standIns.ReplaceAllStringFunc(text, func(name string) string {
-		host, err := hex.DecodeString(standIns.FindStringSubmatch(name)[1])
+// restoreHosts replaces placeholder names in text by the original hosts.
+func restoreHosts(text string) string {
+	return placeholders.ReplaceAllStringFunc(text, func(name string) string {
+		host, err := hex.DecodeString(placeholders.FindStringSubmatch(name)[1])
 		if err != nil {
 			return name
 		}
@@ -223,7 +223,7 @@ type ping struct {
 	silent int   // number of attempts without an answer
 }
 
-// ping returns the first response of the registry.
+// ping returns the cached response of the registry, and requests it if there is none.
 func (t *registryTransport) ping(r *http.Request) (*http.Response, error) {
 	known, _ := t.pings.LoadOrStore(registryOf(r)+" "+r.URL.Scheme+r.URL.Host, &ping{})
 	p := known.(*ping)

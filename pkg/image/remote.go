@@ -129,7 +129,7 @@ func (r *remoteSource) manifest(ctx context.Context, ask func(context.Context, i
 	raw []byte, desc v1.Descriptor, err error,
 ) {
 	err = ask(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
-		got, err := p.Get(ctx, within(at.Context(), id))
+		got, err := p.Get(ctx, manifestRef(at.Context(), id))
 		if err == nil {
 			raw, desc = got.Manifest, got.Descriptor
 		}
@@ -234,7 +234,7 @@ func download(ctx context.Context, p *remote.Puller, ref name.Digest, size int64
 	for done := int64(0); ; {
 		n, err := downloadFrom(ctx, p, ref, done, size, w)
 		done += n
-		if n == 0 || !answers(err, http.StatusUnauthorized, http.StatusForbidden) {
+		if n == 0 || !hasStatus(err, http.StatusUnauthorized, http.StatusForbidden) {
 			return err
 		}
 	}
@@ -268,7 +268,7 @@ func downloadFrom(ctx context.Context, p *remote.Puller, ref name.Digest, start,
 	return n, fmt.Errorf("%w: %w", errDigest, err) // the library found less content, or a wrong digest
 }
 
-// An inquiry asks one place. Its context has the registry.
+// An inquiry is a request to one place. Its context has the registry, see withRegistry.
 type inquiry func(ctx context.Context, p *remote.Puller, at name.Reference) error
 
 // each calls fn for the places in order until it returns nil, starting with the place that answered last.

@@ -26,8 +26,8 @@ type Repository struct {
 	writer *repository // nil if it is only for reading
 }
 
-// Source returns the repository of ref, a reference as for Open, for reading. Mirrors and the signature policy apply as
-// they do for Open.
+// Source returns a repository for reading: the one of ref, which is a reference as for Open. Mirrors and the signature
+// policy apply as they do for Open.
 func (o *Opener) Source(ref string) (*Repository, error) {
 	_, source, err := o.remote(ref)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Repository) Manifest(ctx context.Context, id string) (raw []byte, desc 
 // Head returns the digest of the manifest with this tag or digest.
 func (r *Repository) Head(ctx context.Context, id string) (digest v1.Hash, err error) {
 	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
-		desc, err := p.Head(ctx, within(at.Context(), id))
+		desc, err := p.Head(ctx, manifestRef(at.Context(), id))
 		if err == nil {
 			digest = desc.Digest
 		}
@@ -71,10 +71,10 @@ func (r *Repository) Head(ctx context.Context, id string) (digest v1.Hash, err e
 	return digest, err
 }
 
-// Tagged is Manifest for a tag that only the registry or mirror that answered last is asked for: it has what belongs to
-// the image.
+// Tagged returns a manifest or an index by its tag, as Manifest does, but asks only the registry or mirror that
+// answered last: if it has the image, it also has the artifacts that belong to it.
 func (r *Repository) Tagged(ctx context.Context, tag string) (raw []byte, desc v1.Descriptor, err error) {
-	return r.manifest(ctx, r.here, tag)
+	return r.manifest(ctx, r.askLast, tag)
 }
 
 // Referrers returns the descriptors of the manifests whose subject has this digest, by the API for referrers or, if the
@@ -82,13 +82,13 @@ func (r *Repository) Tagged(ctx context.Context, tag string) (raw []byte, desc v
 // https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers. Only the registry or mirror
 // that answered last is asked.
 func (r *Repository) Referrers(ctx context.Context, digest v1.Hash) (found []v1.Descriptor, err error) {
-	err = r.here(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+	err = r.askLast(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
 		index, err := remote.Referrers(at.Context().Digest(digest.String()), remote.WithContext(ctx), remote.Reuse(p))
-		if answers(err, http.StatusMethodNotAllowed, http.StatusNotImplemented) { // not expected by the library
+		if hasStatus(err, http.StatusMethodNotAllowed, http.StatusNotImplemented) { // not expected by the library
 			var got *remote.Descriptor
 			if got, err = p.Get(ctx, at.Context().Tag(ReferrersTag(digest))); err == nil {
 				index, err = got.ImageIndex()
-			} else if answers(err, http.StatusNotFound) {
+			} else if hasStatus(err, http.StatusNotFound) {
 				return nil
 			}
 		}
@@ -107,19 +107,19 @@ func (r *Repository) Referrers(ctx context.Context, digest v1.Hash) (found []v1.
 // ReferrersTag returns the tag of the index of the referrers of a digest, in registries without an API for referrers.
 func ReferrersTag(digest v1.Hash) string { return digest.Algorithm + "-" + digest.Hex }
 
-// answers reports whether an error is a registry's answer with one of the statuses.
-func answers(err error, statuses ...int) bool {
+// hasStatus reports whether an error is a registry's response with one of the statuses.
+func hasStatus(err error, statuses ...int) bool {
 	answer, ok := errors.AsType[*gcr.Error](err)
 	return ok && slices.Contains(statuses, answer.StatusCode)
 }
 
-// here calls fn for the place that answered last.
-func (r *Repository) here(ctx context.Context, fn inquiry) error {
+// askLast calls fn for the place that answered last.
+func (r *Repository) askLast(ctx context.Context, fn inquiry) error {
 	return r.try(ctx, r.places[r.answer.Load()], fn)
 }
 
-// within returns the reference of a manifest in a repository by its tag or digest.
-func within(repo name.Repository, id string) name.Reference {
+// manifestRef returns the reference to the manifest in repo with this tag or digest.
+func manifestRef(repo name.Repository, id string) name.Reference {
 	if strings.Contains(id, ":") {
 		return repo.Digest(id)
 	}
@@ -152,8 +152,8 @@ type BlobOpener func(ctx context.Context) (io.ReadCloser, error)
 // has the blob, from which the registry may mount it. Otherwise open provides the content. An error of open or of
 // reading is returned as it is.
 func (r *Repository) Upload(ctx context.Context, desc v1.Descriptor, from *Repository, open BlobOpener) error {
-	var failed error                // of the source
-	desc.MediaType = types.OCILayer // any that is uploaded
+	var failed error                // error of reading the source
+	desc.MediaType = types.OCILayer // any media type that can be uploaded
 	layer, err := partial.CompressedToLayer(storedBlob{desc, func() (io.ReadCloser, error) {
 		var body io.ReadCloser
 		body, failed = open(ctx)
@@ -193,7 +193,7 @@ func (b sourceBody) Read(p []byte) (int, error) {
 // manifests of the same subject at the same time.
 func (r *Repository) Put(ctx context.Context, id string, raw []byte, mediaType types.MediaType) error {
 	return r.writer.ask(ctx, func(ctx context.Context) error {
-		return r.writer.pusher.Put(ctx, within(r.writer.Repository, id), storedManifest{raw, mediaType})
+		return r.writer.pusher.Put(ctx, manifestRef(r.writer.Repository, id), storedManifest{raw, mediaType})
 	})
 }
 
@@ -220,8 +220,8 @@ type Contents struct {
 	Blobs     []v1.Descriptor // the config and the layers of an image, without layers that must not be distributed
 }
 
-// ParseContents parses a manifest or an index. said is the media type from its descriptor or from the registry; it may
-// be empty.
+// ParseContents parses a manifest or an index. said is its media type according to its descriptor or to the registry,
+// or "".
 func ParseContents(raw []byte, said types.MediaType) (Contents, error) {
 	m, err := parseManifest(raw, said)
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// uploadPatience is the factor by which the timeout is longer after an upload: the registry may have to move
-	// gigabytes.
+	// uploadPatience is the factor by which the timeout for a response is longer after an upload: the registry may have
+	// to move gigabytes.
 	uploadPatience = 5
 
-	// leastSpeed is the minimum speed of transfers in bytes per second, on average over every timeout: a fifth of a
-	// poor but usable link.
-	leastSpeed = 4 << 10
-	// leastBytes is the upper bound of the bytes required within a timeout. With a longer timeout this bound stays
+	// minSpeed is the minimum speed of transfers in bytes per second, on average over every timeout: a fifth of the
+	// speed of a poor but usable link.
+	minSpeed = 4 << 10
+	// maxWindowBytes is the maximum number of bytes required within a timeout. With a longer timeout this maximum stays
 	// the same, so links may be slower.
-	leastBytes = 128 << 10
+	maxWindowBytes = 128 << 10
 )
 
 // A stallError reports that a registry was silent or slow for too long. It implements net.Error's Timeout.
@@ -93,38 +93,40 @@ type stallWatch struct {
 	since  time.Time     // start of the current wait; zero if nobody waits
 	waited time.Duration // earlier waits in this window
 	silent time.Duration // the part of waited since the last byte
-	few    int64         // bytes in this window
+	recent int64         // bytes in this window
 	bytes  int64         // bytes in total
 }
 
 func newStallWatch(r *http.Request, limit time.Duration) *stallWatch {
 	w := &stallWatch{host: r.URL.Host, limit: limit, since: time.Now()}
 	w.ctx, w.cancel = context.WithCancelCause(r.Context())
-	w.timer = time.AfterFunc(math.MaxInt64, w.look) // look must not run before the assignment
+	w.timer = time.AfterFunc(math.MaxInt64, w.check) // check must not run before the assignment
 	w.timer.Reset(limit)
 	return w
 }
 
-// least returns the number of bytes that end a window.
-func (w *stallWatch) least() int64 { return min(int64(leastSpeed*w.limit.Seconds()), leastBytes) }
+// windowBytes returns the number of bytes that end a window.
+func (w *stallWatch) windowBytes() int64 {
+	return min(int64(minSpeed*w.limit.Seconds()), maxWindowBytes)
+}
 
 // begin starts a new window without a wait, and resets the counts. A limit of 0 keeps the current limit.
 func (w *stallWatch) begin(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.limit, w.since, w.waited, w.silent, w.few, w.bytes = cmp.Or(limit, w.limit), time.Time{}, 0, 0, 0, 0
+	w.limit, w.since, w.waited, w.silent, w.recent, w.bytes = cmp.Or(limit, w.limit), time.Time{}, 0, 0, 0, 0
 	w.timer.Reset(w.limit)
 }
 
-// wait records the start of a wait.
-func (w *stallWatch) wait() {
+// beginWait records the start of a wait.
+func (w *stallWatch) beginWait() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since = time.Now()
 }
 
-// rest records the end of a wait, with n bytes.
-func (w *stallWatch) rest(n int) {
+// endWait records the end of a wait in which n bytes were sent or received.
+func (w *stallWatch) endWait(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.since.IsZero() {
@@ -134,14 +136,14 @@ func (w *stallWatch) rest(n int) {
 	if n == 0 {
 		return
 	}
-	w.bytes, w.few, w.silent = w.bytes+int64(n), w.few+int64(n), 0
-	if w.few >= w.least() {
-		w.waited, w.few = 0, 0
+	w.bytes, w.recent, w.silent = w.bytes+int64(n), w.recent+int64(n), 0
+	if w.recent >= w.windowBytes() {
+		w.waited, w.recent = 0, 0
 	}
 }
 
-// look cancels the request if its time is up, and otherwise sets the timer to the earliest time when it can be.
-func (w *stallWatch) look() {
+// check cancels the request if its time is up. Otherwise it sets the timer to the earliest time at which it can be up.
+func (w *stallWatch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	waited, silent := w.waited, w.silent
@@ -151,7 +153,7 @@ func (w *stallWatch) look() {
 	}
 	left := w.limit - waited
 	if left <= 0 && !w.since.IsZero() {
-		e := &stallError{w.host, w.limit, w.bytes, w.few, w.least()}
+		e := &stallError{w.host, w.limit, w.bytes, w.recent, w.windowBytes()}
 		if silent > w.limit-w.limit/10 {
 			e.After, e.Few = silent.Round(100*time.Millisecond), 0
 		}
@@ -181,10 +183,10 @@ type watchedUpload struct {
 
 // Read does not count the time that the source of the upload takes.
 func (u *watchedUpload) Read(p []byte) (int, error) {
-	u.watch.rest(0)
-	defer u.watch.wait()
+	u.watch.endWait(0)
+	defer u.watch.beginWait()
 	n, err := u.ReadCloser.Read(p)
-	u.watch.rest(n)
+	u.watch.endWait(n)
 	if err != nil {
 		u.watch.begin(0) // the registry now processes the upload
 	}
@@ -198,9 +200,9 @@ type watchedBody struct {
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
-	b.watch.wait()
+	b.watch.beginWait()
 	n, err := b.ReadCloser.Read(p)
-	b.watch.rest(n)
+	b.watch.endWait(n)
 	if err != nil { // also for io.EOF, which a server may send because we hang up
 		err = b.watch.explain(err)
 	}

@@ -298,7 +298,8 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestProxy runs itself in another process, because net/http reads the environment only once.
+// TestProxy checks that requests use the proxy in the environment. It runs itself in another process, because net/http
+// reads the environment only once.
 func TestProxy(t *testing.T) {
 	if os.Getenv("OPM_TEST_PROXY") != "" {
 		if got, err := get(t, newStack(t, TransportOptions{}, t.TempDir()), "http://registry.invalid/v2/"); err != nil {

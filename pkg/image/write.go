@@ -34,7 +34,7 @@ type Artifact interface {
 // WriteArchive writes img as an OCI archive, a tar of an OCI layout with this tag, which may be "". The same image
 // gives the same bytes. On failure, a part may have been written.
 func WriteArchive(w io.Writer, img Artifact, tag string) (err error) {
-	defer func() { err = doing("write archive", err) }()
+	defer func() { err = addContext("write archive", err) }()
 	files, err := layoutFiles(img, tag, newLayoutIndex())
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (i layoutIndex) with(entry v1.Descriptor) ([]byte, error) {
 // the index is replaced last. Processes that write to one layout concurrently wait for each other, if the system can
 // lock a directory. A directory with other content is an error.
 func WriteLayout(img Artifact, dir, tag string) (err error) {
-	defer func(named string) { err = doing("write OCI layout "+named, err) }(dir)
+	defer func(named string) { err = addContext("write OCI layout "+named, err) }(dir)
 	dir = filepath.Clean(dir)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return addToLayoutDir(img, dir, tag)
