@@ -305,7 +305,7 @@ func (b *builder) addBundle(o *object) error {
 }
 
 func (b *builder) fail(m *declcfg.Meta, ptr jsontext.Pointer, err error) {
-	b.errs = append(b.errs, placed(m, ptr, err))
+	b.errs = append(b.errs, withPosition(m, ptr, err))
 }
 
 func at(m *declcfg.Meta, err error) error { return fmt.Errorf("%v: %w", m.Pos, err) }

@@ -23,31 +23,31 @@ type bundle struct {
 
 // newBundle encodes the bundle b, decoded from m. The error is a [*declcfg.Error].
 func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
-	e := bundleEncoder{packer: p, bundle: b, answer: api.Bundle{
+	e := bundleEncoder{packer: p, bundle: b, message: api.Bundle{
 		CsvName: b.Name, PackageName: b.Package, BundlePath: b.Image,
 	}}
 	for i := range b.Properties {
 		if err := e.property(&b.Properties[i]); err != nil {
-			return nil, placed(m, jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)), err)
+			return nil, withPosition(m, jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)), err)
 		}
 	}
 	version, err := b.PackageProperty()
 	if err != nil {
-		return nil, placed(m, "/properties", err)
+		return nil, withPosition(m, "/properties", err)
 	}
-	e.answer.Version = version.Version
-	fields, err := proto.Marshal(&e.answer)
+	e.message.Version = version.Version
+	fields, err := proto.Marshal(&e.message)
 	if err != nil {
-		return nil, placed(m, "", err)
+		return nil, withPosition(m, "", err)
 	}
 	body := e.body(p.buffers.Get(), fields)
 	defer func() { p.buffers.Put(body) }()
 	return &bundle{fields: p.record(fields), kinds: e.kinds, body: p.record(body), whole: b.Image == ""}, nil
 }
 
-// placed adds the position of a part of an object to err, or the position of the value that a [declcfg.ValueError]
-// names.
-func placed(m *declcfg.Meta, ptr jsontext.Pointer, err error) error {
+// withPosition adds a position to err: of the part of the object at ptr, or of the value within that part that a
+// [declcfg.ValueError] names.
+func withPosition(m *declcfg.Meta, ptr jsontext.Pointer, err error) error {
 	if v, ok := errors.AsType[*declcfg.ValueError](err); ok {
 		ptr, err = ptr+v.Pointer, v.Err
 	}
@@ -58,7 +58,7 @@ type bundleEncoder struct {
 	packer *packer
 	bundle *declcfg.Bundle
 
-	answer   api.Bundle // the fields that are equal in all channels, without manifests
+	message  api.Bundle // the fields that are equal in all channels, without manifests
 	kinds    []declcfg.GVK
 	objects  []jsontext.Value
 	csv      int // the index in objects of the first ClusterServiceVersion, plus one
@@ -81,7 +81,7 @@ func (e *bundleEncoder) property(p *declcfg.Property) error {
 		if err := p.Unmarshal(&k); err != nil {
 			return err
 		}
-		e.answer.ProvidedApis = append(e.answer.ProvidedApis, wireKind(k))
+		e.message.ProvidedApis = append(e.message.ProvidedApis, wireKind(k))
 		if !slices.Contains(e.kinds, k) {
 			e.kinds = append(e.kinds, k)
 		}
@@ -90,7 +90,7 @@ func (e *bundleEncoder) property(p *declcfg.Property) error {
 		if err := p.Unmarshal(&k); err != nil {
 			return err
 		}
-		e.answer.RequiredApis = append(e.answer.RequiredApis, wireKind(declcfg.GVK(k)))
+		e.message.RequiredApis = append(e.message.RequiredApis, wireKind(declcfg.GVK(k)))
 		e.depend(declcfg.PropertyGVK, compact(p))
 	case declcfg.PropertyPackageRequired:
 		var r declcfg.PackageRequired
@@ -104,12 +104,12 @@ func (e *bundleEncoder) property(p *declcfg.Property) error {
 	if p.Value == nil {
 		return declcfg.ErrNoValue
 	}
-	e.answer.Properties = append(e.answer.Properties, &api.Property{Type: p.Type, Value: string(compact(p))})
+	e.message.Properties = append(e.message.Properties, &api.Property{Type: p.Type, Value: string(compact(p))})
 	return nil
 }
 
 func (e *bundleEncoder) depend(typ string, value []byte) {
-	e.answer.Dependencies = append(e.answer.Dependencies, &api.Dependency{Type: typ, Value: string(value)})
+	e.message.Dependencies = append(e.message.Dependencies, &api.Dependency{Type: typ, Value: string(value)})
 }
 
 func wireKind(k declcfg.GVK) *api.GroupVersionKind {
@@ -154,7 +154,7 @@ func (e *bundleEncoder) body(dst, fields []byte) []byte {
 	case e.csv > 0:
 		return appendNumber(dst, bodyCSV, e.csv)
 	case e.metadata != nil:
-		dst = appendCSV(dst, e.bundle, e.answer.Version, e.metadata)
+		dst = appendCSV(dst, e.bundle, e.message.Version, e.metadata)
 		e.packer.buffers.Put(e.metadata.text.Bytes()) // now free to pack dst
 	}
 	return dst

@@ -161,8 +161,8 @@ func TestEqualRun(t *testing.T) {
 	}
 }
 
-// TestHolds checks that the index cannot make a reader allocate more memory than the record can need.
-func TestHolds(t *testing.T) {
+// TestFrameFits checks that the index cannot make a reader allocate more memory than the record can need.
+func TestFrameFits(t *testing.T) {
 	zeros, tiny := newPacker().frame(make([]byte, 1<<20)).data, newPacker().frame(make([]byte, 100)).data
 	for _, tt := range []struct {
 		frame []byte
@@ -174,7 +174,7 @@ func TestHolds(t *testing.T) {
 		{[]byte("no frame"), 1, false},
 		{append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0}, 0xff, 0xff, 0xff, 0x7f), 0x7fffffff, false}, // all header
 	} {
-		if got := holds(tt.frame, tt.size); got != tt.want {
+		if got := frameFits(tt.frame, tt.size); got != tt.want {
 			t.Errorf("a frame of %d bytes holds %d: %t, want %t", len(tt.frame), tt.size, got, tt.want)
 		}
 	}

@@ -164,7 +164,7 @@ type printer struct {
 	fits bool // the values have the expected shape; otherwise they must be decoded
 }
 
-// absent is the index of a missing value.
+// absent is the index of a missing value in a printer.
 const absent = 0
 
 // fields appends the values of the fields of object i.
@@ -212,7 +212,7 @@ func (p *printer) value(s *skim.Shape, i int) {
 // zeros are the zero values of the types that are not structs.
 var zeros = map[byte]string{'"': `""`, 't': "false", '[': "null", '{': "null"}
 
-// member prints a comma and a field under this name, unless the field is omitted.
+// member prints a comma and field i under this name, unless the field is omitted.
 func (p *printer) member(name string, f *skim.Field, i int) {
 	if f.Optional && (i == absent || f.Shape != nil && p.doc.IsEmpty(i)) {
 		return

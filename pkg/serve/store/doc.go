@@ -30,7 +30,7 @@
 // A record is any number of bytes whose place, size and xxhash are in the index. A frame is stored as one zstd frame,
 // any other record as one s2 block if that saves a third, and else as it is. The records are:
 //
-//   - A body is the part of an answer of GetBundle that does not depend on the channel, in fields of protocol buffers:
+//   - A body is the part of a response to GetBundle that does not depend on the channel, in fields of protocol buffers:
 //     1 the fields of api.Bundle except for the fields of the channel, the manifests and the deprecation; 5 for each
 //     manifest, as in api.Bundle; 2 the number of the manifest that is the ClusterServiceVersion, from 1. If this was
 //     made from olm.csv.metadata there are instead, in the order of its text: 3 a part of the text; 4 in place of the

@@ -34,7 +34,7 @@ func (s *Store) Catalogs() []*Catalog {
 type Catalog struct {
 	store             *Store
 	lines             run[lineRow]
-	plain, zstd, gzip Reader // at their start
+	plain, zstd, gzip Reader // positioned at the start
 }
 
 // Size returns the total size of all lines in bytes.
@@ -43,10 +43,10 @@ func (c *Catalog) Size() int64 { return c.plain.Size() }
 // Plain returns a reader of all lines.
 func (c *Catalog) Plain() *Reader { return new(c.plain) }
 
-// Zstd returns a reader of all lines in zstd, in which they are stored: nothing is compressed or decompressed.
+// Zstd returns a reader of all lines in zstd, as they are stored: nothing is compressed or decompressed.
 func (c *Catalog) Zstd() *Reader { return new(c.zstd) }
 
-// Gzip is Zstd in gzip.
+// Gzip returns a reader of all lines in gzip, as they are stored.
 func (c *Catalog) Gzip() *Reader { return new(c.gzip) }
 
 // A Reader reads a catalog from any position. Its errors wrap ErrDataLoss. It must not be used concurrently, and need

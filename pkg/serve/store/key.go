@@ -77,10 +77,10 @@ func hashFiles(ctx context.Context, sum io.Writer, s declcfg.Source, files []key
 type keyFile struct {
 	name      string
 	target    string // of a link
-	noContent bool   // there is nothing to read: not a regular file, or a link to none
+	noContent bool   // without content to read: not a regular file, nor a link to one
 }
 
-// keyFiles lists the files that a catalog may be read from. A link to a directory contributes only its target: the
+// keyFiles returns the files that a catalog may be read from. A link to a directory contributes only its target: the
 // reader follows such a link only within the catalog, where the target is listed too.
 func keyFiles(s declcfg.Source) ([]keyFile, error) {
 	if s.File != "" {

@@ -112,7 +112,8 @@ func (x *index) check(recordsEnd uint64) error {
 	return nil
 }
 
-// names numbers the strings of an index: in the order of first use, and alphabetically at the end.
+// names assigns numbers to the strings of an index: in the order of first use at first, and in alphabetical order by
+// finish.
 type names struct {
 	ids  map[string]stringID
 	list []string

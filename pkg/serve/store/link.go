@@ -17,7 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A builtEntry is an entry of a channel with the fields of its message in lists.
+// A builtEntry is a channel entry, with the fields of its message in lists.
 type builtEntry struct {
 	row          id[entryRow]
 	pkg, channel string
@@ -28,7 +28,7 @@ type builtEntry struct {
 	deprecation  *api.Deprecation // of the bundle; nil for none
 }
 
-// errInvalid reports a catalog that is invalid for package validate, which reports the reason.
+// errInvalid is the error for a catalog that package validate rejects. Package validate reports the reason.
 var errInvalid = errors.New("the catalog is invalid; run opm validate")
 
 type packageLinker struct {

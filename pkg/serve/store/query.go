@@ -24,15 +24,15 @@ func (s *Store) Package(name string) ([]byte, error) {
 		return nil, err
 	}
 	x := s.index
-	answer := &api.Package{
+	message := &api.Package{
 		Name: name, DefaultChannelName: x.string(p.DefaultChannel), Deprecation: x.deprecation(p.Deprecation),
 	}
 	for _, c := range p.Channels.of(x.Channels) {
-		answer.Channels = append(answer.Channels, &api.Channel{
+		message.Channels = append(message.Channels, &api.Channel{
 			Name: x.string(c.Name), CsvName: x.entryName(c.Head), Deprecation: x.deprecation(c.Deprecation),
 		})
 	}
-	return proto.Marshal(answer)
+	return proto.Marshal(message)
 }
 
 // deprecation returns a deprecation with a message, nil for none.

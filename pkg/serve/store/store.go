@@ -212,7 +212,7 @@ func appendBlock(dst, block []byte, size int) ([]byte, error) {
 }
 
 func appendFrame(dst, frame []byte, size int) ([]byte, error) {
-	if !holds(frame, uint64(size)) {
+	if !frameFits(frame, uint64(size)) {
 		return nil, errContent
 	}
 	from := len(dst)
@@ -223,8 +223,8 @@ func appendFrame(dst, frame []byte, size int) ([]byte, error) {
 	return dst, err
 }
 
-// holds reports whether a zstd frame claims to contain this number of bytes, and is large enough for it.
-func holds(frame []byte, size uint64) bool {
+// frameFits reports whether a zstd frame claims to contain this number of bytes, and is large enough for it.
+func frameFits(frame []byte, size uint64) bool {
 	var h zstd.Header
 	if h.Decode(frame) != nil || size/maxRatio > uint64(len(frame)) {
 		return false

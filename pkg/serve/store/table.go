@@ -109,7 +109,7 @@ func (c column) within(memory []byte, width, rows int) bool {
 	return true
 }
 
-// renumber replaces the numbers of strings by their final numbers, in every row of memory.
+// renumber replaces the preliminary numbers of strings by their final ones, in every row of memory.
 func (c column) renumber(memory []byte, width int, final []uint32) {
 	for ; len(memory) > 0; memory = memory[width:] {
 		field := memory[c.offset:]
