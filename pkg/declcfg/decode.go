@@ -57,23 +57,23 @@ func (o *Object) keepOrder(b *Bundle) {
 	}
 }
 
-// likeUpstream decodes into structs as encoding/json does, except for equal keys, which must be sorted first.
-var likeUpstream = json.JoinOptions(
+// structOptions decode into structs as encoding/json does, except for equal keys, which must be sorted first.
+var structOptions = json.JoinOptions(
 	json.MatchCaseInsensitiveNames(true),
 	jsonv1.MatchCaseSensitiveDelimiter(true),
 	jsonv1.FormatBytesWithLegacySemantics(true), // bytes may be a list of numbers
-	jsonv1.ParseBytesWithLooseRFC4648(true),     // base64 may hold line breaks
+	jsonv1.ParseBytesWithLooseRFC4648(true),     // base64 may have line breaks
 )
 
 // unmarshal decodes raw into a new T. If keys differ only in case, the last one in byte order wins, because upstream
 // sorts them first.
 func unmarshal[T any](raw jsontext.Value) (*T, error) {
 	v := new(T)
-	err := json.Unmarshal(raw, v, likeUpstream)
+	err := json.Unmarshal(raw, v, structOptions)
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		v = new(T)
 		sorted := format.AppendCompact(nil, raw)
-		err = json.Unmarshal(sorted, v, likeUpstream, jsontext.AllowDuplicateNames(true),
+		err = json.Unmarshal(sorted, v, structOptions, jsontext.AllowDuplicateNames(true),
 			jsonv1.MergeWithLegacySemantics(true)) // null changes nothing
 	}
 	return v, err
@@ -108,8 +108,8 @@ func (p *Property) CheckManifest() *ValueError {
 	return nil
 }
 
-// decodeIn is Decode for an object whose JSON is d. The values of properties are parts of d, so that they are not
-// scanned again when the bundle is written.
+// decodeIn decodes o, as Decode does, from d, the scanned JSON of o. The values of properties are parts of d, so that
+// they are not scanned again when the bundle is written.
 func (o *Object) decodeIn(d *format.Document) (any, error) {
 	if o.Schema == SchemaBundle {
 		b := new(Bundle)
@@ -122,8 +122,8 @@ func (o *Object) decodeIn(d *format.Document) (any, error) {
 	return o.Decode()
 }
 
-// bundleIn decodes value i of d into b. Like the functions below for parts of a bundle, it reports false for a bundle
-// that opm itself does not write, as [bundleOf] does; it does not scan the text again.
+// bundleIn decodes value i of d into b without scanning the text again. Like the functions below for parts of a bundle,
+// it reports false for a form that opm itself does not write, as [bundleOf] does.
 func bundleIn(d *format.Document, i int, b *Bundle) (ok bool) {
 	for key, v := range d.Members(i) {
 		switch string(key) {

@@ -29,7 +29,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 	}
 	return func(yield func(T, error) bool) {
 		var skip *file
-		var keep keeper[T]
+		var keep memoWriter[T]
 		expanded := 0
 		for b := range parallel.Map(ctx, 0, allChunks(sources), work) {
 			if b.file != nil && b.file == skip {
@@ -79,7 +79,7 @@ type result[T any] struct {
 func readBatch[T any](c *chunk, fn func(*Object) (T, error)) batch[T] {
 	b := batch[T]{file: c.file, note: c.note}
 	err := c.read(func(o *Object, err error) {
-		if leavesOut(c.withheld(), o, err) {
+		if isWithheld(c.withheld(), o, err) {
 			return
 		}
 		var v T
@@ -90,7 +90,7 @@ func readBatch[T any](c *chunk, fn func(*Object) (T, error)) batch[T] {
 	})
 	if err != nil {
 		b.broken = true
-		if !leavesOut(c.withheld(), nil, err) {
+		if !isWithheld(c.withheld(), nil, err) {
 			b.results = append(b.results, result[T]{err: err})
 		}
 	}
@@ -113,13 +113,13 @@ func (b *batch[T]) reportNotes() {
 	}
 }
 
-// allChunks yields the chunks of all files of the sources. An error of the walk is a chunk, too.
+// allChunks yields the chunks of all files of the sources. An error of the walk is a chunk without documents.
 func allChunks(sources []Source) iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
 		for _, s := range sources {
 			more := true
 			report := func(err error) {
-				more = more && (leavesOut(s.Withheld, nil, err) || yield(&chunk{err: err}))
+				more = more && (isWithheld(s.Withheld, nil, err) || yield(&chunk{err: err}))
 			}
 			addNote := func(err *Error) { more = more && yield(&chunk{note: &note{s.Note, err}}) }
 			for _, f := range s.files(report, addNote) {

@@ -25,13 +25,13 @@ type memoKey struct {
 	ordered         bool
 }
 
-// A Movable is a result of [Map] that holds for an equal object in another file, too.
+// A Movable is a result of [Map] that can be reused for an equal object in another file.
 type Movable interface {
 	// Moved returns a copy of the result, with the [Meta] and the positions that t gives it.
 	Moved(t Twin) any
 }
 
-// A Twin is a file with the content of another file.
+// A Twin is a file with the same content as another file.
 type Twin struct{ file *file }
 
 // Meta returns the Meta of the object that is equal to m.
@@ -47,8 +47,8 @@ func (t Twin) Pos(p Pos) Pos {
 	return p
 }
 
-// hashed is the number of bytes that are read and hashed at once: they are still in a cache of the CPU.
-const hashed = 128 << 10
+// hashBlock is the number of bytes that are read and hashed at a time, few enough for the cache of the CPU.
+const hashBlock = 128 << 10
 
 // identify sets the key of f from the content of h, and returns a reader of it: the content in buf, if it has room, or
 // h. It does nothing if the file cannot be read, so that reading it again returns the error.
@@ -56,7 +56,7 @@ func (f *file) identify(h io.ReaderAt, size int64, buf []byte) io.ReaderAt {
 	key := memoKey{size: size, maxObject: f.maxObject, ordered: f.ordered}
 	fits := size <= int64(cap(buf))
 	for off := int64(0); off < size; {
-		to := buf[:min(size-off, hashed)]
+		to := buf[:min(size-off, hashBlock)]
 		if fits {
 			to = buf[off : off+int64(len(to))]
 		}
@@ -73,21 +73,21 @@ func (f *file) identify(h io.ReaderAt, size int64, buf []byte) io.ReaderAt {
 	return h
 }
 
-// known returns the results for the content of f, a batch[T], or nil.
+// known returns the results of earlier calls for the content of f, a batch[T], or nil.
 func (f *file) known() any {
 	f.memo.mu.Lock()
 	defer f.memo.mu.Unlock()
 	return f.memo.kept[f.key]
 }
 
-// A keeper puts the results of files into their memos.
-type keeper[T any] struct {
+// A memoWriter puts the results of files into their memos.
+type memoWriter[T any] struct {
 	whole batch[T] // of the current file
 	keeps bool
 }
 
 // add adds the next batch, before its results are used: the caller of Map may change them.
-func (k *keeper[T]) add(b batch[T]) {
+func (k *memoWriter[T]) add(b batch[T]) {
 	if b.file != k.whole.file {
 		k.end()
 		k.whole, k.keeps = batch[T]{file: b.file}, b.file != nil && b.file.key != memoKey{} && !b.known
@@ -101,7 +101,7 @@ func (k *keeper[T]) add(b batch[T]) {
 }
 
 // end puts the results of the current file, which is complete, into its memo.
-func (k *keeper[T]) end() {
+func (k *memoWriter[T]) end() {
 	if !k.keeps {
 		return
 	}
@@ -114,8 +114,8 @@ func (k *keeper[T]) end() {
 	memo.kept[k.whole.file.key] = k.whole
 }
 
-// movable reports whether b holds for another file with the same content. Errors are not moved: they are rare, and name
-// their file in several ways.
+// movable reports whether b can be reused for another file with the same content. Errors cannot: they are rare, and
+// name their file in several ways.
 func (b *batch[T]) movable() bool {
 	for _, r := range b.results {
 		if _, ok := any(r.value).(Movable); r.err != nil || !ok {

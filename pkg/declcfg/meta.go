@@ -158,7 +158,7 @@ func (r *rereader) close() {
 	}
 }
 
-// A Flaw is a part of an object that is not I-JSON, and that upstream accepts.
+// A Flaw is a part of an object that is not I-JSON but that upstream accepts.
 type Flaw struct {
 	Pos Pos
 	Key string // the repeated key; "" for text that is not Unicode

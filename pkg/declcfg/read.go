@@ -32,7 +32,7 @@ type note struct {
 	err *Error
 }
 
-// withheld returns the withheld owners of the source; nil for an error of the walk.
+// withheld returns the withheld owners of the source. It is nil for an error of the walk.
 func (c *chunk) withheld() map[string]bool {
 	if c.file == nil {
 		return nil

@@ -19,11 +19,11 @@ var ErrChanged = document.ErrChanged
 // be called concurrently. The zero value is ready to use.
 type Record struct {
 	mu    sync.Mutex
-	files map[string]stamped // by label
+	files map[string]recordedFile // by label
 }
 
-// A stamped is a file as it was when it was first read.
-type stamped struct {
+// A recordedFile is the state of a file when it was first read.
+type recordedFile struct {
 	fsys fs.FS
 	name string
 	stamp
@@ -47,17 +47,17 @@ func (r *Record) Add(label string, fsys fs.FS, name string, info fs.FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.files == nil {
-		r.files = map[string]stamped{}
+		r.files = map[string]recordedFile{}
 	}
 	if _, ok := r.files[label]; !ok {
-		r.files[label] = stamped{fsys, name, stampOf(info)}
+		r.files[label] = recordedFile{fsys, name, stampOf(info)}
 	}
 }
 
-// Minimum age of the last write before the writer is assumed to be done. An empty file will probably be filled, and the
-// system may take long to truncate a file.
+// The minimum age of the last write before the writer is assumed to be done. An empty file will probably be filled, and
+// the system may take long to truncate a file.
 const (
-	writerDone      = 20 * time.Millisecond // the clock of the times of files is coarse, too
+	writerDone      = 20 * time.Millisecond // more than the resolution of file times
 	writerDoneEmpty = time.Second
 )
 
@@ -72,7 +72,7 @@ func (r *Record) Check() error {
 	var errs []error
 	for _, label := range slices.Sorted(maps.Keys(r.files)) {
 		f := r.files[label]
-		d := writerDone // usually over; if not, one wait is enough for all files
+		d := writerDone // usually it has passed; otherwise one wait is enough for all files
 		if f.size == 0 {
 			d = writerDoneEmpty
 		}

@@ -90,22 +90,22 @@ func (s *scannedObject) headField(folded string) *string {
 	return nil
 }
 
-// known holds the most common strings of objects, so that each is in memory once.
-var known = map[string]string{}
+// commonStrings has the most frequent strings of objects, so that each is in memory once.
+var commonStrings = map[string]string{}
 
 func init() {
 	for _, s := range []string{
 		"schema", "package", "name", "image", "properties", "relatedImages", "entries", "defaultChannel", "icon",
 		"description", SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations,
 	} {
-		known[s] = s
+		commonStrings[s] = s
 	}
 }
 
 // unquoted returns the value of a JSON string that a decoder has validated.
 func unquoted(raw jsontext.Value) string {
 	if inner := raw[1 : len(raw)-1]; strings.IndexByte(string(inner), '\\') < 0 {
-		if s, ok := known[string(inner)]; ok {
+		if s, ok := commonStrings[string(inner)]; ok {
 			return s
 		}
 		return string(inner)
@@ -117,8 +117,8 @@ func unquoted(raw jsontext.Value) string {
 	return string(text)
 }
 
-// fold returns s such that texts that differ in case only have one form, by the Unicode simple folding that
-// encoding/json matches names with.
+// fold returns the case-folded form of s, which is equal for strings that differ only in case. It uses the simple
+// Unicode folding with which encoding/json matches names.
 func fold(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {
@@ -252,7 +252,8 @@ func (s *scannedObject) property(r reader) error {
 // bundle returns the object as a bundle, or nil if it has to be decoded.
 func (s *scannedObject) bundle() *Bundle {
 	b := &Bundle{Schema: s.schema, Name: s.name, Package: s.pkg, Image: s.image, Properties: s.properties}
-	if s.needsDecode || s.relatedImages != nil && json.Unmarshal(s.relatedImages, &b.RelatedImages, likeUpstream) != nil {
+	if s.needsDecode ||
+		s.relatedImages != nil && json.Unmarshal(s.relatedImages, &b.RelatedImages, structOptions) != nil {
 		return nil
 	}
 	return b

@@ -34,7 +34,7 @@ type Source struct {
 	// order.
 	Note func(*Error)
 
-	// Read, if not nil, is called with the number of further bytes that were read; calls may run concurrently.
+	// Read, if not nil, is called with the number of bytes of each read. Calls may run concurrently.
 	Read func(bytes int64)
 
 	// MaxObject is the maximum size of an object in bytes; 0 means 256 MB. Values below 512 KB mean 512 KB.
@@ -44,7 +44,8 @@ type Source struct {
 	// leaves out unreadable documents and files.
 	Withheld map[string]bool
 
-	// Memo, if not nil, has the results of earlier calls of [Map] with the same function, and keeps those of this one.
+	// Memo, if not nil, has the results of earlier calls of [Map] with the same function, and keeps the results of this
+	// one.
 	Memo *Memo
 
 	// Ordered reports whether opm itself wrote the objects, so that the keys within values of properties are in their
@@ -110,9 +111,9 @@ func (s Source) file(label, name string) *file {
 	}
 }
 
-// leavesOut reports whether [Map] leaves out an object, or the error of reading it. The error about a file that changes
-// while it is read is never left out.
-func leavesOut(withheld map[string]bool, o *Object, err error) bool {
+// isWithheld reports whether [Map] leaves out an object, or the error of reading it. The error about a file that
+// changes while it is read is never left out.
+func isWithheld(withheld map[string]bool, o *Object, err error) bool {
 	switch {
 	case withheld == nil:
 		return false
@@ -151,8 +152,8 @@ type walker struct {
 	within int      // number of links to directories on the path to the current directory
 }
 
-// maxDirLinks limits how often links to directories are followed. A few links to each other can make more paths than
-// could ever be walked.
+// maxDirLinks is the maximum number of times that links to directories are followed. A few links to each other can make
+// more paths than could ever be walked.
 const maxDirLinks = 10_000
 
 type foundFile struct {

@@ -171,7 +171,7 @@ func (o WriteOptions) appendAll(dst []byte, metas []*Meta) ([]byte, error) {
 	return dst, nil
 }
 
-// append appends an object that was read again. The edited object is built behind its text, in the same memory.
+// append appends an object that was read again. The edited object is built after its text, in the same memory.
 func (o WriteOptions) append(dst []byte, object *Object) ([]byte, error) {
 	d := format.Parse(object.doc.JSON)
 	defer d.Release()
