@@ -15,7 +15,7 @@ import (
 // One mistake in a channel may have consequences for many bundles, each of which breaks further rules. A consequence is
 // part of the problem that caused it, unless [Options] lists its rule in Alone.
 
-// An affected is a bundle that breaks an update rule, and its description for the message.
+// An affected is a bundle that breaks an update rule, with its description for the message.
 type affected struct {
 	bundle *graph.Bundle
 	text   string

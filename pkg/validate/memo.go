@@ -52,7 +52,7 @@ func (m *Memo) sharing(sources []declcfg.Source) []declcfg.Source {
 	return sources
 }
 
-// updatesOf returns what check returns for a package, or what it returned for a package with the same values. Equal
+// updatesOf returns the result of check for a package, or the earlier result for a package with the same values. Equal
 // objects of several catalogs have the same value if declcfg's memo has it.
 func (m *Memo) updatesOf(x *declcfg.PackageIndex, check func(*declcfg.PackageIndex) []scope) []scope {
 	if m == nil || len(x.Channels) == 0 {

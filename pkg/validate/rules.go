@@ -18,8 +18,7 @@ var Rules = sync.OnceValue(func() *problem.Rules {
 		deprecationRules, policyRules, targetRules)
 })
 
-// These are the parts of examples. A rule continues fastChannel with entries, demoVersion and
-// demoBundle with properties.
+// The parts of examples. A rule continues fastChannel with entries, demoVersion and demoBundle with properties.
 const (
 	demoPackage = `schema: olm.package
 name: demo

@@ -74,8 +74,8 @@ type finding struct {
 }
 
 // add reports that the value at ptr breaks the named rule. It returns false if the problem is not added, because the
-// rule is disabled or the limit is reached. A disabled rule of severity error still marks the object as broken, because
-// the updates of a package with errors are not checked.
+// rule is disabled or the limit is reached. Even if the rule is disabled, the object is marked as broken if the
+// severity of the rule is error, because the updates of a package with errors are not checked.
 func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) bool {
 	f := finding{rule: Rules().Of(rule), ptr: ptr}
 	s.broken = s.broken || f.rule.Severity == problem.Error

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// TestSeveral validates directories that hold several catalogs, and some that only look like it.
+// TestSeveral checks which directories are reported to hold several catalogs.
 func TestSeveral(t *testing.T) {
 	under := func(dirs ...string) map[string]string {
 		files := map[string]string{}
@@ -49,7 +49,8 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestMemo validates catalogs that share files, together and alone.
+// TestMemo checks that catalogs that share files have the same problems whether they are validated with a memo or
+// alone.
 func TestMemo(t *testing.T) {
 	changed := maps.Clone(broken(t))
 	changed["new.yaml"] = "{schema: olm.package, name: ash, defaultChannel: a}"

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// several reports sources that look like several catalogs. All other relations are left unchecked then, since each
+// several reports sources that look like several catalogs. The other relations are not checked then, because each
 // duplicate would be an error of its own.
 func (c *Checker) several() bool {
 	const rule = "duplicate-package"

@@ -20,7 +20,8 @@ import (
 // v1Rules are the names of the rules about OLM v1 only.
 var v1Rules = []string{"v1-dependency", "prerelease-winner", "update-v1", "updates-differ"}
 
-// fitTarget disables the rules about OLM v1 if the target does not have it, and forgets a target that no rule needs.
+// fitTarget disables the rules about OLM v1 if the target does not have it. It resets a target that no enabled rule
+// needs.
 func (v *validator) fitTarget() {
 	if v.opts.Target.OLMv1 == platform.OLMv1Absent {
 		maps.Copy(v.off, set(v1Rules))
@@ -30,8 +31,8 @@ func (v *validator) fitTarget() {
 	}
 }
 
-// needs are what a bundle needs of a platform. They do not depend on the target, so that catalogs for several platforms
-// can share them.
+// needs are the requirements of a bundle on a platform. They do not depend on the target, so that catalogs for several
+// platforms can share them.
 type needs struct {
 	objects, metadata bool              // the forms of its metadata
 	last              *platform.Version // olm.maxOpenShiftVersion; nil if it has none or is invalid
@@ -47,7 +48,7 @@ type manifestAPI struct {
 	version, kind string
 }
 
-// needsOf reads what a bundle needs. It ignores invalid properties, which other rules report.
+// needsOf reads the requirements of a bundle. It ignores invalid properties, which other rules report.
 func needsOf(b *declcfg.Bundle) *needs {
 	n := new(needs)
 	for i := range b.Properties {
@@ -98,9 +99,9 @@ func (n *needs) manifest(at jsontext.Pointer, p *declcfg.Property) {
 	}
 }
 
-// releasesIn returns the annotation [platform.AnnotationVersions] in the object that is next: olm.csv.metadata, or the
-// metadata of a ClusterServiceVersion. It does not read what follows the annotations, which are usually the first of
-// very many members.
+// releasesIn returns the annotation [platform.AnnotationVersions] in the next object of c: olm.csv.metadata, or the
+// metadata of a ClusterServiceVersion. It does not read the members after the annotations, which are usually the first
+// of very many.
 func releasesIn(c *skim.Cursor) (releases string) {
 	eachMember(c, func(name []byte) bool {
 		if string(name) != "annotations" {
@@ -117,7 +118,7 @@ func releasesIn(c *skim.Cursor) (releases string) {
 	return releases
 }
 
-// eachMember calls visit for each member of the object that is next, with the cursor before its value, until it returns
+// eachMember calls visit for each member of the next object of c, with the cursor before its value, until visit returns
 // false. It skips a value that visit does not read, and a value that is not an object.
 func eachMember(c *skim.Cursor, visit func(name []byte) bool) {
 	if c.Kind() != '{' {
@@ -137,7 +138,7 @@ func eachMember(c *skim.Cursor, visit func(name []byte) bool) {
 	}
 }
 
-// text reads a string, "" for any other value.
+// text reads a string. It returns "" for any other value.
 func text(c *skim.Cursor) string {
 	if value := c.Value(); value.Kind() == jsontext.KindString {
 		return string(skim.Unquote(value))
@@ -182,7 +183,7 @@ func (r *relations) target(p *declcfg.PackageIndex) {
 	}
 }
 
-// bundleTarget checks what a bundle needs, whether or not it is a head.
+// bundleTarget checks the requirements of a bundle, whether or not it is a head.
 func (r *relations) bundleTarget(m *declcfg.Meta, n *needs) {
 	target := r.validator.opts.Target
 	for _, api := range n.removed {
@@ -210,8 +211,8 @@ type head struct {
 	bundle  *declcfg.Meta
 }
 
-// heads checks the heads of all channels. Their bundles are read again: to look for the minKubeVersion of every bundle
-// takes a fifth of the time of a whole validation.
+// heads checks the heads of all channels. Their bundles are read again, because looking for the minKubeVersion of every
+// bundle would take a fifth of the time of a whole validation.
 func (r *relations) heads(ctx context.Context) {
 	if r.validator.opts.Target == (platform.Platform{}) {
 		return
@@ -233,7 +234,7 @@ func (r *relations) heads(ctx context.Context) {
 	}
 }
 
-// minKubeVersion returns the minKubeVersion of a bundle, "" if it has none.
+// minKubeVersion returns the minKubeVersion of a bundle, or "" if it has none.
 func minKubeVersion(b *declcfg.Bundle) (version string) {
 	i := slices.IndexFunc(b.Properties, func(p declcfg.Property) bool { return p.Type == declcfg.PropertyCSVMetadata })
 	if i < 0 {
@@ -293,7 +294,7 @@ func (r *relations) head(h head, kubernetes string) {
 	}
 }
 
-// kubernetesOf says which Kubernetes a platform has.
+// kubernetesOf describes the Kubernetes version of a platform.
 func kubernetesOf(p platform.Platform) string {
 	if p.OpenShift == (platform.Version{}) {
 		return fmt.Sprintf("the target is %s", p)

@@ -52,7 +52,7 @@ type Report struct {
 	Index    *declcfg.Index
 
 	unreadable unreadableParts
-	several    bool // it is not one catalog but several; see [Checker.several]
+	several    bool // the sources look like several catalogs; see [Checker.several]
 }
 
 // Catalog checks the catalog that consists of the sources. The report lists its problems, and is the same on every run.
@@ -120,7 +120,7 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	}}, nil
 }
 
-// Add adds a result of Object, or a read error, in the order in which [declcfg.Map] yields them.
+// Add adds a result of Object, or a read error. Calls must be in the order in which [declcfg.Map] yields them.
 func (c *Checker) Add(object any, err error) {
 	if c.cut {
 		return
