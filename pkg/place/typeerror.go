@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TypeError returns the pointer to a value that package json cannot decode, and the reason, worded for authors of YAML,
-// not of Go.
+// TypeError returns the pointer to the value that package json cannot decode, and the reason in terms of YAML, not of
+// Go. err is the error of package json.
 func TypeError(err error) (jsontext.Pointer, error) {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok {
@@ -24,11 +24,11 @@ func TypeError(err error) (jsontext.Pointer, error) {
 	case e.GoType == nil:
 		err = e
 	case len(e.JSONValue) > 0: // a number
-		err = fmt.Errorf("want %s, found %s", wanted(e.GoType), e.JSONValue)
-	case e.Err != nil && e.GoType.Kind() == reflect.Struct: // has its own decoder, perhaps not for an object
+		err = fmt.Errorf("want %s, found %s", describeType(e.GoType), e.JSONValue)
+	case e.Err != nil && e.GoType.Kind() == reflect.Struct: // has its own decoder, which may not want an object
 		err = e.Err
 	default:
-		err = fmt.Errorf("want %s, found %s", wanted(e.GoType), kindNames[e.JSONKind])
+		err = fmt.Errorf("want %s, found %s", describeType(e.GoType), kindNames[e.JSONKind])
 	}
 	return e.JSONPointer, err
 }
@@ -42,7 +42,7 @@ var kindNames = map[jsontext.Kind]string{
 	jsontext.KindBeginArray:  "a list",
 }
 
-func wanted(t reflect.Type) string {
+func describeType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"
