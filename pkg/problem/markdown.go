@@ -5,7 +5,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/report"
 )
 
-// Comment returns what Markdown has.
+// Comment returns the content of the Markdown format: the number of problems and a list of them.
 func (r *Report) Comment() *report.Report {
 	out := &report.Report{}
 	out.Heading(3, r.Subject+": "+Summary(r.Problems))

@@ -88,7 +88,8 @@ func inCatalogs(names []string) string {
 	return " (in " + strings.Join(names, ", ") + ")"
 }
 
-// unite returns the first problem of a group that is printed on one line, with the catalogs of all.
+// unite returns the first problem of a group that is printed on one line, with the catalogs of all problems of the
+// group.
 func unite(first *Problem, others []*Problem) *Problem {
 	known := map[string]bool{}
 	for _, p := range others {

@@ -21,13 +21,15 @@ import (
 type Severity string
 
 const (
-	// Error means that upstream rejects it: no registry serves such a catalog, no cluster installs such a bundle.
+	// Error means that upstream rejects the object: no registry serves such a catalog, and no cluster installs such a
+	// bundle.
 	Error Severity = "error"
 
-	// Warning means that upstream accepts it, but a cluster, a registry or a user will have trouble with it.
+	// Warning means that upstream accepts the object, but that a cluster, a registry or a user will have trouble with
+	// it.
 	Warning Severity = "warning"
 
-	// Info means that it is correct and could be better.
+	// Info means that the object is correct but could be better.
 	Info Severity = "info"
 )
 
@@ -74,7 +76,7 @@ func (p *Problem) String() string {
 	}
 	fmt.Fprintf(&b, "%s: ", p.Severity)
 	if p.Path != "" {
-		fmt.Fprintf(&b, "%s: ", p.where())
+		fmt.Fprintf(&b, "%s: ", p.displayPath())
 	}
 	b.WriteString(legible.Text(p.text()))
 	if p.Rule != "" {
@@ -86,8 +88,8 @@ func (p *Problem) String() string {
 // object matches the start of an object name in a path.
 var object = regexp.MustCompile(`(^|: )(package|channel|bundle) "`)
 
-// where returns the path, with upstream's wording for invalid objects.
-func (p *Problem) where() string {
+// displayPath returns the path, with upstream's wording for invalid objects.
+func (p *Problem) displayPath() string {
 	path := p.Path
 	if p.Rejected && p.Severity == Error {
 		path = object.ReplaceAllString(path, `${1}invalid $2 "`)

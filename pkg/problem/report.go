@@ -118,7 +118,7 @@ func (r *Report) value() any {
 	return r.Result()
 }
 
-// writeYAML ends with a blank line, as upstream does.
+// writeYAML writes the report as YAML, followed by a blank line, as upstream does.
 func (r *Report) writeYAML(w io.Writer) error {
 	text, err := json.Marshal(r.value(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {

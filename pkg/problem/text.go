@@ -147,7 +147,7 @@ func Reason(problems []*Problem) string {
 	p := problems[i]
 	what := legible.Text(p.message())
 	if p.Path != "" {
-		what = p.where() + ": " + what
+		what = p.displayPath() + ": " + what
 	}
 	return First(what, p.Pos, Count(problems, Error))
 }
