@@ -176,8 +176,8 @@ func (c *Checker) sound(skeleton []byte, def *definition) bool {
 	return false
 }
 
-// unsound marks a rejected skeleton in the memory. It has no real findings, because the strings of a skeleton differ
-// from the strings of the values; each value is explained on its own.
+// unsound marks a skeleton that a definition rejects, in the memory. It is not a real finding, because the strings of a
+// skeleton differ from the strings of the values; each value is explained on its own.
 var unsound = []Finding{{Message: "unsound"}}
 
 func (c *Checker) explain(def *definition, raw jsontext.Value) []Finding {

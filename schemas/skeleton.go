@@ -48,7 +48,7 @@ func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element
 	s.head = s.fields(s.head[:0], def.shape, func(out, name []byte, field *skim.Shape) []byte {
 		list := def.lists[string(skim.Unquote(name))]
 		if list == nil || s.Kind() != '[' {
-			return s.value(out, def.depth-1, def.text || saysWhat(name), field)
+			return s.value(out, def.depth-1, def.text || isDiscriminator(name), field)
 		}
 		s.Enter()
 		for i := 0; s.More(); i++ {
@@ -99,7 +99,7 @@ func (s *scanner) property(e *element) {
 		}
 		late = late || e.typ == nil
 		unknown := s.unknown
-		out = s.value(out, e.def.depth-1, e.def.text || saysWhat(name), want)
+		out = s.value(out, e.def.depth-1, e.def.text || isDiscriminator(name), want)
 		s.unknown = unknown // values may have any keys
 		return out
 	})
@@ -127,7 +127,7 @@ func (s *scanner) value(out []byte, depth int, text bool, want *skim.Shape) []by
 		return s.list(out, depth-1, text, want.Element())
 	}
 	return s.fields(out, want, func(out, name []byte, field *skim.Shape) []byte {
-		return s.value(out, depth-1, text || saysWhat(name), field)
+		return s.value(out, depth-1, text || isDiscriminator(name), field)
 	})
 }
 
@@ -190,8 +190,8 @@ func (s *scanner) list(out []byte, depth int, text bool, want *skim.Shape) []byt
 	return append(out, ']')
 }
 
-// saysWhat reports whether definitions compare the strings under a name with constants.
-func saysWhat(name []byte) bool {
+// isDiscriminator reports whether definitions compare the strings under this name with constants.
+func isDiscriminator(name []byte) bool {
 	return string(name) == `"schema"` || string(name) == `"type"`
 }
 

@@ -29,7 +29,7 @@ func translate(def cue.Value, tree any, err error) []Finding {
 		case !ok:
 			seen[f.Pointer] = len(found)
 			found = append(found, f)
-		case isAuthors(e):
+		case isDefinitionError(e):
 			found[i] = f
 		}
 	}
@@ -56,9 +56,9 @@ func classify(def cue.Value, tree any, path []string, e errors.Error) Finding {
 	f := Finding{Pointer: pointer(path), Empty: value == ""}
 	want := definitionAt(def, path)
 	switch {
-	case isAuthors(want.Err()): // no value is allowed
+	case isDefinitionError(want.Err()): // no value is allowed
 		f.Kind, f.Message = Excess, message(errors.Promote(want.Err(), ""))
-	case isAuthors(e):
+	case isDefinitionError(e):
 		f.Message = message(e)
 	case !want.Exists():
 		f.Message = message(e)
@@ -153,8 +153,8 @@ func pathIn(def cue.Value, e errors.Error) (path []string, ok bool) {
 	return path, true
 }
 
-// isAuthors reports whether an error comes from error() in a definition, with a text by the author of the definition.
-func isAuthors(err error) bool {
+// isDefinitionError reports whether an error comes from error() in a definition, with a text by its author.
+func isDefinitionError(err error) bool {
 	e, ok := stderrors.AsType[errors.Error](err)
 	if !ok {
 		return false
