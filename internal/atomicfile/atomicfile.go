@@ -190,7 +190,7 @@ func (f *file) abort() {
 	_ = f.root.Close() // nothing was written to it
 }
 
-// pathError replaces the operation and the path of err, which name the temporary file, by doing and the path of the
+// pathError replaces the operation and the path in err, which name the temporary file: by doing, and by the path of the
 // target.
 func pathError(doing, path string, err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
