@@ -57,7 +57,8 @@ type Compiler struct {
 // NewCompiler returns a Compiler with a full budget.
 func NewCompiler() *Compiler { return &Compiler{left: budget, spent: new(atomic.Uint64)} }
 
-// Another returns a Compiler with a full budget, for another goroutine. Both share the cost limit of evaluations.
+// Another returns a Compiler with a full budget, for another goroutine. Both Compilers share the cost limit of
+// evaluations.
 func (c *Compiler) Another() *Compiler { return &Compiler{left: budget, spent: c.spent} }
 
 // Err returns ErrEvaluations if the evaluations so far cost too much, else nil.
