@@ -124,7 +124,7 @@ func (c Catalog) check() error {
 	return errors.Join(errs...)
 }
 
-// Unfinished returns the reasons why the Dockerfile cannot be built as it is, although upstream opm writes it too.
+// Unfinished returns the reasons why the Dockerfile cannot be built as it is. Upstream opm writes it too.
 func (c Catalog) Unfinished() error {
 	var errs []string
 	if c.BuilderImage == "" {
