@@ -1,4 +1,4 @@
-// Package graphtest writes packages in a few lines, for tests of graphs.
+// Package graphtest builds packages from a few lines of text, for tests of graphs.
 //
 //	graph.NewPackage(graphtest.Package(t, "p", "channel stable; v2 replaces v1; v1"))
 package graphtest
@@ -23,10 +23,10 @@ import (
 //	prohibited v3
 //	requires v1 olm.gvk.required
 //
-// A semicolon before a space ends a line too, and " #" begins a comment. Entries may begin with a dash. Entries, and
-// what is named after bundle, are in the catalog: with the version that is given or else the one after the last v of
-// the name, of which the end may be missing: v2 has the version 2.0.0. Prohibited bundles have the property
-// olm.deprecated, those after requires a property of that type.
+// A semicolon before a space also ends a line, and " #" begins a comment. An entry may begin with a dash. The package
+// has a bundle for each entry and for each line with bundle. Its version is the given one or, without one, the text
+// after the last v of the name, with missing numbers set to 0: v2 has the version 2.0.0. A prohibited bundle has the
+// property olm.deprecated; requires gives a bundle a property of this type.
 func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	t.Helper()
 	p := &declcfg.PackageIndex{Name: name}
@@ -75,8 +75,8 @@ func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	return p
 }
 
-// Catalog returns the text of a catalog with the package that [Package] reads. Its bundles have the image
-// example.com/NAME.
+// Catalog returns the text of a catalog with the package that [Package] reads from lines. Its bundles have the image
+// example.com/NAME, where NAME is the name of the package.
 func Catalog(t testing.TB, name, lines string) string {
 	t.Helper()
 	p := Package(t, name, lines)
@@ -143,8 +143,8 @@ func entry(t testing.TB, name, rest string) declcfg.Entry {
 	return e
 }
 
-// Dense returns lines for [Package]: a channel of n bundles, each of which replaces the one before, skips every third
-// of the last thirty, and has the last hundred in its skipRange.
+// Dense returns lines for [Package]: a channel of n bundles. Each bundle replaces the previous one, skips every third
+// of the last thirty, and has up to a hundred earlier ones in its skipRange.
 func Dense(n int) string {
 	var lines strings.Builder
 	lines.WriteString("default stable\nchannel stable\n")
@@ -167,8 +167,8 @@ func Dense(n int) string {
 	return lines.String()
 }
 
-// OneChannel returns the package p with the channel c and a bundle for each of its entries, of which number i has the
-// version 1.i.0.
+// OneChannel returns the package p with the channel c, and a bundle for each of its entries. The bundle of entry i has
+// the version 1.i.0.
 func OneChannel(entries []declcfg.Entry) *declcfg.PackageIndex {
 	p := &declcfg.PackageIndex{
 		Name:     "p",
@@ -180,7 +180,7 @@ func OneChannel(entries []declcfg.Entry) *declcfg.PackageIndex {
 	return p
 }
 
-// Replacing returns entries of which each replaces the one before, and there is no other edge.
+// Replacing returns n entries, each of which replaces the previous one. There are no other edges.
 func Replacing(n int) []declcfg.Entry {
 	entries := Chain(n)
 	for i := range entries {
@@ -189,7 +189,7 @@ func Replacing(n int) []declcfg.Entry {
 	return entries
 }
 
-// Chain returns entries of which each replaces the one before and has all before it in its skipRange.
+// Chain returns n entries, each of which replaces the previous one and has all previous ones in its skipRange.
 func Chain(n int) []declcfg.Entry {
 	entries := make([]declcfg.Entry, n)
 	for i := range entries {
@@ -201,7 +201,7 @@ func Chain(n int) []declcfg.Entry {
 	return entries
 }
 
-// Matrix returns entries of which each skips all before it.
+// Matrix returns the entries of [Chain], each of which also skips all previous ones.
 func Matrix(n int) []declcfg.Entry {
 	entries := Chain(n)
 	for i := range entries {
