@@ -47,7 +47,7 @@ func (s signature) matches(data []byte) bool {
 		(s.more == "" || len(data) > 8 && bytes.HasPrefix(data[8:], []byte(s.more)))
 }
 
-// signatures are in the order in which they are tried: a CR2 is also a TIFF.
+// signatures are tried in this order: a CR2 is also a TIFF.
 var signatures = []signature{
 	{"image/png", "\x89PNG", ""},
 	{"image/jpeg", "\xff\xd8\xff", ""},
@@ -65,8 +65,8 @@ var signatures = []signature{
 	{"image/vnd.dwg", "AC10", ""},
 }
 
-// otherNames maps media types to the type that they are another name of.
-var otherNames = map[string]string{
+// aliases maps alternative names of media types to their usual names.
+var aliases = map[string]string{
 	"image/jpg":    "image/jpeg",
 	"image/x-icon": "image/vnd.microsoft.icon",
 	"image/heic":   "image/heif",
@@ -80,7 +80,7 @@ func canonical(mediaType string) string {
 	if err != nil {
 		return mediaType
 	}
-	if other, ok := otherNames[name]; ok {
+	if other, ok := aliases[name]; ok {
 		return other
 	}
 	return name
