@@ -39,7 +39,7 @@ func (e element) matches(name string) bool {
 }
 
 // compile compiles a well-formed element with go-gitignore, which interprets wildcards differently from opm: it matches
-// "?" literally and takes "+" for a repetition. So the line for it avoids ".", "*", "?", "!" and "#", which
+// "?" literally, and treats "+" as a repetition. So the line for it avoids ".", "*", "?", "!" and "#", which
 // go-gitignore would rewrite, and is otherwise a regular expression. The leading slash anchors the line at the start of
 // the name. go-gitignore allows only a suffix that starts with a slash, which no name contains, so the whole name must
 // match.

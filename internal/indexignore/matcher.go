@@ -66,7 +66,7 @@ func (m *Matcher) Ignored(name string) bool {
 		return false
 	}
 	last := m.scope(path.Dir(name)).last(name, false)
-	return last != nil && !last.takesBack
+	return last != nil && !last.negated
 }
 
 // scope returns the scope of a directory. A pattern that matches a directory matches everything below it, so a

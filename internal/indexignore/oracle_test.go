@@ -18,9 +18,9 @@ func oracleIgnored(files []ignoreFile, name string) bool {
 			if line == "" || strings.HasPrefix(line, "#") {
 				continue
 			}
-			glob, takesBack := strings.CutPrefix(line, "!")
+			glob, negated := strings.CutPrefix(line, "!")
 			if oracleMatches(file.dir, glob, name) {
-				ignored = !takesBack
+				ignored = !negated
 			}
 		}
 	}

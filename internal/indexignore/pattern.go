@@ -7,17 +7,17 @@ import (
 
 // A pattern is one line of an .indexignore file.
 type pattern struct {
-	rank      int    // if two patterns match a file, the higher rank wins
-	below     string // prefix of the names it can match: the directory of its file and a slash, or ""
-	takesBack bool   // the line started with "!"
-	dirOnly   bool   // the line ended in "/"
-	steps     []step // at least one
+	rank    int    // if two patterns match a file, the higher rank wins
+	below   string // prefix of the names it can match: the directory of its file and a slash, or ""
+	negated bool   // the line started with "!"
+	dirOnly bool   // the line ended in "/"
+	steps   []step // at least one
 }
 
 // A step matches one element of a path.
 type step struct {
 	element
-	anywhere bool // skips elements until one matches, instead of testing only the next one
+	anywhere bool // matches the first matching element, not only the next one
 }
 
 // parse parses a trimmed line. It reports false for blank lines, comments, and lines that match nothing.
@@ -26,7 +26,7 @@ func parse(line string) (*pattern, bool) {
 		return nil, false
 	}
 	var p pattern
-	line, p.takesBack = strings.CutPrefix(line, "!")
+	line, p.negated = strings.CutPrefix(line, "!")
 	line, p.dirOnly = strings.CutSuffix(line, "/")
 
 	var ok bool
