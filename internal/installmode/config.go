@@ -11,13 +11,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// CheckConfig returns why OLM refuses the inline configuration of a ClusterExtension, a JSON value, for an operator
-// with these modes in the namespace installed. Nil stands for a ClusterExtension without a configuration, which OLM
-// reads as {}.
+// CheckConfig returns the error with which OLM refuses the inline configuration of a ClusterExtension, or nil. config
+// is a JSON value; nil means that the ClusterExtension has no configuration, which OLM reads as {}. The operator has
+// these modes and is installed in the namespace installed.
 //
-// OLM states the rules as a JSON Schema, and the order and the wording of several errors follow from the library that
-// checks it, which is the same here. The configuration has no field but watchNamespace: deploymentConfig needs the
-// feature gate DeploymentConfig, which is off.
+// OLM states the rules as a JSON Schema. The order and the wording of its errors depend on the library that checks it,
+// so the same library is used here. The only field is watchNamespace: deploymentConfig needs the feature gate
+// DeploymentConfig, which is off.
 func (m Modes) CheckConfig(config []byte, installed string) error {
 	if config == nil {
 		config = []byte("{}")
@@ -40,7 +40,7 @@ func invalidConfig(err error) error {
 	return fmt.Errorf("invalid ClusterExtension configuration: invalid configuration: %w", err)
 }
 
-// The formats of watchNamespace for operators that support one of the two modes only.
+// The formats of watchNamespace, for operators that support only one of the two modes.
 const (
 	ownFormat    = "ownNamespaceInstallMode"
 	singleFormat = "singleNamespaceInstallMode"
@@ -98,7 +98,7 @@ func compile(schema map[string]any, installed string) (*jsonschema.Schema, error
 	return c.Compile(url)
 }
 
-// describe words the errors of the library as OLM does.
+// describe returns the errors of the library in the wording of OLM.
 func describe(err error) error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -115,7 +115,7 @@ func describe(err error) error {
 	return errors.New("multiple errors found:" + next + strings.Join(messages, next))
 }
 
-// message returns the message of OLM about one error. Only the configuration itself has no field.
+// message returns the message of OLM for one error. An error about the configuration itself has no field.
 func message(unit jsonschema.OutputUnit) string {
 	text := unit.Error.String()
 	field := strings.ReplaceAll(strings.TrimPrefix(unit.InstanceLocation, "/"), "/", ".")

@@ -1,13 +1,13 @@
-// Package installmode says which namespaces OLM v1 lets an operator watch, by the install modes of its bundle. Its
-// errors have OLM's words.
+// Package installmode checks which namespaces OLM v1 lets an operator watch, by the install modes of its bundle. Its
+// errors have the wording of OLM.
 package installmode
 
 import "errors"
 
-// Modes are the install modes that a bundle supports. OLM v1 has no use for MultiNamespace.
+// Modes are the install modes that a bundle supports. OLM v1 ignores MultiNamespace.
 type Modes struct{ All, Own, Single bool }
 
-// Of returns the modes of these names.
+// Of returns the modes with these names. Other names are ignored.
 func Of(names ...string) Modes {
 	var m Modes
 	for _, name := range names {
@@ -23,8 +23,8 @@ func Of(names ...string) Modes {
 	return m
 }
 
-// Check returns why OLM does not install such a bundle. Without the feature gate SingleOwnNamespaceInstallSupport,
-// which is off by default, every operator watches all namespaces.
+// Check returns the error with which OLM refuses to install a bundle with these modes, or nil. singleOwn is the feature
+// gate SingleOwnNamespaceInstallSupport: without it, as by default, every operator watches all namespaces.
 func (m Modes) Check(singleOwn bool) error {
 	switch {
 	case m.All:
