@@ -1,4 +1,4 @@
-// Package k8sname reports which names Kubernetes refuses, in one sentence for each kind of name.
+// Package k8sname checks names by the rules of Kubernetes. Its errors describe the rule in one sentence.
 //
 //	if err := k8sname.Label("my-operator"); err != nil {
 package k8sname
@@ -22,9 +22,9 @@ func Subdomain(s string) error {
 		"want lower-case letters, digits, hyphens and dots, a letter or digit around each dot")
 }
 
-func check(s string, problems func(string) []string, most int, want string) error {
-	if len(s) > most {
-		return fmt.Errorf("%d characters, want at most %d", len(s), most)
+func check(s string, problems func(string) []string, maxLength int, want string) error {
+	if len(s) > maxLength {
+		return fmt.Errorf("%d characters, want at most %d", len(s), maxLength)
 	}
 	if len(problems(s)) > 0 {
 		return errors.New(want)
