@@ -1,4 +1,4 @@
-// Package legible makes untrusted text, such as catalogs, file names and answers of registries, safe for a terminal:
+// Package legible makes untrusted text, such as catalogs, file names and responses of registries, safe for a terminal:
 // the text can neither break lines, nor hide or reorder the text around it, nor control the terminal.
 //
 //	fmt.Fprintf(w, "%s: warning: %s\n", legible.Name(file), legible.Text(legible.Message(message)))
@@ -60,7 +60,8 @@ func Value(text string) string {
 	return beginning(text) + "… (" + plural.Number(len(text)) + " bytes)"
 }
 
-// Message shortens every value in a message that is too long to show, as [Value] does: strings in Go quotes, and words.
+// Message shortens every value of a message that is too long to show in full, as [Value] does. A value is a string in
+// Go quotes, or a word.
 func Message(text string) string {
 	if len(text) <= maxValue {
 		return text
