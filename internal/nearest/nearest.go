@@ -1,4 +1,4 @@
-// Package nearest finds the name that was meant.
+// Package nearest finds the name that a user probably meant.
 //
 //	fmt.Errorf("no package %q%s", name, nearest.Hint(name, names)) // no package "ectd" (did you mean "etcd"?)
 package nearest
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Hint returns ` (did you mean "NAME"?)` with the [Name] among names, or "" if there is none.
+// Hint returns ` (did you mean "NAME"?)`, with the [Name] among names, or "" if there is none.
 func Hint(name string, names []string) string {
 	if n := Name(name, names); n != "" {
 		return fmt.Sprintf(" (did you mean %q?)", n)
@@ -17,13 +17,14 @@ func Hint(name string, names []string) string {
 	return ""
 }
 
-// maxLength is how many bytes a name may have, more than any valid one: comparing two takes the product of their
-// lengths.
+// maxLength is the maximum length in bytes of a name to search for. No valid name is longer; comparing two names takes
+// time proportional to the product of their lengths.
 const maxLength = 512
 
-// Name returns the name among names, which may be in any order, that takes the fewest edits to make out of name, at
-// most a third of its length; failing that the shortest one that begins with name, or "". Of several that are equally
-// near it is the first in alphabetical order. No name is near to one beyond 512 bytes.
+// Name returns the element of names that needs the fewest edits to get from name to it, with at most one edit for every
+// three bytes of name, but at least one. If there is none, it returns the shortest element that begins with name, or
+// "". Of several equally near elements it returns the first in alphabetical order. The order of names does not matter.
+// For a name of more than 512 bytes it returns "".
 func Name(name string, names []string) string {
 	if len(name) > maxLength {
 		return ""
@@ -40,8 +41,9 @@ func Name(name string, names []string) string {
 	return best
 }
 
-// Within returns the name among names that takes the fewest edits to make out of name, at most that many, or "". Of
-// several that are equally near it is the first in alphabetical order. No name is near to one beyond 512 bytes.
+// Within returns the element of names that needs the fewest edits to get from name to it, at most this number of edits,
+// or "". Of several equally near elements it returns the first in alphabetical order. For a name of more than 512 bytes
+// it returns "".
 func Within(edits int, name string, names []string) string {
 	if len(name) > maxLength {
 		return ""
@@ -59,11 +61,11 @@ func Within(edits int, name string, names []string) string {
 }
 
 // maxCompared is the maximum number of names that a Finder compares: hints for ten thousand problems are not worth a
-// second.
+// second of time.
 const maxCompared = 100_000
 
-// A Finder gives hints until it has compared too many names, and then none, to limit the time. It must not be used
-// concurrently; the zero value is ready to use.
+// A Finder returns hints until it has compared too many names, to limit the time. After that it returns none. It must
+// not be used concurrently. The zero value is ready to use.
 type Finder struct{ compared int }
 
 // Hint returns the result of [Hint], or "" after the limit. A name longer than 64 bytes counts as several names, by its
