@@ -1,8 +1,8 @@
-// Package parallel does work on several goroutines and keeps the order of its input:
+// Package parallel works on several goroutines and keeps the order of its input:
 //
 //	for text := range parallel.Map(ctx, 0, files, read) {
 //
-// It carries panics to the goroutine that waits for the work, so that deferred functions there remove temporary files.
+// A panic is passed on to the goroutine that waits for the work, so that its deferred functions remove temporary files.
 package parallel
 
 import (
@@ -36,11 +36,11 @@ func Catch(fn func() error) (err error) {
 	return fn()
 }
 
-// Map calls fn for every item of in on up to jobs goroutines, 0 meaning GOMAXPROCS, and yields the results in the order
-// of in. It reads ahead by a few items a goroutine, so memory does not grow with the length of in.
+// Map calls fn for every item of in, on up to jobs goroutines (0 means GOMAXPROCS), and yields the results in the order
+// of in. It reads only a few items per goroutine ahead, so memory does not grow with the length of in.
 //
-// When ctx is done, Map stops early; the caller asks ctx.Err. All goroutines have ended when the iteration returns. A
-// panic of fn or in becomes one of the iteration, with a *[PanicError].
+// When ctx is done, Map stops early; the caller must check ctx.Err. All goroutines have ended when the iteration
+// returns. A panic of fn or in becomes a panic of the iteration, with a *[PanicError].
 func Map[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) B) iter.Seq[B] {
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
