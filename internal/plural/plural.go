@@ -1,4 +1,4 @@
-// Package plural writes numbers of things for people.
+// Package plural formats counts and sizes for people.
 //
 //	plural.Of(1, "image")                // 1 image
 //	plural.Words(2, "entry", "entries")  // 2 entries
@@ -13,10 +13,11 @@ import (
 	"strings"
 )
 
-// Of writes a number of things whose plural ends in s.
+// Of formats a count of things whose plural ends in s.
 func Of(n int, one string) string { return Words(n, one, one+"s") }
 
-// Words writes a number of at least 0 things, which may be words in a sentence: "1 image is", "2,000 images are".
+// Words formats a count, which must not be negative, with its words in singular or plural: "1 image is", "2,000 images
+// are".
 func Words(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -24,7 +25,7 @@ func Words(n int, one, many string) string {
 	return Number(n) + " " + many
 }
 
-// Number writes a number of at least 0 with separators: "5,242,880".
+// Number formats a number, which must not be negative, with thousands separators: "5,242,880".
 func Number(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -33,7 +34,7 @@ func Number(n int) string {
 	return digits
 }
 
-// Bytes writes a number of bytes, in the largest unit of which it is a whole number: "512 bytes", "64 MB".
+// Bytes formats a number of bytes exactly, in the largest unit that divides it: "512 bytes", "64 MB".
 func Bytes(n int64) string {
 	const units = " KMGTPE"
 	i, whole := 0, n
@@ -47,7 +48,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d %cB", whole, units[i])
 }
 
-// Size writes a number of bytes rounded to two digits or more: "512 bytes", "1.4 GB", "37 MB".
+// Size formats a number of bytes, rounded to at least two digits: "512 bytes", "1.4 GB", "37 MB".
 func Size(n int64) string {
 	const units = " KMGTPE"
 	i, size := 0, float64(n)
@@ -64,7 +65,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.0f %cB", size, units[i])
 }
 
-// Some writes names, of more than six the first five and the number of the others.
+// Some formats a list of names. If there are more than six, it has the first five and the number of the others.
 func Some(names []string) string {
 	const most = 5
 	if len(names) <= most+1 {
