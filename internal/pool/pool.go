@@ -11,27 +11,27 @@ import (
 // keepTime is the minimum time for which an unused value is kept; the maximum is twice as long.
 const keepTime = 2 * time.Second
 
-// A Pool keeps up to a fixed number of values that are not in use, and hands out first the one that was used last.
-// Unlike a sync.Pool it keeps them when garbage is collected: in a process with a small heap that is often, and making
-// them again costs more than using them. What nobody has used for some seconds is dropped. It may be used by several
-// goroutines.
+// A Pool keeps up to a fixed number of unused values. Get returns the value that was used last. Unlike a sync.Pool, a
+// Pool keeps values during garbage collections, which are frequent in a process with a small heap: creating the values
+// again would cost more than using them. A value that is not used for some seconds is dropped. A Pool is safe for
+// concurrent use.
 type Pool[T any] struct {
 	mu      sync.Mutex
 	free    []T
-	unused  int         // how many at the start of free were there all the time since the timer started
-	timer   *time.Timer // drops them; nil while free is empty
+	unused  int         // number of values at the start of free that were not used since the timer started
+	timer   *time.Timer // drops these values; nil while free is empty
 	create  func() T
 	recycle func(T) (T, bool)
 }
 
-// New returns a pool that keeps up to n values. Recycle prepares a value for its next user, and returns false if it is
-// not worth keeping.
+// New returns a pool that keeps up to n values. Recycle prepares a value for its next user. It returns false for a
+// value that is not worth keeping.
 func New[T any](n int, create func() T, recycle func(T) (T, bool)) *Pool[T] {
 	return &Pool[T]{free: make([]T, 0, n), create: create, recycle: recycle}
 }
 
-// Bytes returns a pool of up to n empty buffers with room for size bytes at least. Buffers that have grown beyond
-// largest are dropped: one large message must not make all buffers that large.
+// Bytes returns a pool of up to n empty buffers, each with a capacity of at least size bytes. Buffers that have grown
+// beyond largest are dropped, so that one large message does not make all buffers that large.
 func Bytes(n, size, largest int) *Pool[[]byte] {
 	return New(n,
 		func() []byte { return make([]byte, 0, size) },
@@ -47,7 +47,7 @@ func (p *Pool[T]) Get() T {
 		return p.create()
 	}
 	v := p.free[last]
-	clear(p.free[last:]) // so that the pool does not keep what is in use
+	clear(p.free[last:]) // so that the pool has no reference to a value in use
 	p.free = p.free[:last]
 	p.unused = min(p.unused, last)
 	p.mu.Unlock()
@@ -67,9 +67,9 @@ func (p *Pool[T]) Put(v T) {
 	}
 	p.free = append(p.free, v)
 	if p.timer == nil {
-		unowned := weak.Make(p) // so that the timer does not keep an unused pool
+		weakPool := weak.Make(p) // so that the timer does not keep an unused pool
 		p.timer = time.AfterFunc(keepTime, func() {
-			if p := unowned.Value(); p != nil {
+			if p := weakPool.Value(); p != nil {
 				p.drop()
 			}
 		})
