@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// pipe makes a named pipe, for which nobody waits for long.
+// pipe creates a named pipe, and shortens the timeout for its other end.
 func pipe(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pipe")

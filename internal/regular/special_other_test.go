@@ -4,5 +4,5 @@ package regular_test
 
 import "testing"
 
-// special adds nothing where the file system has no special files.
+// special adds nothing, because the file system has no special files.
 func special(*testing.T, string, map[string]string) {}

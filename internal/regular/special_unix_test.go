@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// special makes a named pipe, a socket and links to devices in dir, and says in want what Open makes of them.
+// special creates a named pipe, a socket and links to devices in dir, and adds the expected error of Open for each to
+// want.
 func special(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666); err != nil {
