@@ -1,4 +1,4 @@
-// Package schematest holds JSON and Go types against JSON Schemas, in tests.
+// Package schematest checks JSON and Go types against JSON Schemas, for tests.
 package schematest
 
 import (
@@ -31,7 +31,7 @@ func Compile(t testing.TB, text []byte, fragment string) *jsonschema.Schema {
 	return schema
 }
 
-// Validate returns the errors of validating JSON by a schema.
+// Validate returns the errors of JSON according to a schema.
 func Validate(schema *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -74,7 +74,7 @@ func sameKeys(t testing.TB, path string, of []*jsonschema.Schema, typ reflect.Ty
 	}
 }
 
-// parts returns a schema and the schemas that also apply.
+// parts returns a schema, and the schemas that it refers to or combines.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	all := []*jsonschema.Schema{s}
 	for _, more := range slices.Concat([]*jsonschema.Schema{s.Ref}, s.AllOf, s.AnyOf) {
