@@ -1,5 +1,5 @@
-// Package shared finds test data that are not in the repository: published catalogs and operators, and the answers of
-// upstream about them, in the directory shared next to the repository. Without the data a test is skipped, or fails if
+// Package shared finds test data outside the repository: published catalogs and operators, and the output of upstream
+// for them, in the directory shared next to the repository. Without the data a test is skipped. It fails instead if
 // OPM_REQUIRE_DATA is set, as it is in CI.
 package shared
 
@@ -20,7 +20,7 @@ func Path(t testing.TB, name string) string {
 	return path
 }
 
-// Glob returns the paths in ../shared that match a pattern, at least one, sorted.
+// Glob returns the sorted paths in ../shared that match a pattern, at least one.
 func Glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	pattern = filepath.Join(dir(t), filepath.FromSlash(pattern))
@@ -43,7 +43,7 @@ func Missing(t testing.TB, what string) {
 	t.Skipf("needs %s", what)
 }
 
-// SetBytes says that each iteration of a benchmark reads all files of fsys.
+// SetBytes sets the bytes per iteration of a benchmark that reads all files of fsys.
 func SetBytes(b *testing.B, fsys fs.FS) {
 	b.Helper()
 	var n int64
