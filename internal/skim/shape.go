@@ -151,8 +151,8 @@ func setDigits(s *Shape, t reflect.Type) {
 	}
 }
 
-// Allows reports whether a value that begins with a byte may have the shape. Null may not, except for the shape of an
-// object, because its meaning depends on the surrounding value.
+// Allows reports whether a value that begins with this byte may have the shape. A null may not, except for the shape of
+// an object, because its meaning depends on the surrounding value.
 func (s *Shape) Allows(kind byte) bool {
 	return s == nil || kind == s.Kind || kind == 'f' && s.Kind == 't' || kind == 'n' && s.null ||
 		s.Kind == number && isNumber(kind)

@@ -63,7 +63,7 @@ func walk(c *skim.Cursor, out []byte) []byte {
 	return append(out, kind+2)
 }
 
-// StringEnd is given text that nobody has checked.
+// TestStringEnd checks StringEnd with text that is not valid JSON, too.
 func TestStringEnd(t *testing.T) {
 	for text, want := range map[string]int{
 		``: -1, `a`: -1, `\`: -1, `\"`: -1, `\\\"`: -1, `"`: 1, `a"b"`: 2, `\"a"`: 4, `\\"a"`: 3, `\"\\\""`: 7,
