@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// A Store buffers many inputs in the memory that a few inputs take. Calls of Add may be concurrent; after Finish,
+// A Store buffers many inputs in about the memory of a few inputs. Calls of Add may be concurrent; after Finish,
 // several readers can read the added inputs at the same time.
 type Store struct {
 	frames *frames
