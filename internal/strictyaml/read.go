@@ -62,7 +62,7 @@ func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer
 	}
 	switch kind := raw.Kind(); {
 	case kind == jsontext.KindNull && v.Kind() != reflect.Slice: // which a jsontext.Value is
-	case readsItself(v.Type()):
+	case hasDecoder(v.Type()):
 		r.scalar(raw, v, ptr)
 	case kind == jsontext.KindBeginObject && v.Kind() == reflect.Struct:
 		r.object(raw, v, ptr)
@@ -78,8 +78,8 @@ func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer
 	}
 }
 
-// readsItself reports whether a type has its own JSON decoder.
-func readsItself(t reflect.Type) bool {
+// hasDecoder reports whether a type has its own JSON decoder.
+func hasDecoder(t reflect.Type) bool {
 	t = reflect.PointerTo(t)
 	return t.Implements(reflect.TypeFor[json.UnmarshalerFrom]()) || t.Implements(reflect.TypeFor[json.Unmarshaler]())
 }
