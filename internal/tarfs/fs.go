@@ -118,7 +118,7 @@ func (f *FS) ReadLink(name string) (string, error) {
 	return n.link, nil
 }
 
-// listed reports whether n is in the file system: it was reached, and is not a device or a pipe.
+// listed reports whether directories list n: it was reached, and is not a device or a pipe.
 func (n *node) listed() bool { return n.reached && !n.special() }
 
 // list returns the entries of a directory, sorted by name.

@@ -44,8 +44,9 @@ func (l Layer) concerns(paths []string) bool {
 
 // Union returns the directory dir of the file system that layers, the lowest first, have in a container. "/" is all of
 // it. If names in dir are given, it buffers only these, each with everything below it; they may be missing. It reads
-// each layer once, to its end, and none that is known to have no part in the requested files, unless links lead out of
-// them. Then it reads the layers with the targets again.
+// each layer once, to its end. Layers whose Names show that they have none of the requested files are skipped, unless a
+// link may lead to them: then all layers are read. If links lead out of the requested files, the layers with the
+// targets are read again.
 //
 // Symbolic links are followed as in a container: they may lead out of dir, but not out of the root. Devices and pipes
 // are ignored below /dev; elsewhere in the requested files they are errors. A layer that does not decompress to an
@@ -191,12 +192,12 @@ func (u *union) readArchive(ctx context.Context, packed *bufio.Reader, l *layer)
 			return nil
 		}
 		l.missing--
-		return u.hold(r, hdr, n)
+		return u.bufferFile(r, hdr, n)
 	})
 }
 
-// hold buffers the data of a file.
-func (u *union) hold(r io.Reader, hdr *tar.Header, n *node) error {
+// bufferFile buffers the data of a file.
+func (u *union) bufferFile(r io.Reader, hdr *tar.Header, n *node) error {
 	if isSparse(hdr) { // its holes are not part of the decompressed bytes
 		if err := u.budget.unpack(hdr.Size); err != nil {
 			return err
