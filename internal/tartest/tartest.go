@@ -30,7 +30,7 @@ func Tar(t testing.TB, entries ...string) []byte {
 	return data
 }
 
-// Make is Tar for entries that tar may not be able to write.
+// Make is Tar for entries that may be invalid: it returns the error.
 func Make(entries []string) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -96,7 +96,7 @@ func Contents(t testing.TB, fsys fs.FS) map[string]string {
 		}
 		info, err := fs.Stat(fsys, name)
 		if err != nil || !info.Mode().IsRegular() {
-			return nil //nolint:nilerr // links to nowhere and to directories
+			return nil //nolint:nilerr // dangling links, and links to directories
 		}
 		data, err := fs.ReadFile(fsys, name)
 		files[name] = string(data)
