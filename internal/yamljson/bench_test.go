@@ -6,7 +6,7 @@ func benchmark(b *testing.B, every int, convert func(dst, doc []byte) []byte) {
 	var docs [][]byte
 	size := 0
 	for i, doc := range documents(b) {
-		if i%every == 0 && !holdsNothing(doc) {
+		if i%every == 0 && !isEmptyText(doc) {
 			docs = append(docs, doc)
 			size += len(doc)
 		}

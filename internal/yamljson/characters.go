@@ -56,8 +56,8 @@ func ordinary(text []byte) int {
 	return n
 }
 
-// The functions below look at eight bytes at once. They set the high bit of each byte for which they hold and no other
-// bit. A byte of 0x80 and above is never equal to or below a character of ASCII.
+// The functions below examine eight bytes at once. They set the high bit of each byte that meets their condition, and
+// no other bit. No byte of 0x80 and above is equal to or below an ASCII character.
 const (
 	oneEach  = 0x0101010101010101
 	highBits = 0x80 * oneEach

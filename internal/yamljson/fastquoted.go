@@ -34,7 +34,7 @@ func (f *fast) quoted(parent int) bool {
 // quotedText reads a quoted scalar with escapes or line breaks into buf. Pos is behind the first quote.
 func (f *fast) quotedText(quote byte, parent int) bool {
 	f.buf = f.buf[:0]
-	kept := 0 // so much of buf is not from blanks, which a line break swallows
+	kept := 0 // length of buf without trailing blanks, which a line break removes
 	for f.pos < len(f.text) {
 		c := f.text[f.pos]
 		switch {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// holdsNothing reports whether text has only blanks, comments and the markers `---` and `...`.
-func holdsNothing(text []byte) bool {
+// isEmptyText reports whether text has only blanks, comments and the markers `---` and `...`.
+func isEmptyText(text []byte) bool {
 	for len(text) > 0 {
 		line := firstLine(text)
 		text = text[len(line):]

@@ -20,7 +20,7 @@ var errDepth = errors.New("nested deeper than 10,000 levels")
 // yaml/v4 are for the places of errors, and for problems that sigs.k8s.io/yaml does not detect: dropped content,
 // aliases that expand without end, and repeated keys.
 func appendSlow(dst, text []byte, expanded *int) (out []byte, repeated bool, err error) {
-	if holdsNothing(text) {
+	if isEmptyText(text) {
 		return nil, false, ErrEmpty
 	}
 	body, err := untilEnd(text)

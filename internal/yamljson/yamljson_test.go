@@ -242,7 +242,7 @@ func TestCatalogs(t *testing.T) {
 	docs := documents(t)
 	slow := 0
 	for i, doc := range docs {
-		if holdsNothing(doc) {
+		if isEmptyText(doc) {
 			continue
 		}
 		found, _ := checkCharacters(doc)
