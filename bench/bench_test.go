@@ -159,7 +159,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { done <- serve(in, outWriter, writeBundles(t, "oak", "pine"), catalog, 5, 0) }()
-	var s served
+	var s imageServer
 	if err := json.NewDecoder(out).Decode(&s); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestSlowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		response := httptest.NewRecorder()
-		slowed(http.NotFoundHandler(), time.Hour).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/v2/", nil))
+		delayed(http.NotFoundHandler(), time.Hour).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/v2/", nil))
 		if took := time.Since(start); took != time.Hour || response.Code != http.StatusNotFound {
 			t.Errorf("%d after %v", response.Code, took)
 		}
@@ -238,7 +238,7 @@ func filesOf(t *testing.T, img v1.Image) map[string]string {
 
 func TestBundleJobs(t *testing.T) {
 	operators := writeBundles(t, "oak", "pine")
-	images := served{Prompt: "h:1", Slow: "h:2", SlowTLS: "h:3", Catalog: "catalog"}
+	images := imageServer{Prompt: "h:1", Slow: "h:2", SlowTLS: "h:3", Catalog: "catalog"}
 	for i := range 200 {
 		images.Images = append(images.Images, fmt.Sprint("image", i))
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// data is the location of the catalogs.
+// data is the set of paths of the catalogs.
 type data struct {
 	dir  string
 	big  string // the catalog, a directory of JSON files
@@ -27,7 +27,7 @@ func dataIn(dir string) data {
 	}
 }
 
-// times returns the path of n copies of the big catalog, under other package names.
+// times returns the path of the catalog with n copies of the big one, whose packages have other names.
 func (d data) times(n int) string {
 	if n == 1 {
 		return d.big
@@ -35,13 +35,13 @@ func (d data) times(n int) string {
 	return fmt.Sprintf("%s-x%d", d.big, n)
 }
 
-// shape returns the path of the catalog of that shape.
+// shape returns the path of the catalog with this shape.
 func (d data) shape(s shape) string {
 	return filepath.Join(d.dir, strings.ReplaceAll(s.name, " ", "-"))
 }
 
-// prepare makes the missing data for the rows of the budget, or of growth. Each file or directory appears complete, so
-// that a run that was stopped does no harm.
+// prepare creates the missing data for the rows of the budget, or for the rows of growth if grown is set. Each file or
+// directory appears complete, so an interrupted run does no harm.
 func (d data) prepare(program, archive string, grown bool) error {
 	if err := os.MkdirAll(d.dir, 0o777); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (d data) prepare(program, archive string, grown bool) error {
 	return nil
 }
 
-// unpack leaves the one directory of the archive at target.
+// unpack extracts an archive with a single directory, which becomes target.
 func unpack(archive, target string) error {
 	if err := os.Mkdir(target, 0o777); err != nil {
 		return err
@@ -111,7 +111,7 @@ func renderYAML(program, catalog, target string) error {
 	return out.Close()
 }
 
-// multiply copies a catalog of one directory a package, each package several times under names of its own.
+// multiply writes several copies of a catalog with one directory per package. Each copy has package names of its own.
 func multiply(catalog, target string, copies int) error {
 	packages, err := os.ReadDir(catalog)
 	if err != nil {
@@ -143,7 +143,7 @@ func multiply(catalog, target string, copies int) error {
 	return nil
 }
 
-// size returns the bytes of a file, or of all files of a directory.
+// size returns the number of bytes of a file, or of all files of a directory.
 func size(path string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {

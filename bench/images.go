@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// bundleDirs returns the bundles of a directory that has them as PACKAGE/VERSION, sorted.
+// bundleDirs returns the sorted bundle directories PACKAGE/VERSION in a directory.
 func bundleDirs(operators string) ([]string, error) {
 	dirs, err := filepath.Glob(filepath.Join(operators, "*", "*"))
 	if err == nil && len(dirs) == 0 {
@@ -28,8 +28,8 @@ func bundleDirs(operators string) ([]string, error) {
 	return dirs, err
 }
 
-// bundleImages returns n images of the bundles, which share no layers: if there are fewer bundles than images, images
-// of one bundle differ in the times of their files.
+// bundleImages returns n images of the bundles, which share no layers. If there are fewer bundles than images, the
+// images of one bundle have different file times.
 func bundleImages(dirs []string, n int) ([]v1.Image, error) {
 	var images []v1.Image
 	for i := range n {
@@ -42,8 +42,8 @@ func bundleImages(dirs []string, n int) ([]v1.Image, error) {
 	return images, nil
 }
 
-// bundleImage returns the image of a bundle as its Dockerfile would make it: a layer for each of its directories, and
-// the labels.
+// bundleImage returns the image that the Dockerfile of a bundle builds: a layer for each of its directories, and the
+// labels.
 func bundleImage(dir string, round int) (v1.Image, error) {
 	return imageOf(dir, []string{"manifests", "metadata"}, time.Unix(int64(round), 0), map[string]string{
 		"operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
@@ -61,7 +61,8 @@ func catalogImage(dir string) (v1.Image, error) {
 	})
 }
 
-// imageOf returns an image with a layer for each of the directories in dir, whose files were changed at a time.
+// imageOf returns an image with a layer for each of the named directories in dir. All files have the modification time
+// changed.
 func imageOf(dir string, names []string, changed time.Time, labels map[string]string) (v1.Image, error) {
 	img, err := mutate.Config(empty.Image, v1.Config{Labels: labels})
 	if err != nil {
@@ -79,7 +80,7 @@ func imageOf(dir string, names []string, changed time.Time, labels map[string]st
 	return img, nil
 }
 
-// layerOf returns a layer with the files of the directory name in dir, as they were changed at a time.
+// layerOf returns a layer with the files of the directory name in dir. All files have the modification time changed.
 func layerOf(dir, name string, changed time.Time) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)

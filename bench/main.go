@@ -1,15 +1,15 @@
 //go:build unix
 
-// Command bench measures the opm binary against the budget of the design: time and peak memory of whole commands on
-// a large catalog, and on bundles and their images, seen from outside.
+// Command bench measures the opm binary against the budget of the design: time and peak memory of whole commands on a
+// large catalog, and on bundles and their images.
 //
 //	bench -opm bin/opm -dir .bench -archive big-catalog.tar.xz -prepare
 //	bench -opm bin/opm -dir .bench -operators operators
 //	bench -opm bin/opm -dir .bench -growth
 //
-// The first call makes the data, the second one measures. They are two processes because the peak memory that the
-// system reports for a child is at least what its parent held when it began. For the same reason the images of the
-// bundles in operators are served by a process of their own.
+// The first call creates the data, the second one measures. They are two processes because the peak memory that the
+// system reports for a child is at least the memory of its parent when the child started. For the same reason the
+// images of the bundles in operators are served by a process of their own.
 package main
 
 import (
@@ -70,7 +70,7 @@ func run() error {
 		if err != nil {
 			return err
 		}
-		defer stop() //nolint:errcheck // it has served what was asked for
+		defer stop() //nolint:errcheck // all requests were served
 		if err := images.build(m.opm, data.big); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func run() error {
 	return m.all(os.Stdout, matching(jobs, *only))
 }
 
-// lookUp returns where a program is; "" for none.
+// lookUp returns the absolute path of a program, or "" for "".
 func lookUp(program string) (string, error) {
 	if program == "" {
 		return "", nil
@@ -96,7 +96,7 @@ func lookUp(program string) (string, error) {
 }
 
 // imageJobs returns the rows about bundles and, if there are any, templates.
-func imageJobs(operators, templates, dir string, images served, delay time.Duration) ([]job, error) {
+func imageJobs(operators, templates, dir string, images imageServer, delay time.Duration) ([]job, error) {
 	jobs, err := bundleJobs(operators, images, delay)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func imageJobs(operators, templates, dir string, images served, delay time.Durat
 	return append(jobs, more...), err
 }
 
-// matching returns the jobs whose names have a text.
+// matching returns the jobs whose names contain a text.
 func matching(jobs []job, text string) []job {
 	return slices.DeleteFunc(jobs, func(j job) bool { return !strings.Contains(j.name, text) })
 }

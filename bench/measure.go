@@ -21,13 +21,13 @@ const mb = 1e6
 
 // A job is one row of the budget.
 type job struct {
-	name   string
-	args   []string
-	shell  string // a script to run instead, with the program as $1 and the arguments behind it; none where it is empty
-	reads  string // the file or directory whose bytes count as read; none where it is empty
-	budget budget
-	than   growth // what of the budget another job gives
-	short  bool   // takes milliseconds, so that more runs are needed
+	name     string
+	args     []string
+	shell    string // a script to run instead, with the program as $1 and then the arguments; "" for none
+	reads    string // the file or directory whose bytes count as read; "" for none
+	budget   budget
+	relative growth // limits relative to another job; they override the budget
+	short    bool   // takes only milliseconds, so that more runs are needed
 
 	ownFlags bool // upstream's opm has no such command, or not all of its flags
 }
@@ -38,10 +38,10 @@ type budget struct {
 	rss  int64
 }
 
-// A growth bounds a job by what another one took.
+// A growth limits a job relative to the result of another job.
 type growth struct {
-	job       string  // the name of one that was measured before; none where it is empty
-	time, rss float64 // how many times as much; zero leaves it to the budget
+	job       string  // name of the other job, which must be measured before; "" for none
+	time, rss float64 // maximum factor; zero means the limit of the budget
 }
 
 // A result is the measurement of a job: the medians of its runs.
@@ -50,8 +50,8 @@ type result struct {
 	rss  int64
 }
 
-// If growth matters, the row that it is compared with is measured too. Half of the memory is allowed for noise, since
-// the time of garbage collections varies, and a tenth of the time.
+// The allowed noise if a row is limited relative to another measured row: a tenth of the time, and half of the memory,
+// because the time of garbage collections varies.
 const (
 	noiseOfTime = 1.1
 	noiseOfRSS  = 1.5
@@ -72,14 +72,14 @@ func catalogJobs(d data) []job {
 		{name: "updates", args: []string{"updates", d.big}, reads: d.big, ownFlags: true,
 			budget: budget{350 * ms, 100 * mb}},
 		{name: "validate, 4 times", args: []string{"validate", d.times(4)}, reads: d.times(4),
-			budget: budget{rss: 130 * mb}, than: growth{job: "validate", time: 4 * noiseOfTime}},
+			budget: budget{rss: 130 * mb}, relative: growth{job: "validate", time: 4 * noiseOfTime}},
 		{name: "version", args: []string{"version"}, budget: budget{time: 30 * time.Millisecond}, short: true},
 	}
 }
 
 // bundleJobs returns the rows about bundles, in directories and in images, and about the image of the catalog. Images
-// are read from a registry on this host, which answers at once or after some time.
-func bundleJobs(operators string, images served, delay time.Duration) ([]job, error) {
+// are read from a local registry, which responds at once or after a delay.
+func bundleJobs(operators string, images imageServer, delay time.Duration) ([]job, error) {
 	dirs, err := bundleDirs(operators)
 	if err != nil {
 		return nil, err
@@ -97,16 +97,16 @@ func bundleJobs(operators string, images served, delay time.Duration) ([]job, er
 			args: append([]string{"render"}, slices.Repeat(dirs, 8)...), budget: budget{3500 * time.Millisecond, 100 * mb}},
 		few,
 		{name: fmt.Sprintf("render, %d bundle images", all/10), args: render(images.Prompt, all/10),
-			budget: budget{time: time.Second}, than: steady},
+			budget: budget{time: time.Second}, relative: steady},
 		{name: fmt.Sprintf("render, %d bundle images, %v a request", all/10, delay), args: render(images.Slow, all/10),
-			budget: budget{time: 3 * time.Second}, than: steady},
+			budget: budget{time: 3 * time.Second}, relative: steady},
 		{name: fmt.Sprintf("render, %d bundle images, %v a request", all, delay), args: render(images.Slow, all),
-			budget: budget{time: 15 * time.Second}, than: steady},
+			budget: budget{time: 15 * time.Second}, relative: steady},
 		{name: fmt.Sprintf("render, %d bundle images, HTTP/2, %v a request", all, delay),
 			args:   append([]string{"render", "--skip-tls-verify", "--jobs", "64"}, images.refs(images.SlowTLS, all)...),
-			budget: budget{time: 4 * time.Second}, than: steady, ownFlags: true},
+			budget: budget{time: 4 * time.Second}, relative: steady, ownFlags: true},
 		{name: "validate, catalog image", args: []string{"validate", "--use-http", images.Prompt + "/" + images.Catalog},
-			than: growth{job: "validate", time: 2, rss: noiseOfRSS}},
+			relative: growth{job: "validate", time: 2, rss: noiseOfRSS}},
 		{name: "render, catalog image of opm build", args: []string{"render", "--use-http", images.Prompt + "/" + built},
 			budget: budget{time.Second, 90 * mb}},
 	}, nil
@@ -116,8 +116,8 @@ func bundleJobs(operators string, images served, delay time.Duration) ([]job, er
 type measurer struct {
 	opm      string // the program
 	upstream string // upstream's program, or ""
-	runs     int    // of which the median is taken
-	log      string // the file for what a program says of errors
+	runs     int    // number of runs of each job; the median counts
+	log      string // the file for the stderr of a program
 }
 
 // all runs every job and prints a row for each.
@@ -145,7 +145,7 @@ func (m measurer) budget(w io.Writer, jobs []job) error {
 		if err != nil {
 			return err
 		}
-		limit := j.than.limit(j.budget, results)
+		limit := j.relative.limit(j.budget, results)
 		fmt.Fprintf(table, "%s\t%s\t%d MB\t%s\t%s\t%s\n",
 			j.name, seconds(got.time), got.rss/mb, speed, limit, limit.verdict(got))
 	}
@@ -155,7 +155,7 @@ func (m measurer) budget(w io.Writer, jobs []job) error {
 	return table.Flush()
 }
 
-// compare prints, in Markdown, what jobs take with upstream's program and with ours.
+// compare prints, in Markdown, the results of upstream's program and of ours.
 func (m measurer) compare(w io.Writer, jobs []job) error {
 	fmt.Fprintln(w, "| | upstream | this opm | times faster | times less memory |\n| --- | --- | --- | --- | --- |")
 	for _, j := range jobs {
@@ -174,8 +174,8 @@ func (m measurer) compare(w io.Writer, jobs []job) error {
 	return nil
 }
 
-// run returns the medians of some runs of a job, for each program. The programs run in turn, so that a machine that
-// changes its speed is the same for all.
+// run returns the medians of some runs of a job, for each program. The programs run in turn, so that changes of the
+// speed of the machine affect all of them equally.
 func (m measurer) run(j job, programs ...string) ([]result, error) {
 	runs := m.runs
 	if j.short {
@@ -202,7 +202,7 @@ func (m measurer) run(j job, programs ...string) ([]result, error) {
 	return medians, nil
 }
 
-// limit returns the budget of a job, completed from the result of the job that it is compared with.
+// limit returns the budget b of a job, with the limits relative to the result of another job.
 func (g growth) limit(b budget, results map[string]result) budget {
 	than := results[g.job]
 	if g.time > 0 {
@@ -225,8 +225,8 @@ func binaryRow(w io.Writer, program string) error {
 	return nil
 }
 
-// measure runs the program once, with its output thrown away and without a cache. What it has to say of errors goes to
-// a file: held here it would count as memory of the next run.
+// measure runs the program once, without a cache. It discards stdout, and writes stderr to a file: in memory it would
+// count as memory of the next run.
 func measure(program string, args []string, log string) (result, error) {
 	stderr, err := os.Create(log)
 	if err != nil {
@@ -247,14 +247,14 @@ func measure(program string, args []string, log string) (result, error) {
 	return result{took, peak(cmd.ProcessState)}, nil
 }
 
-// peak returns the most memory that a process held, in bytes.
+// peak returns the peak resident memory of a process, in bytes.
 func peak(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {
-		return usage.Maxrss // which all others count in kilobytes
+		return usage.Maxrss // in bytes; other systems have kilobytes
 	}
 	return usage.Maxrss * 1024
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// mirrorJobs returns the rows about a mirror of n images of the slow registry: to a new directory in dir, and to the
-// same directory again.
-func mirrorJobs(dir string, images served, n int, delay time.Duration) []job {
+// mirrorJobs returns the rows about mirroring n images of the slow registry: to a new directory in dir, and again to
+// the same directory.
+func mirrorJobs(dir string, images imageServer, n int, delay time.Duration) []job {
 	args := []string{filepath.Join(dir, "mirror")}
 	for _, ref := range images.refs(images.Slow, n) {
 		args = append(args, "--image", ref)

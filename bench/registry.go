@@ -20,31 +20,31 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// imageCount is the number of images in a registry.
+// imageCount is the number of bundle images in a registry.
 const imageCount = 1000
 
-// A served registry has images of bundles and of a catalog. It is a process of its own, so that its memory is not
-// measured.
-type served struct {
-	Prompt  string   // the host that answers at once
-	Slow    string   // the host that takes its time for each request
-	SlowTLS string   // the same over HTTP/2 with TLS
-	Images  []string // the paths and digests of the images of bundles, which both hosts have
-	Catalog string   // the path and digest of the image of the catalog
+// An imageServer is a registry with images of bundles and of a catalog. It is a process of its own, so that its memory
+// is not measured.
+type imageServer struct {
+	Prompt  string   // host that responds at once
+	Slow    string   // host that delays each response
+	SlowTLS string   // host that delays each response, over HTTP/2 with TLS
+	Images  []string // paths and digests of the bundle images, which are the same on all hosts
+	Catalog string   // path and digest of the catalog image
 }
 
-// built is the image of the catalog as opm build makes it, in the registry that answers at once.
+// built is the image that opm build makes of the catalog, in the registry that responds at once.
 const built = "bench/built:latest"
 
-// build pushes the image of a catalog that a program builds.
-func (s served) build(program, catalog string) error {
+// build runs opm build with a catalog, and pushes the image as built.
+func (s imageServer) build(program, catalog string) error {
 	cmd := exec.Command(program, "build", catalog, "--push", "--use-http", "--tag", s.Prompt+"/"+built)
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
 
-// refs returns the references of n images at a host, evenly spread over all.
-func (s served) refs(host string, n int) []string {
+// refs returns the references of n images at a host, evenly spread over all images.
+func (s imageServer) refs(host string, n int) []string {
 	var refs []string
 	for i := range n {
 		refs = append(refs, host+"/"+s.Images[i*len(s.Images)/n])
@@ -52,9 +52,9 @@ func (s served) refs(host string, n int) []string {
 	return refs
 }
 
-// startRegistry starts a process that serves images of the bundles in a directory, and of the big catalog in dir. It
-// ends with stop, or when this process ends.
-func startRegistry(operators, dir string, delay time.Duration) (s served, stop func() error, err error) {
+// startRegistry starts a process that serves images of the bundles in a directory, and of the big catalog in dir. The
+// process ends with stop, or when this process ends.
+func startRegistry(operators, dir string, delay time.Duration) (s imageServer, stop func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return s, nil, err
@@ -82,8 +82,8 @@ func startRegistry(operators, dir string, delay time.Duration) (s served, stop f
 	return s, stop, nil
 }
 
-// serve serves n images of the bundles in a directory and one of a catalog until in ends. Once all are there, it writes
-// their references to out.
+// serve serves n images of the bundles in a directory, and one of a catalog, until the end of in. When all images are
+// stored, it writes their references to out.
 func serve(in io.Reader, out io.Writer, operators, catalog string, n int, delay time.Duration) error {
 	dirs, err := bundleDirs(operators)
 	if err != nil {
@@ -94,14 +94,14 @@ func serve(in io.Reader, out io.Writer, operators, catalog string, n int, delay 
 		return err
 	}
 	handler := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
-	var s served
+	var s imageServer
 	if s.Prompt, err = listen(handler); err != nil {
 		return err
 	}
-	if s.Slow, err = listen(slowed(handler, delay)); err != nil {
+	if s.Slow, err = listen(delayed(handler, delay)); err != nil {
 		return err
 	}
-	slow := httptest.NewUnstartedServer(slowed(handler, delay))
+	slow := httptest.NewUnstartedServer(delayed(handler, delay))
 	slow.EnableHTTP2 = true
 	slow.StartTLS()
 	s.SlowTLS = slow.Listener.Addr().String()
@@ -126,15 +126,15 @@ func serve(in io.Reader, out io.Writer, operators, catalog string, n int, delay 
 	return err
 }
 
-// slowed returns a handler that does as another one after a delay.
-func slowed(handler http.Handler, delay time.Duration) http.Handler {
+// delayed returns a handler that calls another handler after a delay.
+func delayed(handler http.Handler, delay time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(delay)
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// listen serves a handler on this host, and returns where, until the process ends.
+// listen serves a handler on a local address until the process ends, and returns the address.
 func listen(handler http.Handler) (host string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// rename returns the objects of a catalog, in JSON, with the package of one name under another: in the name of the
-// package itself, in what belongs to it, and in the properties that repeat it. All other bytes stay.
+// rename returns the objects of a catalog, in JSON, with another name for a package: in its olm.package, in the objects
+// that belong to it, and in the properties that repeat the name. All other bytes are unchanged.
 func rename(content []byte, from, to string) ([]byte, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(content), jsontext.AllowDuplicateNames(true))
 	var out []byte
-	done := 0 // how much of content is in out
+	done := 0 // number of bytes of content that are in out
 	var schema string
 	for {
 		kind := dec.PeekKind()
@@ -56,7 +56,7 @@ func rename(content []byte, from, to string) ([]byte, error) {
 	}
 }
 
-// keyOf returns the key of the value that dec reads next, "" if that is a key itself or in a list.
+// keyOf returns the key of the value that dec reads next. It returns "" if the value is a key itself, or is in a list.
 func keyOf(dec *jsontext.Decoder) string {
 	kind, n := dec.StackIndex(dec.StackDepth())
 	if kind != jsontext.KindBeginObject || n%2 == 0 {

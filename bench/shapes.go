@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// A shape is a catalog that is large in one way: it has many packages, bundles in a package, or entries in a channel.
+// A shape describes a catalog that is large in one way: it has many packages, many bundles in a package, or many
+// entries in a channel.
 type shape struct {
 	name                        string
 	packages, channels, entries int // of the catalog, of each package, of each channel
 
-	across bool // skip ranges have all lower versions of the package, not only of the channel
+	across bool // skip ranges cover all lower versions of the package, not only of the channel
 }
 
 // largeShapes are the largest catalogs that opm must cope with, one for each way.
@@ -29,8 +30,8 @@ var largeShapes = []shape{
 // growthTimes are the multiples of the big catalog that are measured.
 var growthTimes = []int{4, 16}
 
-// growthJobs returns a row for each command that reads the big catalog several times over and catalogs of each shape.
-// Time may grow as the catalog does, and memory half as much.
+// growthJobs returns a row for each command that reads a multiple of the big catalog, and for catalogs of each shape.
+// Time may grow in proportion to the catalog, and memory half as much.
 func growthJobs(d data) []job {
 	var jobs []job
 	for _, command := range []string{"validate", "render", "render -o yaml", "list bundles", "updates"} {
@@ -41,12 +42,12 @@ func growthJobs(d data) []job {
 		jobs = append(jobs, first)
 		for _, n := range growthTimes {
 			j := run(fmt.Sprintf("%d times", n), d.times(n))
-			j.than = growth{first.name, float64(n) * noiseOfTime, float64(n) / 2}
+			j.relative = growth{first.name, float64(n) * noiseOfTime, float64(n) / 2}
 			jobs = append(jobs, j)
 		}
 		for _, s := range largeShapes {
 			tenth, whole := run("a tenth of "+s.name, d.shape(s.tenth())), run(s.name, d.shape(s))
-			whole.than = growth{tenth.name, 10 * noiseOfTime, 10 / 2}
+			whole.relative = growth{tenth.name, 10 * noiseOfTime, 10 / 2}
 			jobs = append(jobs, tenth, whole)
 		}
 	}
@@ -67,8 +68,8 @@ func (s shape) tenth() shape {
 	return s
 }
 
-// write makes the catalog in a directory, with a file for each package. Each bundle is in one channel, where each entry
-// replaces the one before it, and its skip range has all before it.
+// write writes the catalog to a directory, with a file for each package. Each bundle is in one channel, where each
+// entry replaces the previous one, and has all earlier ones in its skip range.
 func (s shape) write(dir string) error {
 	for p := range s.packages {
 		if err := s.writePackage(dir, fmt.Sprintf("package-%05d", p)); err != nil {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// templateJobs returns the rows about the basic templates of a directory, which has them as PACKAGE/FILE: each is
-// rendered by a process of its own, with images of the slow registry in the place of its own, and an image cache that
-// is empty at first. It writes them to dir.
-func templateJobs(templates, dir string, images served, delay time.Duration) ([]job, error) {
+// templateJobs returns the rows about the basic templates PACKAGE/FILE in a directory. Each template is rendered by a
+// process of its own. The templates, with images of the slow registry in place of their images, and the image cache,
+// which is empty at first, are written to dir.
+func templateJobs(templates, dir string, images imageServer, delay time.Duration) ([]job, error) {
 	files, err := filepath.Glob(filepath.Join(templates, "*", "*"))
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func templateJobs(templates, dir string, images served, delay time.Duration) ([]
 			return nil, err
 		}
 		if !bytes.Contains(text, []byte("schema: olm.template.basic")) {
-			continue // versions and packages of other images make no semver template
+			continue // a semver template is invalid with the versions and packages of other images
 		}
 		name := filepath.Join(dir, fmt.Sprintf("%03d.yaml", n))
 		if err := os.WriteFile(name, withImages(text, images, known), 0o666); err != nil {
@@ -54,8 +54,8 @@ func templateJobs(templates, dir string, images served, delay time.Duration) ([]
 
 var imageLine = regexp.MustCompile(`image: *\n? *\S+`)
 
-// withImages returns a template with images of the slow registry.
-func withImages(text []byte, images served, known map[string]string) []byte {
+// withImages returns a template with images of the slow registry in place of its images.
+func withImages(text []byte, images imageServer, known map[string]string) []byte {
 	return imageLine.ReplaceAllFunc(text, func(line []byte) []byte {
 		ref := strings.Fields(string(line))[1]
 		if known[ref] == "" {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// updateJob returns the row about at least so many updates of bundles: the operators of a directory that are versions
-// of one package, as often as it takes, under other names of packages and APIs. It writes them to dir.
+// updateJob returns the row about at least this number of bundle updates. The bundles are the versions of operators in
+// a directory, repeated with other names of packages and APIs as often as needed. They are written to dir.
 func updateJob(operators, dir string, least int) (job, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return job{}, err

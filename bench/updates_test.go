@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestUpdateJob has a package of three versions, which is copied once, and one that has no updates.
+// TestUpdateJob checks that a package of three versions is copied once, and that a package without updates is not.
 func TestUpdateJob(t *testing.T) {
 	in, out := t.TempDir(), filepath.Join(t.TempDir(), "updates")
 	for _, version := range []string{"a/1.0.0", "a/1.1.0", "a/1.2.0", "b/1.0.0"} {

@@ -22,16 +22,16 @@ import (
 
 const mb = 1e6
 
-// A bench measures one program with one catalog.
+// A bench measures a program with a catalog.
 type bench struct {
 	program, catalog string
-	dir              string // for what is made
-	runs             int    // how often a server is started, to take the median
+	dir              string // for sockets and the cache
+	runs             int    // number of starts of a server; the median counts
 	mixed            time.Duration
 	out              table
 }
 
-// starts measures servers that start without a cache and with one.
+// starts measures the start of a server without a cache and with one.
 func (b *bench) starts(ctx context.Context) error {
 	cache := filepath.Join(b.dir, "cache")
 	first, err := b.startTimes(ctx)
@@ -60,10 +60,10 @@ func (b *bench) starts(ctx context.Context) error {
 	return nil
 }
 
-// A startup is the time and processor time to start a server.
+// A startup is the time, processor time and memory that the start of a server takes.
 type startup struct {
 	took, processor time.Duration
-	memory, most    int64 // then, and until then
+	memory, most    int64 // resident bytes after the start, and their peak
 }
 
 func (b *bench) startRows(name string, s startup, budget time.Duration) {
@@ -73,7 +73,7 @@ func (b *bench) startRows(name string, s startup, budget time.Duration) {
 		s.memory <= 80*mb && s.most <= 90*mb)
 }
 
-// startTimes returns the median of the times that starts of our server take, with the rest of the last one.
+// startTimes returns the median start time of our server, with the other values of the last start.
 func (b *bench) startTimes(ctx context.Context, args ...string) (startup, error) {
 	return b.medianStart(func() (*server, error) { return b.start(ctx, args...) })
 }
@@ -115,8 +115,8 @@ func sizeOf(dir string) (int64, error) {
 	return size, nil
 }
 
-// answers measures a server that is ready.
-func (b *bench) answers(ctx context.Context) error {
+// readyRows measures a server that is ready.
+func (b *bench) readyRows(ctx context.Context) error {
 	socket := filepath.Join(b.dir, "http")
 	s, err := b.start(ctx, "--http-addr", "unix:"+socket)
 	if err != nil {
@@ -138,8 +138,8 @@ func (b *bench) answers(ctx context.Context) error {
 	return measured
 }
 
-// calm is the wait until a server has released the memory that it needed under load.
-const calm = 15 * time.Second
+// settleTime is the time after which a server has released the memory that it needed under load.
+const settleTime = 15 * time.Second
 
 // memoryAfter measures the memory of the server when load ends, and some time later.
 func (b *bench) memoryAfter(s *server) error {
@@ -148,13 +148,13 @@ func (b *bench) memoryAfter(s *server) error {
 		return err
 	}
 	b.out.row("memory as load ends (at most until then)", fmt.Sprintf("%d MB (%d MB)", now/mb, most/mb), "", true)
-	time.Sleep(calm)
+	time.Sleep(settleTime)
 	now, _, err = s.memory()
-	b.out.row(fmt.Sprintf("memory %v later", calm), fmt.Sprintf("%d MB", now/mb), "80 MB", now <= 80*mb)
+	b.out.row(fmt.Sprintf("memory %v later", settleTime), fmt.Sprintf("%d MB", now/mb), "80 MB", now <= 80*mb)
 	return err
 }
 
-// best returns the shortest time that some runs take.
+// best returns the shortest time of some runs.
 func best(run func() error) (time.Duration, error) {
 	const runs = 5
 	shortest := time.Hour
@@ -275,7 +275,7 @@ func (b *bench) http(ctx context.Context, s *server, socket string) error {
 	return r.failed
 }
 
-// bundleNames returns the names of the channels' entries.
+// bundleNames returns the names of all channel entries.
 func bundleNames(ctx context.Context, c *http.Client, root string) ([]string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, root+"/metas?schema=olm.channel", nil)
 	if err != nil {

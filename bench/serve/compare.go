@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// compare prints, in Markdown, the time until upstream's server and ours answer, and their memory then, without a cache
-// and with one.
+// compare prints, in Markdown, the start time of upstream's server and of ours, and their memory after the start,
+// without a cache and with one.
 func (b *bench) compare(ctx context.Context, w io.Writer, upstream string) error {
 	fmt.Fprintln(w, "| | upstream | this opm | times faster | times less memory |\n| --- | --- | --- | --- | --- |")
 	for _, cached := range []bool{false, true} {
@@ -53,7 +53,7 @@ func (b *bench) startLikeUpstream(ctx context.Context, program, name string, cac
 	})
 }
 
-// freePort returns a port that nobody listens on.
+// freePort returns a free port.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {

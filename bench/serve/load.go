@@ -22,10 +22,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/api"
 )
 
-// A counter takes an answer and keeps its size in bytes.
+// A counter receives a response, and stores only its size in bytes.
 type counter int
 
-// A codec counts answers instead of decoding them.
+// A codec counts the bytes of responses instead of decoding them.
 type codec struct{ encoding.CodecV2 }
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
@@ -41,14 +41,14 @@ type caller struct{ conn *grpc.ClientConn }
 
 func counting() grpc.CallOption { return grpc.ForceCodecV2(codec{encoding.GetCodecV2(proto.Name)}) }
 
-// unary returns the size of the answer.
+// unary returns the size of the response.
 func (c caller) unary(ctx context.Context, method string, req any) (int, error) {
 	var n counter
 	err := c.conn.Invoke(ctx, method, req, &n, counting())
 	return int(n), err
 }
 
-// stream returns the number of answers and their total size.
+// stream returns the number of messages in the response and their total size.
 func (c caller) stream(ctx context.Context, method string, req any) (messages, bytes int, err error) {
 	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method, counting())
 	if err != nil {
@@ -73,12 +73,12 @@ func (c caller) stream(ctx context.Context, method string, req any) (messages, b
 	}
 }
 
-// mix returns a function that asks all kinds of questions, lists of everything among a thousand others. That something
-// is not found is an answer.
+// mix returns a function that calls all kinds of methods in turn; one of a thousand calls lists all bundles. The code
+// NOT_FOUND is not an error.
 func (c caller) mix(ctx context.Context, bundles []*api.Bundle) func(int) (int, error) {
 	return func(i int) (int, error) {
 		b := bundles[i*7919%len(bundles)]
-		n, err := c.question(ctx, i, b)
+		n, err := c.mixedCall(ctx, i, b)
 		if status.Code(err) == codes.NotFound {
 			err = nil
 		}
@@ -86,7 +86,7 @@ func (c caller) mix(ctx context.Context, bundles []*api.Bundle) func(int) (int, 
 	}
 }
 
-func (c caller) question(ctx context.Context, i int, b *api.Bundle) (int, error) {
+func (c caller) mixedCall(ctx context.Context, i int, b *api.Bundle) (int, error) {
 	pkg, channel, name := b.GetPackageName(), b.GetChannelName(), b.GetCsvName()
 	if i%1000 == 999 {
 		_, bytes, err := c.stream(ctx, api.Registry_ListBundles_FullMethodName, &api.ListBundlesRequest{})
@@ -112,7 +112,7 @@ func (c caller) question(ctx context.Context, i int, b *api.Bundle) (int, error)
 	return c.bundle(ctx, b)
 }
 
-// snapshot returns a function that asks what OLM Classic asks before it resolves: all bundles, and each package.
+// snapshot returns a function that makes the calls of OLM Classic before a resolution: all bundles, and each package.
 func (c caller) snapshot(ctx context.Context, packages []string) func(int) (int, error) {
 	return func(int) (int, error) {
 		_, sum, err := c.stream(ctx, api.Registry_ListBundles_FullMethodName, &api.ListBundlesRequest{})
@@ -128,20 +128,20 @@ func (c caller) snapshot(ctx context.Context, packages []string) func(int) (int,
 	}
 }
 
-// bundle asks for a bundle out of a list, with its manifests.
+// bundle requests a bundle of a list, with its manifests.
 func (c caller) bundle(ctx context.Context, b *api.Bundle) (int, error) {
 	return c.unary(ctx, api.Registry_GetBundle_FullMethodName, &api.GetBundleRequest{
 		PkgName: b.GetPackageName(), ChannelName: b.GetChannelName(), CsvName: b.GetCsvName(),
 	})
 }
 
-// A result is what calls took.
+// A result is the measurement of some calls.
 type result struct {
 	calls       int
 	bytes       int
-	took        time.Duration // all of them together
-	median, p99 time.Duration // of one
-	processor   time.Duration // that the server used for all of them
+	took        time.Duration // all calls together
+	median, p99 time.Duration // of one call
+	processor   time.Duration // processor time of the server for all calls
 	failed      error         // the first error
 }
 
@@ -158,7 +158,8 @@ func (r result) String() string {
 	return text
 }
 
-// load makes calls from several callers for some time. The calls are numbered.
+// load makes calls from several concurrent callers for the duration last. The argument of call is the number of the
+// call.
 func load(callers int, last time.Duration, call func(int) (int, error)) result {
 	var mu sync.Mutex
 	var r result
@@ -205,10 +206,10 @@ func httpClient(socket string) *http.Client {
 	}}
 }
 
-// A webClient reads pages.
+// A webClient requests pages.
 type webClient struct{ *http.Client }
 
-// get returns the size of a page as it is sent in an encoding.
+// get returns the size of a page in an encoding, as it is sent.
 func (c webClient) get(ctx context.Context, url, encoding string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

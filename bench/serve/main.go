@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command serve measures opm serve against the serve rows of the design's budget, from outside: the time until it is
-// ready, its memory then, and its speed over gRPC and HTTP.
+// Command serve measures opm serve against the serve rows of the design's budget: the time until it is ready, its
+// memory then, and its speed over gRPC and HTTP.
 //
 //	serve -opm bin/opm -catalog .bench/big-catalog
 //
-// The server and this program share the processors, so that both pay for each answer. Answers are counted, and not
-// decoded.
+// The server and this program share the processors, so both contribute to the time of a call. Responses are counted,
+// not decoded.
 package main
 
 import (
@@ -53,10 +53,10 @@ func run() error {
 	if err := b.starts(context.Background()); err != nil {
 		return err
 	}
-	return b.answers(context.Background())
+	return b.readyRows(context.Background())
 }
 
-// A table prints a row for each thing that was measured.
+// A table prints a row for each measurement.
 type table struct{ *tabwriter.Writer }
 
 func newTable(w io.Writer) table {

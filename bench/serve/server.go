@@ -90,14 +90,14 @@ func (s *server) processor() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	const user, system, tick = 11, 12, 10 * time.Millisecond // fields behind the name, which may hold anything
+	const user, system, tick = 11, 12, 10 * time.Millisecond // fields after the name, which may contain any characters
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	u, errUser := strconv.Atoi(fields[user])
 	k, errSystem := strconv.Atoi(fields[system])
 	return time.Duration(u+k) * tick, errors.Join(errUser, errSystem)
 }
 
-// load makes calls as [load] does, and measures what processor time they take of the server.
+// load makes calls as the function [load] does, and also measures the processor time of the server.
 func (s *server) load(callers int, last time.Duration, call func(int) (int, error)) result {
 	before, errBefore := s.processor()
 	r := load(callers, last, call)
@@ -107,7 +107,7 @@ func (s *server) load(callers int, last time.Duration, call func(int) (int, erro
 	return r
 }
 
-// field returns a number of kilobytes in a status file of the system, in bytes.
+// field returns the value of a field in a status file of the system, converted from kilobytes to bytes.
 func field(status, name string) int64 {
 	for line := range strings.Lines(status) {
 		if rest, ok := strings.CutPrefix(line, name); ok {
