@@ -1,4 +1,4 @@
-// Command outputs generates the JSON Schemas of what commands print with -o json, from the Go types that they print:
+// Command outputs generates the JSON Schemas of the output of commands with -o json, from the Go types of the output:
 // keys from tags, descriptions from comments, and enums from constants.
 //
 //	go -C tools run ./outputs ../schemas/outputs.txt ../schemas/output
@@ -53,7 +53,7 @@ func generate(table, dir string) error {
 		}
 		files[o.name+version] = append(text, '\n')
 	}
-	if err := os.RemoveAll(dir); err != nil { // what is no longer in the table
+	if err := os.RemoveAll(dir); err != nil { // with schemas that are no longer in the table
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -67,7 +67,7 @@ func generate(table, dir string) error {
 	return nil
 }
 
-// An output is what a command prints: a value of a type, or a list of them.
+// An output is the output of a command: a value of a type, or a list of values.
 type output struct {
 	name     string
 	list     bool

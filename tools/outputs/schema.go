@@ -34,12 +34,12 @@ type schema struct {
 type source struct {
 	files    *token.FileSet
 	packages map[string]*packages.Package
-	comments map[token.Pos]string // of types and fields, by their names
+	comments map[token.Pos]string // of types and fields, by the position of their names
 	defs     map[string]*schema   // of the schema that is being built
 	defined  map[string]*types.Named
 }
 
-// load loads the packages of all outputs, with the types that they are made of.
+// load loads the packages that define the types of all outputs.
 func load(outputs []output) (*source, error) {
 	const mode = packages.NeedName | packages.NeedImports | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
 	config := &packages.Config{Mode: mode, Dir: "..", Fset: token.NewFileSet()}

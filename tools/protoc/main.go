@@ -1,5 +1,5 @@
-// Command protoc generates Go code for one .proto file, beside it, with the plugins that tools/go.mod pins. It does
-// what protoc does, on any machine that has Go.
+// Command protoc generates the Go code for one .proto file, in the same directory, with the plugins that tools/go.mod
+// pins. It replaces protoc, and works on every machine with Go.
 //
 //	go -C tools run ./protoc ../pkg/api/registry.proto
 package main
@@ -48,13 +48,13 @@ func generate(path string) error {
 	return nil
 }
 
-// compile returns what plugins are asked: the descriptors of the file and of all that it imports.
+// compile returns the request for plugins: the descriptors of the file and of all its imports.
 func compile(path string) ([]byte, error) {
 	compiler := protocompile.Compiler{
 		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
 			ImportPaths: []string{filepath.Dir(path)},
 		}),
-		SourceInfoMode: protocompile.SourceInfoStandard, // comments become those of the code
+		SourceInfoMode: protocompile.SourceInfoStandard, // comments are copied to the code
 	}
 	files, err := compiler.Compile(context.Background(), filepath.Base(path))
 	if err != nil {
@@ -87,7 +87,7 @@ func descriptors(f protoreflect.FileDescriptor) []*descriptorpb.FileDescriptorPr
 	return all
 }
 
-// run asks a plugin, and writes the files that it answers with into dir.
+// run runs a plugin with a request, and writes the generated files to dir.
 func run(plugin string, req []byte, dir string) error {
 	cmd := exec.Command("go", "tool", plugin)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(req), os.Stderr

@@ -1,5 +1,5 @@
-// Command sbom writes the bill of materials of programs, in the JSON of CycloneDX: the modules that each was built
-// from. That of PROGRAM is PROGRAM.sbom.json. The same program makes the same text.
+// Command sbom writes the bill of materials of each program, in CycloneDX JSON: the modules that the program was built
+// from. The file for PROGRAM is PROGRAM.sbom.json. The same program always gives the same file.
 //
 //	go -C tools run ./sbom VERSION PROGRAM...
 package main
@@ -56,7 +56,7 @@ func describe(info *buildinfo.BuildInfo, version string) *cdx.BOM {
 	opm := module(cdx.ComponentTypeApplication, info.Main.Path, version)
 	parts := []cdx.Component{module(cdx.ComponentTypeLibrary, "std", info.GoVersion)}
 	for _, m := range info.Deps {
-		parts = append(parts, module(cdx.ComponentTypeLibrary, used(m).Path, used(m).Version))
+		parts = append(parts, module(cdx.ComponentTypeLibrary, effective(m).Path, effective(m).Version))
 	}
 	refs := make([]string, len(parts))
 	for i, p := range parts {
@@ -69,15 +69,15 @@ func describe(info *buildinfo.BuildInfo, version string) *cdx.BOM {
 	return bom
 }
 
-// used returns what a module was replaced by, or itself.
-func used(m *debug.Module) *debug.Module {
+// effective returns the replacement of a module, or the module itself if it is not replaced.
+func effective(m *debug.Module) *debug.Module {
 	if m.Replace != nil {
 		return m.Replace
 	}
 	return m
 }
 
-// module returns a component named by its package URL, see https://github.com/package-url/purl-spec.
+// module returns a component that is identified by its package URL; see https://github.com/package-url/purl-spec.
 func module(kind cdx.ComponentType, path, version string) cdx.Component {
 	url := "pkg:golang/" + path + "@" + version
 	return cdx.Component{BOMRef: url, Type: kind, Name: path, Version: version, PackageURL: url}
