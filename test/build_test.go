@@ -66,7 +66,7 @@ type summary struct {
 	}
 }
 
-// buildImage builds an image, pushes it as ref, and returns what opm says of it.
+// buildImage builds an image, pushes it as ref, and returns the summary that opm prints.
 func buildImage(t *testing.T, ref string, args ...string) (s summary) {
 	t.Helper()
 	out := mustOpm(t, "", append([]string{"build", "-t", ref, "--push", "--use-http", "-o", "json"}, args...)...)
@@ -107,8 +107,8 @@ func rootOf(t *testing.T, ref string) (dir string, config *v1.ConfigFile) {
 	return dir, config
 }
 
-// contain returns a command that runs in a root directory as the user 12345 or, in a user namespace, as whoever runs
-// the test. With readOnly, nothing can be written, not even to /tmp.
+// contain returns a command that runs in a root directory, as the user 12345 or, in a user namespace, as the user of
+// the test. With readOnly, no directory is writable, not even /tmp.
 func contain(ctx context.Context, root string, readOnly bool, args ...string) *exec.Cmd {
 	unshare, chroot := []string{"--mount"}, "chroot --userspec=12345:0"
 	if os.Getuid() != 0 {
@@ -134,7 +134,7 @@ func needsNamespaces(t *testing.T) {
 	}
 }
 
-// dump starts a server of a catalog on 127.0.0.1:0, and returns all that clients of OLM ask.
+// dump starts a server of a catalog on 127.0.0.1:0, and returns its responses to all requests of OLM's clients.
 func dump(t *testing.T, server *exec.Cmd) string {
 	t.Helper()
 	stderr, err := server.StderrPipe()
@@ -208,8 +208,8 @@ func servingArgs(config *v1.ConfigFile) []string {
 		[]string{"--cache-enforce-integrity", "--addr", "127.0.0.1:0", "--termination-log", ""})
 }
 
-// TestBuiltImage pulls an image with crane, runs it as a pod would, as any user on a read-only root, and compares its
-// answers with the answers from the directory.
+// TestBuiltImage checks that an image serves the same responses as its catalog directory. It pulls the image with
+// crane, and runs it as a pod does, as any user on a read-only root.
 func TestBuiltImage(t *testing.T) {
 	needsNamespaces(t)
 	registry := newCounter(t)
@@ -231,8 +231,7 @@ func TestBuiltImage(t *testing.T) {
 	}
 }
 
-// TestDockerfile builds the generated Dockerfile on the image of opm as a container engine would, and expects the image
-// that opm build makes.
+// TestDockerfile checks that a container engine builds the same image from the generated Dockerfile as opm build.
 func TestDockerfile(t *testing.T) {
 	needsNamespaces(t)
 	registry := newCounter(t)
@@ -288,7 +287,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestBuildForDistribution pushes an index to a registry that checks uploads and credentials.
+// TestBuildForDistribution checks that an index can be pushed to a registry that checks uploads and credentials.
 func TestBuildForDistribution(t *testing.T) {
 	want := mustOpm(t, "", "render", "../examples/catalog")
 	for _, access := range []string{"htpasswd", "token"} {

@@ -152,7 +152,7 @@ func lint(t *testing.T, workflow string) {
 	}
 }
 
-// The example workflows are valid, and give the action inputs that it has.
+// TestWorkflows checks that the example workflows are valid, and use only inputs that the action has.
 func TestWorkflows(t *testing.T) {
 	names, err := filepath.Glob("../examples/ci/github-*.yaml")
 	if err != nil || len(names) < 2 {
@@ -171,7 +171,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// The steps of the action are valid as steps of a workflow, the only form that linters know.
+// TestAction checks that the steps of the action are valid as steps of a workflow, the only form that linters support.
 func TestAction(t *testing.T) {
 	a := readYAML[action](t, "action.yml")
 	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" {
@@ -216,7 +216,7 @@ func TestPreCommitHooks(t *testing.T) {
 	}
 }
 
-// The shell of GitLab's jobs is valid.
+// TestGitlab checks that the shell scripts of GitLab's jobs are valid.
 func TestGitlab(t *testing.T) {
 	ci := readYAML[gitlabCI](t, "examples/ci/gitlab-ci.yml")
 	for _, job := range []gitlabJob{ci.Check, ci.Publish} {
@@ -238,7 +238,7 @@ func TestGitlab(t *testing.T) {
 	}
 }
 
-// Tekton's objects name params, workspaces and tasks that there are.
+// TestTekton checks that Tekton's objects only refer to params, workspaces and tasks that exist.
 func TestTekton(t *testing.T) {
 	task, pipeline := readTekton(t)
 	for _, name := range []string{"opm-image", "catalog", "tag", "args"} {

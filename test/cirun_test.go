@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// A ciProject is a git repository with a catalog, whose bundle is in a registry that wants credentials.
+// A ciProject is a git repository with a catalog, whose bundle is in a registry that requires credentials.
 type ciProject struct {
 	*distribution
 	dir    string // of the repository
@@ -129,7 +129,7 @@ func (p *ciProject) published(t *testing.T) string {
 	return desc.Digest.String()
 }
 
-// A job is a run of the action: what GitHub's runner keeps for it.
+// A job is a run of the action, with the data that GitHub's runner keeps for it.
 type job struct {
 	*ciProject
 	action   action
@@ -189,7 +189,7 @@ func (j *job) step(t *testing.T, name string) (code int, out string) {
 	return j.run(t, exec.CommandContext(t.Context(), "sh", "-e", write(t, filepath.Join(t.TempDir(), "step.sh"), step.Run)), env...)
 }
 
-// want fails the test if a step ends with another exit status, or the outputs or the summary have other texts.
+// want checks the exit status of a step, its outputs and its summary.
 func (j *job) want(t *testing.T, step string, code int, output, summary string) {
 	t.Helper()
 	got, out := j.step(t, step)
@@ -201,7 +201,8 @@ func (j *job) want(t *testing.T, step string, code int, output, summary string) 
 	}
 }
 
-// On a pull request, the action compares the catalog with the base branch's, and keeps one comment up to date.
+// TestActionComments checks that, on a pull request, the action compares the catalog with the one of the base branch,
+// and keeps one comment up to date.
 func TestActionComments(t *testing.T) {
 	p := newProject(t)
 	comments := filepath.Join(t.TempDir(), "comments.json")
@@ -240,7 +241,7 @@ func TestActionComments(t *testing.T) {
 	}
 }
 
-// The action pushes a changed image, to a registry that requires credentials.
+// TestActionPushes checks that the action pushes a changed image to a registry that requires credentials.
 func TestActionPushes(t *testing.T) {
 	p := newProject(t)
 	const args = "--base-image scratch"
@@ -267,7 +268,7 @@ func TestActionPushes(t *testing.T) {
 	}
 }
 
-// The action installs a release of opm, unless its checksum is another.
+// TestActionInstalls checks that the action installs a release of opm, unless its checksum is wrong.
 func TestActionInstalls(t *testing.T) {
 	const program, file = "#!/bin/sh\necho installed\n", "/opm-toolchain/opm/releases/latest/download/"
 	name := "linux-" + runtime.GOARCH + "-opm"
@@ -307,7 +308,7 @@ func TestActionInstalls(t *testing.T) {
 	}
 }
 
-// GitLab's jobs check and publish, with the credentials that GitLab gives them.
+// TestGitlabRuns checks that GitLab's jobs check and publish, with the credentials that GitLab provides.
 func TestGitlabRuns(t *testing.T) {
 	p := newProject(t)
 	p.tag = p.host + "/org/repo/catalog:latest"
@@ -344,7 +345,7 @@ func TestGitlabRuns(t *testing.T) {
 	}
 }
 
-// Tekton's task publishes.
+// TestTektonRuns checks that Tekton's task publishes.
 func TestTektonRuns(t *testing.T) {
 	p := newProject(t)
 	task, _ := readTekton(t)
@@ -374,7 +375,7 @@ func TestTektonRuns(t *testing.T) {
 	}
 }
 
-// The hooks find problems and format files, either of which fails a commit.
+// TestPreCommitRuns checks that the hooks find problems and format files, and that both make a commit fail.
 func TestPreCommitRuns(t *testing.T) {
 	p := newProject(t)
 	run := func(id string, files ...string) (code int, out string) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestCompareWithUpstream runs the script for those who come from upstream's opm, with stand-ins for that.
+// TestCompareWithUpstream checks the script for users of upstream's opm, which compares it with ours. A stand-in takes
+// the place of upstream's opm.
 func TestCompareWithUpstream(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("needs a shell")

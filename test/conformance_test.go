@@ -12,13 +12,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// TestConformance runs the scripts in conformance, which say how upstream's opm behaves.
+// TestConformance runs the scripts in conformance, which describe the behaviour of upstream's opm.
 func TestConformance(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "conformance", RequireExplicitExec: true, RequireUniqueNames: true})
 }
 
-// notHere has the scripts of ../shared/conformance that are not in conformance as they are, and why.
-var notHere = map[string]string{
+// notIncluded has the scripts of ../shared/conformance that are not in conformance unchanged, with the reason.
+var notIncluded = map[string]string{
 	// See docs/compatibility.md.
 	"quirk-dropped-objects": "an object without a package is an error",
 	"quirk-empty-documents": "empty documents are ignored",
@@ -28,11 +28,11 @@ var notHere = map[string]string{
 	"quirk-json-read-as-yaml": "changed: a number too large for floating point stays a number",
 }
 
-// TestConformanceScripts compares conformance with the scripts that upstream's behaviour was recorded in.
+// TestConformanceScripts checks that the scripts in conformance are the ones that were recorded with upstream's opm.
 func TestConformanceScripts(t *testing.T) {
 	for _, path := range shared.Glob(t, "conformance/*.txtar") {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		if _, listed := notHere[name]; listed {
+		if _, listed := notIncluded[name]; listed {
 			continue
 		}
 		want, err := os.ReadFile(path)

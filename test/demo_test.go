@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDemo runs what make demo runs, to the bundle that a client finds in the served image.
+// TestDemo checks the output of make demo, which ends with the bundle that a client finds in the served image.
 func TestDemo(t *testing.T) {
 	opm, err := exec.LookPath("opm")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A comment is one on a pull request, as GitHub's API has it.
+// A comment is a comment on a pull request, in the form of GitHub's API.
 type comment struct {
 	ID   int    `json:"id"`
 	Body string `json:"body"`
@@ -23,13 +23,14 @@ type comment struct {
 	} `json:"user"`
 }
 
-// The environment of the stand-in for gh: that it is one, and the file with the comments.
+// Environment variables of the stand-in for gh: the first marks it as the stand-in, the second is the file with the
+// comments.
 const (
 	envGH       = "TEST_IS_GH"
 	envComments = "TEST_COMMENTS"
 )
 
-// installGH puts a stand-in for gh, GitHub's client, into a directory. It knows the comments of one pull request,
+// installGH installs a stand-in for gh, GitHub's client, in a directory. It has the comments of one pull request,
 // number 7 of org/repo, and evaluates --jq as gh does.
 func installGH(t *testing.T, dir string) {
 	t.Helper()
@@ -52,7 +53,7 @@ func readComments(file string) (all []comment, err error) {
 	return all, json.Unmarshal(text, &all)
 }
 
-// gh is the stand-in: "api" with the flags that the action uses.
+// gh is the stand-in for gh. It supports "api" with the flags that the action uses.
 func gh(args []string) error {
 	var method, filter, body, url string
 	for len(args) > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/graphtest"
 )
 
-// TestGraphPage opens pages of opm graph as people do, as files, and uses them with mouse and keyboard.
+// TestGraphPage checks the pages of opm graph in a browser: it opens them as files, and uses mouse and keyboard.
 func TestGraphPage(t *testing.T) {
 	ctx := startBrowser(t)
 	t.Run("select", func(t *testing.T) { testSelect(ctx, t) })
@@ -80,7 +80,7 @@ const (
 		- p.v1.0.0 range <1.0.0`
 )
 
-// openGraph opens the page that opm graph draws of a catalog. It may request nothing but itself.
+// openGraph opens the page that opm graph writes for a catalog. The page must not make any requests.
 func openGraph(browser context.Context, t *testing.T, catalog string) *tab {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "graph.html")
@@ -292,7 +292,7 @@ func testZoom(browser context.Context, t *testing.T) {
 	}
 }
 
-// testTextsFit measures texts: a text must fit into its box, and not overlap another text in it.
+// testTextsFit checks that a text fits into its box, and does not overlap another text in it.
 func testTextsFit(browser context.Context, t *testing.T) {
 	p := openGraph(browser, t, graphtest.Catalog(t, "p", strings.ReplaceAll(chain, "p.v", "wwwwMMMM@@%%.v"))+graphtest.Catalog(t, "q", ranges)+
 		graphtest.Catalog(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0"))
@@ -309,7 +309,7 @@ func testTextsFit(browser context.Context, t *testing.T) {
 	}
 }
 
-// testIndex goes to a package by the index. The legend stays in view, also in a narrow window.
+// testIndex checks that the index leads to a package, and that the legend stays visible, also in a narrow window.
 func testIndex(browser context.Context, t *testing.T) {
 	p := openGraph(browser, t, graphtest.Catalog(t, "p", graphtest.Dense(60))+graphtest.Catalog(t, "q", chain)+graphtest.Catalog(t, "r", ranges))
 	tops := func() string {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// hostile are names that mean something else where they are not escaped, or that XML cannot hold.
+// hostile are names that have another meaning if they are not escaped, or that XML cannot represent.
 var hostile = []string{
 	`<img src=x onerror=document.title='hacked'>`, `"><script>document.title='hacked'</script>`, `</script><b>`, `&lt;i&gt;`,
 	`javascript:document.title='hacked'`, `../../etc/passwd`, `a/b?c=d&e=f#g`, `%2e%2e%2f`, `package=x&bundle=y`, "a\nb\tc",

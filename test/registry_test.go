@@ -37,7 +37,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// These are the only credentials that a distribution knows.
+// The only valid credentials of a distribution.
 const (
 	testUser     = "user"
 	testPassword = "secret"
@@ -52,7 +52,7 @@ type distribution struct {
 	issued atomic.Int32 // tokens
 }
 
-// newDistribution starts a registry that wants credentials: "htpasswd" or "token".
+// newDistribution starts a registry that requires credentials: "htpasswd" or "token".
 func newDistribution(t *testing.T, access string) *distribution {
 	t.Helper()
 	logrus.SetOutput(io.Discard)
@@ -141,7 +141,7 @@ func (d *distribution) flags(t *testing.T, password string) []string {
 	return []string{"--cert-dir", d.ca, "--authfile", write(t, filepath.Join(t.TempDir(), "auth.json"), string(text))}
 }
 
-// options are those to push with.
+// options returns the options for a push to the registry.
 func (d *distribution) options() []remote.Option {
 	return []remote.Option{remote.WithTransport(d.Client().Transport),
 		remote.WithAuth(&authn.Basic{Username: testUser, Password: testPassword})}
@@ -281,7 +281,7 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// TestPushToDistribution pushes the image of a bundle.
+// TestPushToDistribution checks that the image of a bundle can be pushed.
 func TestPushToDistribution(t *testing.T) {
 	t.Parallel()
 	for _, access := range []string{"htpasswd", "token"} {
@@ -303,7 +303,8 @@ func TestPushToDistribution(t *testing.T) {
 	}
 }
 
-// TestDistributionResumes cuts every answer with a large blob short, as a proxy may do.
+// TestDistributionResumes checks that downloads resume if every response with a large blob is cut short, as a proxy may
+// do.
 func TestDistributionResumes(t *testing.T) {
 	t.Parallel()
 	const part = 1 << 20
@@ -338,7 +339,7 @@ func TestDistributionResumes(t *testing.T) {
 	}
 }
 
-// A cut ends the connection after so many bytes of a body.
+// A cut breaks the connection after this many bytes of a body.
 type cut struct {
 	http.ResponseWriter
 	left int

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRelease makes a release for this platform, and its image, and wants what others check of it.
+// TestRelease checks the files of a release for this platform, its checksums, and its image.
 func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")

@@ -25,7 +25,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
-// TestServePage uses the page of opm serve as people do, with mouse and keyboard.
+// TestServePage checks the page of opm serve in a browser, with mouse and keyboard.
 func TestServePage(t *testing.T) {
 	ctx := startBrowser(t)
 	t.Run("published", func(t *testing.T) { testPublishedPage(ctx, t) })
@@ -123,7 +123,8 @@ func (p *tab) clickLink(text string) {
 // visibleCards are the visible cards: elements that are not displayed have no boxes.
 const visibleCards = `[...document.querySelectorAll(".card")].filter((c) => c.getClientRects().length > 0)`
 
-// testPublishedPage searches for an operator, opens it, and looks at a bundle and its update.
+// testPublishedPage checks a published catalog: it searches for an operator, opens it, and looks at a bundle and its
+// update.
 func testPublishedPage(browser context.Context, t *testing.T) {
 	const name = "v4.20"
 	dir := shared.Path(t, "data/catalogs/"+name)
@@ -216,7 +217,7 @@ kiln.v0.9.0 |  | skippednot in the channelnot in the catalog | kiln.v2.0.0 (skip
 	}
 }
 
-// testDependencies shows the dependencies of a bundle, and follows one to the package that satisfies it.
+// testDependencies checks that the dependencies of a bundle are shown, with a link to the package that satisfies each.
 func testDependencies(browser context.Context, t *testing.T) {
 	const requiring = `---
 schema: olm.package
@@ -314,7 +315,7 @@ func testServeSearch(browser context.Context, t *testing.T) {
 	p.untilHeading("The Oven")
 }
 
-// testSearchMatches searches for what cards do not show, and follows the links to it.
+// testSearchMatches checks searches for texts that cards do not show, and the links to the matches.
 func testSearchMatches(browser context.Context, t *testing.T) {
 	const clay = `---
 schema: olm.package
@@ -405,7 +406,7 @@ func testServeChannels(browser context.Context, t *testing.T) {
 	}
 }
 
-// testDescriptions shows Markdown: its links, and what only looks like one.
+// testDescriptions checks that Markdown is shown: its links, and text that only looks like a link.
 func testDescriptions(browser context.Context, t *testing.T) {
 	const description = `See [the guide][Guide], [news] [],
 		and [the  Guide].
@@ -569,7 +570,7 @@ func testSeveral(browser context.Context, t *testing.T) {
 	p.untilHeading("The Kiln")
 }
 
-// testKeptPackage changes the catalog on the page of a package that both have.
+// testKeptPackage checks that a package stays selected when the user changes to another catalog that has it.
 func testKeptPackage(browser context.Context, t *testing.T) {
 	p := openPage(browser, t, "#catalog=a&package=kiln&channel=stable", namedSource{"a", textSource(kiln)},
 		namedSource{"b", textSource(strings.ReplaceAll(kiln, "The Kiln", "The Other Kiln"))})
@@ -578,7 +579,7 @@ func testKeptPackage(browser context.Context, t *testing.T) {
 	p.untilHeading("The Other Kiln")
 }
 
-// testLoading opens the page before there is a catalog.
+// testLoading checks the page while the catalog is still being loaded.
 func testLoading(browser context.Context, t *testing.T) {
 	var isThere atomic.Bool
 	catalogs := catalogsOf(t, namedSource{"c", textSource(kiln)})
@@ -599,7 +600,7 @@ func testLoading(browser context.Context, t *testing.T) {
 	p.untilHeading("The Kiln")
 }
 
-// testNarrow looks at a package on a phone: what happens to a bundle is below its name.
+// testNarrow checks the page of a package on a phone: the columns of a bundle are below its name.
 func testNarrow(browser context.Context, t *testing.T) {
 	p := openPage(browser, t, "#package=kiln", namedSource{"c", textSource(kiln)})
 	p.untilHeading("The Kiln")

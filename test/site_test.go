@@ -20,7 +20,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// TestSite builds the site of docs/, follows its links, and looks at it in a browser.
+// TestSite checks the site of docs/: it builds it, follows its links, and views it in a browser.
 func TestSite(t *testing.T) {
 	if _, err := exec.LookPath("hugo"); err != nil {
 		shared.Missing(t, "hugo")
@@ -87,7 +87,7 @@ func readSite(t *testing.T, dir string) map[string]sitePage {
 	return pages
 }
 
-// testLinks follows every link to a page of the site, or to a file of the repository. Every page has a link to it.
+// testLinks checks every link to a page of the site or to a file of the repository. Every page must have a link to it.
 func testLinks(t *testing.T, pages map[string]sitePage) {
 	const files = "https://github.com/opm-toolchain/opm/blob/main/"
 	linked := map[string]bool{"index.html": true}
@@ -125,7 +125,7 @@ func testLinks(t *testing.T, pages map[string]sitePage) {
 	}
 }
 
-// testSiteInBrowser opens every page in a narrow window, where nothing may be too wide, and some for pictures.
+// testSiteInBrowser checks that no page is too wide in a narrow window, and takes screenshots of some.
 func testSiteInBrowser(browser context.Context, t *testing.T, dir string, pages []string) {
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(server.Close)
@@ -145,7 +145,7 @@ func testSiteInBrowser(browser context.Context, t *testing.T, dir string, pages 
 	}
 }
 
-// testSiteSearch searches the pages without a server, from a page in a folder.
+// testSiteSearch checks that the pages can be searched without a server, from a page in a folder.
 func testSiteSearch(browser context.Context, t *testing.T, dir string) {
 	site := "file://" + filepath.ToSlash(dir)
 	p := openTab(browser, t, site+"/tasks/mirror.html", func(url string) bool {

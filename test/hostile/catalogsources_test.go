@@ -16,7 +16,8 @@ func catalogSource(w *bufio.Writer, name, annotations, spec string) {
 		"\"namespace\": \"olm\", \"annotations\": {%s}}, \"spec\": {%s}}\n---\n", name, annotations, spec)
 }
 
-// TestManyCatalogSources simulates 10,000 CatalogSources, which all namespaces see: a third of each type.
+// TestManyCatalogSources checks the time and memory for 10,000 CatalogSources that all namespaces see, a third of each
+// type.
 func TestManyCatalogSources(t *testing.T) {
 	specs := []string{`"sourceType": "grpc", "image": "q.io/c:v1"`, `"sourceType": "configmap", "configMap": "m"`, `"sourceType": "odd"`}
 	state := stateFile(t, func(w *bufio.Writer) {
@@ -32,7 +33,8 @@ func TestManyCatalogSources(t *testing.T) {
 	}
 }
 
-// TestHostileCatalogSources has fields that no person writes. What opm prints of them is legible.
+// TestHostileCatalogSources checks that opm escapes the fields of CatalogSources with malicious values when it prints
+// them.
 func TestHostileCatalogSources(t *testing.T) {
 	const image = `"sourceType": "grpc", "image": "q.io/c:v1"`
 	poll := func(interval string) string {
@@ -65,7 +67,7 @@ func TestHostileCatalogSources(t *testing.T) {
 	}
 }
 
-// TestHostileCertificate has a bundle of certificates of 10 MB, none of which can be read.
+// TestHostileCertificate checks the time and memory for a bundle of certificates of 10 MB, none of which is valid.
 func TestHostileCertificate(t *testing.T) {
 	text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a", 750)))
 	block := "-----BEGIN CERTIFICATE-----\n" + text + "\n-----END CERTIFICATE-----\n"

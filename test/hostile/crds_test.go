@@ -12,7 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// updateOf returns a catalog with an update of a definition, whose versions are those for two types.
+// updateOf returns a catalog with an update of a custom resource definition. The versions before and after the update
+// are the results of versions for two types.
 func updateOf(versions func(kind string) string) string {
 	text := `{"schema": "olm.package", "name": "p", "defaultChannel": "c"}
 {"schema": "olm.channel", "package": "p", "name": "c", "entries": [{"name": "v2", "replaces": "v1"}, {"name": "v1"}]}
@@ -43,7 +44,7 @@ func version(i, n int, kind string) string {
 		`"properties": {%s}}}}`, i, i == 1, strings.Join(fields, ", "))
 }
 
-// TestLargeDefinitions compares definitions with many versions and many fields.
+// TestLargeDefinitions checks the time and memory to compare definitions with many versions and many fields.
 func TestLargeDefinitions(t *testing.T) {
 	const megabyte = 1_000_000
 	for _, tt := range []struct {

@@ -10,13 +10,13 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// schemaOf returns the one version of a definition whose field has that schema.
+// schemaOf returns the only version of a definition, with a field of this schema.
 func schemaOf(field string) string {
 	return `{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"f": ` +
 		field + `}}}}`
 }
 
-// TestHostileUpdates checks updates of definitions that nobody writes.
+// TestHostileUpdates checks the time and memory for malicious updates of definitions.
 func TestHostileUpdates(t *testing.T) {
 	nested := func(levels int, field string) string {
 		return strings.Repeat(`{"type": "object", "properties": {"f": `, levels) + field + strings.Repeat("}}", levels)

@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// TestDeepValues renders objects in thousands of levels, whose indentation would take gigabytes.
+// TestDeepValues checks the memory to render objects with thousands of levels, whose indentation would take gigabytes.
 func TestDeepValues(t *testing.T) {
 	const depth = 4900
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// TestKilledEdits kills edits of a catalog with several files.
+// TestKilledEdits checks that a killed edit of a catalog with several files leaves it complete.
 func TestKilledEdits(t *testing.T) {
 	t.Parallel()
 	for _, k := range []killed{
@@ -31,7 +31,7 @@ func TestKilledEdits(t *testing.T) {
 	}
 }
 
-// TestEditsAtOnce makes several edits of one file at the same time. Each edit either fails or is in the file.
+// TestEditsAtOnce checks that each of several concurrent edits of one file either fails or is in the file.
 func TestEditsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := examples(t)
@@ -64,7 +64,7 @@ func TestEditsAtOnce(t *testing.T) {
 	}
 }
 
-// TestEditLargeFile edits one package of a catalog in one file of 140 MB.
+// TestEditLargeFile checks the time and memory to edit one package of a catalog in a single file of 140 MB.
 func TestEditLargeFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -104,7 +104,8 @@ func TestEditLargeFile(t *testing.T) {
 	}
 }
 
-// TestEditLargePackage removes a channel of which every bundle is deprecated, in one document each.
+// TestEditLargePackage checks the time and memory to remove a channel whose bundles are all deprecated, each in a
+// document of its own.
 func TestEditLargePackage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

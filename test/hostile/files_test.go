@@ -20,13 +20,14 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// fewBytes is what opm may take for input that it must not hold; it takes about 65 MB for none at all.
+// fewBytes is the maximum memory of opm for input that it must not keep in memory. Without any input it takes about 65
+// MB.
 const fewBytes = 180 << 20
 
-// tooLong is the limit on the time that an attack may keep opm busy.
+// tooLong is the maximum processor time of opm for malicious input.
 const tooLong = 30 * time.Second
 
-// write makes a file that holds text and then, up to size, nothing but zeros.
+// write creates a file with a text, followed by zeros up to size.
 func write(t *testing.T, name, text string, size int64) string {
 	t.Helper()
 	err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666))
@@ -39,7 +40,7 @@ func write(t *testing.T, name, text string, size int64) string {
 	return name
 }
 
-// fails runs opm, which must fail in time with little memory, print nothing and say want.
+// fails checks that opm fails with an error that contains want, in little time and memory and without output.
 func fails(t *testing.T, want string, call program.Call) {
 	t.Helper()
 	call.Limit = tooLong
@@ -54,7 +55,7 @@ const (
 	tooLarge = "the object has more than 256 MB"
 )
 
-// A file of 3 GB in a catalog takes neither time nor memory.
+// TestHugeFiles checks that a file of 3 GB in a catalog takes little time and memory.
 func TestHugeFiles(t *testing.T) {
 	const size = 3 << 30
 	text := strings.Repeat("x", 8<<10)
@@ -80,7 +81,7 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// Input without an end.
+// TestHugeStreams checks that endless input takes little time and memory.
 func TestHugeStreams(t *testing.T) {
 	long := func(head, unit string, size int64) io.Reader {
 		return io.MultiReader(strings.NewReader(head), io.LimitReader(&repeated{text: []byte(strings.Repeat(unit, 64<<10))}, size))
@@ -154,7 +155,7 @@ func zstdBomb(t *testing.T, name string, size int64) {
 	}
 }
 
-// Archives have the limits of images, and their contents are not held in memory either.
+// TestHugeArchives checks that archives have the limits of images, and that their content is not kept in memory.
 func TestHugeArchives(t *testing.T) {
 	dir := t.TempDir()
 	zeros := &repeated{text: make([]byte, 1<<20)}
@@ -192,9 +193,9 @@ func TestHugeArchives(t *testing.T) {
 		program.Call{Args: []string{"render", "a.tar.zst", "--image-max-size", "1Gi"}, Dir: dir})
 }
 
-// A file that is being written never gives output that looks complete, though it always ends after an object. Only a
-// writer that stops in the middle for as long as opm waits for more, which is 20 ms, is not noticed; the clock of the
-// times of files is coarse.
+// TestChangingFile checks that the output of a file that is being written is either complete or an error, although the
+// file always ends after an object. A writer that pauses in the middle for as long as opm waits for further writes,
+// which is 20 ms, is not detected; the test excuses somewhat shorter pauses, because file times are coarse.
 func TestChangingFile(t *testing.T) {
 	const stopped = 15 * time.Millisecond
 	var objects []string
@@ -219,9 +220,9 @@ func TestChangingFile(t *testing.T) {
 			go func() { ended <- w.run(ctx) }()
 			passed, excused := 0, 0
 			for range 30 {
-				w.longestStop()
+				w.longestPause()
 				got := program.Call{Args: args, Dir: dir, Limit: tooLong}.Run(t)
-				switch paused := w.longestStop(); {
+				switch paused := w.longestPause(); {
 				case got.Code != 0 && got.Stderr == "":
 					t.Error("no message")
 				case got.Code != 0:
@@ -242,7 +243,7 @@ func TestChangingFile(t *testing.T) {
 	}
 }
 
-// A rewriter writes objects to a file again and again.
+// A rewriter writes objects to a file repeatedly.
 type rewriter struct {
 	name    string
 	objects []string
@@ -252,7 +253,7 @@ type rewriter struct {
 	longest time.Duration
 }
 
-// run truncates the file and adds one object after the other, over and over, and leaves it whole.
+// run repeatedly truncates the file and adds one object after the other. It leaves a complete file.
 func (w *rewriter) run(ctx context.Context) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		start := time.Now()
@@ -278,7 +279,7 @@ func (w *rewriter) run(ctx context.Context) error {
 	return nil
 }
 
-// note notes that it has written, at the earliest at start, or with a time of zero that all objects are written.
+// note records a write that began at start. A zero time records that all objects are written.
 func (w *rewriter) note(start time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,8 +289,8 @@ func (w *rewriter) note(start time.Time) {
 	w.last = start
 }
 
-// longestStop returns the longest time between two writes of the same text, or more, since it was asked before.
-func (w *rewriter) longestStop() time.Duration {
+// longestPause returns an upper bound of the longest time between two writes of the same text since its last call.
+func (w *rewriter) longestPause() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	longest := w.longest

@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// TestFilterBig filters a catalog of 194 MB.
+// TestFilterBig checks the time and memory to filter a catalog of 194 MB.
 func TestFilterBig(t *testing.T) {
 	catalog := bigCatalog(t)
 	for _, args := range [][]string{
@@ -26,8 +26,8 @@ func TestFilterBig(t *testing.T) {
 	}
 }
 
-// TestFilterSlow filters channels in which nearly every entry has to be mended, and dependencies of which each is
-// another one. Each takes time about linear in its size.
+// TestFilterSlow checks that filtering takes about linear time if nearly every entry of a channel must be mended, or
+// every bundle depends on another one.
 func TestFilterSlow(t *testing.T) {
 	const n = 10_000
 	versions := func(w *bufio.Writer, version func(i int) string, properties func(i int) string) {

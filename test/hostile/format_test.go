@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// TestFormat formats files that are large, and ones that are small and take long.
+// TestFormat checks the time and memory to format large files, and small files that take long.
 func TestFormat(t *testing.T) {
 	line := "    " + strings.Repeat("abcdefgh ", 11) + "\n"
 	tests := []struct {
@@ -68,7 +68,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatDeep formats objects with much more indentation than content.
+// TestFormatDeep checks the time and memory to format objects with much more indentation than content.
 func TestFormatDeep(t *testing.T) {
 	const depth = 4_900
 	deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
@@ -97,7 +97,7 @@ func TestFormatDeep(t *testing.T) {
 	}
 }
 
-// Only regular files are formatted, and a link stays one.
+// TestFormatFiles checks that only regular files are formatted, and that a link remains a link.
 func TestFormatFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o666); err != nil {

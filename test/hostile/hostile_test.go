@@ -1,5 +1,5 @@
-// Package hostile attacks opm with input that wants more time or memory than it deserves, and with peers that do.
-// Every attack has a bound on both.
+// Package hostile attacks opm with input and peers that could make it use too much time or memory. Every attack has a
+// limit on both.
 package hostile
 
 import (

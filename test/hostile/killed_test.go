@@ -23,15 +23,15 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// A killed command writes what outputs name.
+// A killed is a command to kill, with the files that it writes.
 type killed struct {
 	name, command string
 	stdout        string   // the file that standard output goes to; it may be cut short
 	whole         []string // directories that appear as a whole; elsewhere every file does
 }
 
-// TestKilled kills commands at moments spread over their run. They must leave the old files or all new ones, and the
-// next run must remove everything else. $OPM_TEST_KILLS is the number of kills of each command.
+// TestKilled checks that killed commands leave the old files or all new ones, and that the next run removes everything
+// else. The kills are spread over the run of each command. $OPM_TEST_KILLS is the number of kills of each command.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills, _ := strconv.Atoi(os.Getenv("OPM_TEST_KILLS"))

@@ -14,8 +14,8 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// TestDeepNames renders archives of many files in a deep directory: what takes a step for each directory above a file
-// must not take too many.
+// TestDeepNames checks the time to render archives of many files in a deep directory: operations that take a step per
+// parent directory must not be frequent.
 func TestDeepNames(t *testing.T) {
 	t.Parallel()
 	for depth, want := range map[int]string{

@@ -29,7 +29,8 @@ func simulateState(t *testing.T, text string, rss int64, args ...string) program
 	return call.Bounded(t, rss)
 }
 
-// Thousands of operators that replace each other in a row, and others in a circle.
+// TestReplacements checks the time for thousands of operators that replace each other in a row, and for others in a
+// loop.
 func TestReplacements(t *testing.T) {
 	var state strings.Builder
 	for i := range 3000 {
@@ -42,7 +43,7 @@ func TestReplacements(t *testing.T) {
 	}
 }
 
-// A rule that would be a million millions of single permissions.
+// TestLargeRules checks a rule that would be 10^12 single permissions.
 func TestLargeRules(t *testing.T) {
 	names := func(prefix string) string {
 		var all []string
@@ -81,7 +82,8 @@ metadata: {name: group, namespace: ns}
 	}
 }
 
-// Copies of every operator in every namespace would be three million objects.
+// TestCopiesEverywhere checks the time and memory for copies of every operator in every namespace, which would be three
+// million objects.
 func TestCopiesEverywhere(t *testing.T) {
 	var state strings.Builder
 	for i := range 10_000 {

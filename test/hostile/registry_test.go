@@ -27,7 +27,7 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// registryMemory is the most memory that a registry may make opm take.
+// registryMemory is the maximum memory of opm for a malicious registry.
 const registryMemory = 150e6
 
 // An evilRegistry has the image org/image:v1 and answers some requests in its own way.
@@ -88,7 +88,7 @@ func newEvilRegistry(t *testing.T, address string, evil http.HandlerFunc, when f
 	return r
 }
 
-// attack reads all of the image of a registry. want is what opm says about its failure, "" if it does not fail.
+// attack reads the whole image of a registry. want is a part of the expected error, or "" for success.
 func (r *evilRegistry) attack(t *testing.T, want string, args ...string) {
 	t.Helper()
 	call := program.Call{
@@ -144,7 +144,7 @@ func challenge(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
-// tokens answers a ping with where tokens are, and a request for one with evil.
+// tokens responds to a ping with the address of the token server, and to a request for a token with evil.
 func tokens(evil http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" {
@@ -155,7 +155,8 @@ func tokens(evil http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// TestHostileRegistry reads an image from registries that answer some requests with endless or misleading data.
+// TestHostileRegistry checks the time, memory and error of reading an image from registries that answer some requests
+// with endless or misleading data.
 func TestHostileRegistry(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -248,7 +249,7 @@ func TestHostileRegistry(t *testing.T) {
 
 // TestRegistryLeadsHere checks that a remote registry cannot make opm connect to this host.
 func TestRegistryLeadsHere(t *testing.T) {
-	address := addressElsewhere(t)
+	address := externalAddress(t)
 	var connections atomic.Int32
 	here, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -302,8 +303,8 @@ func TestRegistryLeadsHere(t *testing.T) {
 	}
 }
 
-// addressElsewhere returns an address of this machine that others can reach it at.
-func addressElsewhere(t *testing.T) string {
+// externalAddress returns an address at which other hosts can reach this machine.
+func externalAddress(t *testing.T) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -318,7 +319,7 @@ func addressElsewhere(t *testing.T) string {
 	return ""
 }
 
-// TestHostilePush pushes an image to registries that take nothing, or make it go elsewhere.
+// TestHostilePush checks the errors of pushes to registries that reject or ignore data, or redirect opm to other hosts.
 func TestHostilePush(t *testing.T) {
 	bundle, err := filepath.Abs("../../examples/bundle/manifests")
 	if err != nil {

@@ -45,8 +45,8 @@ func makeSocket(path string) error {
 	return l.Close()
 }
 
-// TestSpecialFiles puts a special file in place of each file that opm looks for in a catalog or a bundle, that another
-// file names, or that a flag names.
+// TestSpecialFiles checks that opm rejects a special file in place of each file that it looks for in a catalog or a
+// bundle, that another file names, or that a flag names.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	const (

@@ -30,7 +30,7 @@ func operators(w *bufio.Writer, n int, requires func(i int) []string) {
 	}
 }
 
-// TestResolveSlow resolves catalogs in which many bundles can be chosen, or have to be looked at.
+// TestResolveSlow checks the time to resolve catalogs in which many bundles are candidates, or must be examined.
 func TestResolveSlow(t *testing.T) {
 	nested := strings.Repeat(`{"all": {"constraints": [`, 500) + `{"cel": {"rule": "true"}}` + strings.Repeat(`]}}`, 500)
 	for _, tt := range []struct {
@@ -81,7 +81,7 @@ func TestResolveSlow(t *testing.T) {
 	}
 }
 
-// TestResolveStateSlow resolves many Subscriptions.
+// TestResolveStateSlow checks the time to resolve many Subscriptions.
 func TestResolveStateSlow(t *testing.T) {
 	const n = 10_000
 	dir := t.TempDir()
@@ -123,7 +123,7 @@ func TestResolveStateSlow(t *testing.T) {
 	}
 }
 
-// TestResolveStateGarbage passes invalid states to --state -. Each must be an error with its place, without any output.
+// TestResolveStateGarbage checks that each invalid state for --state - is an error with a position, without any output.
 func TestResolveStateGarbage(t *testing.T) {
 	deep := strings.Repeat(`{"apiVersion": "v1", "kind": "List", "items": [`, 5000)
 	for _, tt := range []struct{ name, input, want string }{

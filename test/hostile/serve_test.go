@@ -34,7 +34,7 @@ const (
 	patience = 90 * time.Second
 )
 
-// A memoryGroup is a control group that limits memory. Nil limits nothing.
+// A memoryGroup is a control group that limits memory. A nil memoryGroup sets no limit.
 type memoryGroup struct {
 	dir         string
 	procs, peak string
@@ -187,7 +187,7 @@ func dial(t *testing.T, addr, from string) *client.Client {
 	return c
 }
 
-// answers asks a server about its health and its packages, and returns the time that took.
+// answers requests the health and the packages of a server, and returns the time that this took.
 func answers(t *testing.T, c *client.Client) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -204,14 +204,14 @@ func answers(t *testing.T, c *client.Client) time.Duration {
 	return time.Since(start)
 }
 
-// A rawConn is a connection of HTTP/2 that does what no client does.
+// A rawConn is an HTTP/2 connection that can do what no real client does.
 type rawConn struct {
 	net.Conn
 	framer *http2.Framer
 	next   uint32
 }
 
-// dialRaw connects from an address, and offers to take window bytes of each answer.
+// dialRaw connects from an address, with a flow-control window of this many bytes for each response.
 func dialRaw(addr, from string, window uint32) (*rawConn, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
 	conn, err := d.Dial("tcp", addr)
@@ -236,7 +236,7 @@ func dialRaw(addr, from string, window uint32) (*rawConn, error) {
 	return c, nil
 }
 
-// call calls a method, and reads nothing.
+// call calls a method, and does not read the response.
 func (c *rawConn) call(method string, request []byte) error {
 	var head bytes.Buffer
 	e := hpack.NewEncoder(&head)
@@ -257,7 +257,7 @@ func (c *rawConn) call(method string, request []byte) error {
 	return c.framer.WriteData(id, true, append([]byte{0, 0, 0, 0, byte(len(request))}, request...))
 }
 
-// unread makes calls on many connections from one address, whose answers nobody reads.
+// unread makes calls on many connections from one address, and does not read the responses.
 func unread(t *testing.T, addr string, connections int, window uint32, method string, request []byte) (end func()) {
 	t.Helper()
 	var mu sync.Mutex
@@ -276,7 +276,7 @@ func unread(t *testing.T, addr string, connections int, window uint32, method st
 			c.SetDeadline(time.Now().Add(5 * time.Second))
 			for range 250 {
 				if c.call(method, request) != nil {
-					return // the server closes what it has no room for
+					return // the server closes connections that exceed its limits
 				}
 			}
 		})
@@ -349,7 +349,8 @@ func bigCatalog(t *testing.T) string {
 	return filepath.Join(dir, entries[0].Name())
 }
 
-// TestServeSmallPod serves a catalog of 194 MB in 100 MB of memory, to friends and enemies.
+// TestServeSmallPod checks that a server with 100 MB of memory serves a catalog of 194 MB to normal and to malicious
+// clients.
 func TestServeSmallPod(t *testing.T) {
 	catalog := bigCatalog(t)
 	const limit = 100 * mb
@@ -434,7 +435,7 @@ properties:
 `, "NAME", name)
 }
 
-// TestServeUnread asks for much and reads nothing of it. The memory for it is limited, and comes back.
+// TestServeUnread checks that the memory for large responses that are not read is limited, and is released.
 func TestServeUnread(t *testing.T) {
 	catalog := smallCatalog(t)
 	var text strings.Builder
@@ -494,7 +495,7 @@ func smallCatalog(t *testing.T) string {
 	return dir
 }
 
-// TestServeIdle opens more connections than a server takes, and does nothing with them.
+// TestServeIdle checks that a server with more idle connections than it accepts still serves other clients.
 func TestServeIdle(t *testing.T) {
 	s := serve(t, nil, nil, smallCatalog(t), "--http-addr", "localhost:0")
 	web := regexp.MustCompile(`"msg":"listening","http":"([^"]+)"`).FindStringSubmatch(s.logged())
@@ -512,7 +513,7 @@ func TestServeIdle(t *testing.T) {
 		var c net.Conn
 		var err error
 		switch i % 8 {
-		case 0: // says nothing
+		case 0: // sends nothing
 			c, err = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.1")}}).Dial("tcp", s.addr)
 		default:
 			c, err = dialRaw(s.addr, "127.0.0.1", 0)

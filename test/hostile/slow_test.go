@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// A slow input is a catalog of a package p that is small and takes long.
+// A slow input is a small catalog of a package p that takes long to check.
 type slow struct {
 	name  string
 	file  string // its ending says JSON or YAML
@@ -135,7 +135,8 @@ var slowInputs = []slow{
 	}, 1, "must not be empty (#PropertyGVKRequired)", 300},
 }
 
-// Small catalogs that could take quadratic time, or much slow work or memory, are checked or refused soon.
+// TestSlowInputs checks that small catalogs that could take quadratic time, or much slow work or memory, are checked or
+// rejected quickly.
 func TestSlowInputs(t *testing.T) {
 	for _, tt := range slowInputs {
 		t.Run(tt.name, func(t *testing.T) {

@@ -42,7 +42,8 @@ func manyTenants(w *bufio.Writer, n int) {
 	}
 }
 
-// TestStateOfManyTenants simulates 10,000 namespaces, 500 OperatorGroups and 300 operators.
+// TestStateOfManyTenants checks the time and memory to simulate 10,000 namespaces, 500 OperatorGroups and 300
+// operators.
 func TestStateOfManyTenants(t *testing.T) {
 	state := stateFile(t, func(w *bufio.Writer) { manyTenants(w, 10_000) })
 	group := stateFile(t, func(w *bufio.Writer) {
@@ -57,7 +58,7 @@ func TestStateOfManyTenants(t *testing.T) {
 	}
 }
 
-// TestStateOfManyObjects simulates a cluster of 100,000 objects that OLM has nothing to do with.
+// TestStateOfManyObjects checks the time and memory to simulate a cluster of 100,000 objects that OLM ignores.
 func TestStateOfManyObjects(t *testing.T) {
 	const n = 100_000
 	state := stateFile(t, func(w *bufio.Writer) {
@@ -72,7 +73,7 @@ func TestStateOfManyObjects(t *testing.T) {
 	}
 }
 
-// TestHostileDefinitions has definitions and custom resources whose check could take forever.
+// TestHostileDefinitions checks definitions and custom resources whose validation could take forever.
 func TestHostileDefinitions(t *testing.T) {
 	const head = "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: as.x.io}\nspec:\n" +
 		"  group: x.io\n  names: {plural: as, singular: a, kind: A, listKind: AList}\n  scope: Namespaced\n  versions:\n" +

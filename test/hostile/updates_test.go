@@ -10,7 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// TestManyUpdates lists the updates of 10,000 bundles of which each of 50 channels updates all that are below its own.
+// TestManyUpdates checks the time and memory to list the updates of 10,000 bundles in 50 channels, each of which
+// updates all bundles below its own.
 func TestManyUpdates(t *testing.T) {
 	const channels, entries = 50, 200
 	dir := t.TempDir()
@@ -38,7 +39,7 @@ func TestManyUpdates(t *testing.T) {
 	}
 }
 
-// TestGraphTooLarge draws a picture that no browser shows.
+// TestGraphTooLarge checks the graph of a package that is too large for browsers.
 func TestGraphTooLarge(t *testing.T) {
 	const channels, entries = 200, 2_000
 	dir := t.TempDir()
@@ -63,7 +64,7 @@ func TestGraphTooLarge(t *testing.T) {
 	}
 }
 
-// TestLongSkipRanges reads channels whose skipRanges have 2,000 alternatives each.
+// TestLongSkipRanges checks the time for channels whose skipRanges have 2,000 alternatives each.
 func TestLongSkipRanges(t *testing.T) {
 	const entries, alternatives = 300, 2_000
 	dir := t.TempDir()

@@ -5,5 +5,6 @@ import (
 	"syscall"
 )
 
-// EndWithTest has a process that is to be started end with the test, also if that is killed.
+// EndWithTest makes a process end with the test, even if the test is killed. It must be called before the process is
+// started.
 func EndWithTest(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -4,5 +4,5 @@ package program
 
 import "os/exec"
 
-// EndWithTest does nothing here: only Linux can end a process with another that is killed.
+// EndWithTest does nothing: only Linux can end a process when its parent is killed.
 func EndWithTest(*exec.Cmd) {}

@@ -1,4 +1,4 @@
-// Package program builds opm and runs it as its users do, measured.
+// Package program builds opm, runs it as users do, and measures its time and memory.
 package program
 
 import (
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Main builds the opm of this repository, puts it first on PATH and runs the tests. It is for TestMain. The cache of go
-// test does not see a change of opm: run such tests with -count=1.
+// Main builds the opm of this repository, puts it first on PATH and runs the tests. It is called by TestMain. The cache
+// of go test does not detect a change of opm: run such tests with -count=1.
 func Main(m *testing.M, root string) {
 	dir, err := os.MkdirTemp("", "opm-test-")
 	if err != nil {
@@ -37,9 +37,9 @@ func Main(m *testing.M, root string) {
 type Result struct {
 	Stdout, Stderr string
 	Code           int           // the exit status; -1 if a signal ended the run
-	Time           time.Duration // on the clock
-	Work           time.Duration // of processors
-	RSS            int64         // peak resident memory, in bytes; 0 where the system does not tell
+	Time           time.Duration // elapsed time
+	Work           time.Duration // processor time
+	RSS            int64         // peak resident memory, in bytes; 0 if the system does not report it
 }
 
 // A Call is a run of opm. Its zero value has no input, no arguments, the environment of the test and no time limit.
@@ -48,7 +48,7 @@ type Call struct {
 	Stdin io.Reader
 	Env   []string // added to the environment of the test
 	Dir   string
-	Limit time.Duration // of processors; more fails the test. After four times as long on the clock opm is killed.
+	Limit time.Duration // maximum processor time; opm is killed after four times as much elapsed time
 }
 
 // Run runs opm to its end, whatever its exit status.

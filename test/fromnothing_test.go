@@ -12,7 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/shared"
 )
 
-// TestFromNothing makes and publishes a catalog of five published bundles with opm only: nobody writes a line of YAML.
+// TestFromNothing checks that opm alone can create and publish a catalog of five published bundles, without any
+// hand-written YAML.
 func TestFromNothing(t *testing.T) {
 	const operator = "kepler-operator"
 	dir := shared.Path(t, "data/operators/"+operator)
