@@ -1,6 +1,6 @@
-// The page shows what its fragment names: #catalog=&package=&channel=&bundle=, and with less, a package, or all of them
-// that #catalog=&search= finds. #compare=catalogs is the matrix of all catalogs.
-// All texts come from catalogs, which may say anything: they become text nodes and attributes, never HTML.
+// The fragment of the URL selects the view: #catalog=&package=&channel=&bundle= is a bundle; without bundle= it is a
+// package, and #catalog=&search= are the packages that a search finds. #compare=catalogs is the matrix of all catalogs.
+// All texts come from catalogs, which are untrusted: they become text nodes and attributes, never HTML.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
@@ -10,7 +10,7 @@
 
   // Elements.
 
-  // make returns an element with attributes and children; what is undefined, null or false is left out.
+  // make returns an element with attributes and children. It omits those that are undefined, null or false.
   function make(name, attributes, ...children) {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes ?? {})) {
@@ -23,7 +23,7 @@
   const count = (n, thing, things = `${thing}s`) => `${n} ${n === 1 ? thing : things}`;
   const badge = (text, className) => make("span", { class: `badge ${className}` }, text);
 
-  // Only these lead out of the page; a catalog could name others that run scripts.
+  // The only schemes of external links: a URL of a catalog with another scheme could run scripts.
   const isSafe = (url) => /^(https?:\/\/|mailto:)/i.test(url);
 
   function outLink(url, text) {
@@ -40,7 +40,7 @@
         rest.map((cell, i) => make("td", { "data-head": heads[i + 1] }, cell))))));
   }
 
-  // facts is a list of names and values, without those that have none.
+  // facts returns a list of names and values. It omits names without a value.
   function facts(pairs) {
     const list = make("dl", { class: "facts" });
     for (const [name, value] of pairs) {
@@ -52,14 +52,14 @@
 
   const joined = (parts) => parts.flatMap((part, i) => (i === 0 ? [part] : [", ", part]));
 
-  // Markdown, as much of it as descriptions use: headings, lists, code, links, bold.
+  // Markdown: the elements that descriptions use, which are headings, lists, code, links and bold text.
 
-  // code, bold, [label](target) or [label][name] or [label], and URLs that stand by themselves
+  // code, bold, [label](target) or [label][name] or [label], and bare URLs
   const spans = new RegExp(["`([^`]+)`", "\\*\\*([^*]+)\\*\\*",
     "\\[([^[\\]]+)\\](?:\\(([^[)\\s]+)\\)|\\[([^[\\]]*)\\])?",
     "(https?:\\/\\/[^\\s<>()[\\]\"']*[^\\s<>()[\\]\"'.,;:!?])"].join("|"), "g");
 
-  // inline returns the nodes of a text. Targets are those of links by name; see targetsIn.
+  // inline returns the nodes of a text. targets are the link targets by name; see targetsIn.
   function inline(text, targets) {
     const parts = [];
     let end = 0;
@@ -84,7 +84,7 @@
   // [name]: https://example.com "title"
   const definition = /^ {0,3}\[([^[\]]+)\]:\s*<?([^\s<>]+)>?(?:\s+(?:"[^"]*"|'[^']*'|\([^)]*\)))?$/;
 
-  // targetsIn takes the definitions of links out of lines, and returns the target of each name. The first one counts.
+  // targetsIn removes the link definitions from lines, and returns the target of each name. The first one counts.
   function targetsIn(lines) {
     const targets = new Map();
     let fenced = false;
@@ -146,13 +146,13 @@
 
   // Data.
 
-  // What is asked for is not there; the message is its name.
+  // Missing reports that an object does not exist; the message is its name.
   class Missing extends Error {}
 
-  // The server has not loaded the catalogs yet.
+  // Loading reports that the server has not loaded the catalogs yet.
   class Loading extends Error {}
 
-  // ask returns what the server says at one of its addresses.
+  // ask requests ui/v1/what from the server and returns the response.
   async function ask(what, parameters, signal) {
     const response = await fetch(`ui/v1/${what}?${new URLSearchParams(parameters)}`, { signal });
     if (response.status === 404) throw new Missing(Object.values(parameters).at(-1));
@@ -162,21 +162,21 @@
     return response.json();
   }
 
-  // Places within the page.
+  // Links within the page.
 
   const place = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   const link = (parameters) => `#${new URLSearchParams(parameters)}`;
 
-  // What is undefined or empty is left out.
+  // Omits a catalog or a search that is undefined or empty.
   const packagesLink = (catalog, search) => link({ ...(catalog && { catalog }), ...(search && { search }) });
 
-  // A channel that is undefined is left out.
+  // Omits a channel that is undefined.
   const inChannel = (channel) => (channel === undefined ? {} : { channel });
   const packageLink = (catalog, name, channel) => link({ catalog, package: name, ...inChannel(channel) });
   const bundleLink = (p, bundle, channel) =>
     make("a", { href: link({ catalog: p.catalog, package: p.name, ...inChannel(channel), bundle }) }, bundle);
 
-  // Icons. They are fetched when they come near the window.
+  // Icons. They are fetched when they are scrolled near the window.
 
   const near = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
@@ -201,13 +201,13 @@
 
   // All packages of a catalog.
 
-  // about is the line below the title of a package.
+  // about returns the line below the title of a package.
   function about(p, title) {
     return make("p", { class: "quiet" },
       [title !== p.name && p.name, p.version, p.provider && `by ${p.provider}`].filter(Boolean).join(" · "));
   }
 
-  // card returns the card of a package, and the part of it that says what a search found.
+  // card returns the card of a package, and its element for the matches of a search.
   function card(catalog, p) {
     const icon = letter(p.displayName || p.name);
     if (p.hasIcon) {
@@ -223,11 +223,11 @@
       p.summary && make("p", { class: "summary" }, p.summary), part)) };
   }
 
-  // Searching. The server finds what opm search finds, in the same order.
+  // Search. The server returns the results of opm search, in the same order.
 
   const searched = () => queryField.value.trim();
 
-  // find returns what is found for the text in the field: all if it is empty.
+  // find returns the packages that match the text in the search field, or all packages if it is empty.
   async function find(catalog, signal) {
     for (;;) {
       const text = searched();
@@ -238,7 +238,7 @@
 
   const fieldNames = { displayName: "display name", api: "API" };
 
-  // matchPart says where a text is found in a package, but for what its card shows anyhow.
+  // matchPart lists the matches in a package, except in the fields that its card shows anyway.
   function matchPart(catalog, p, found) {
     const list = make("ul", { class: "matches", role: "list" });
     const isShown = ({ field, value }) => field === "name" || value === p[field];
@@ -271,9 +271,9 @@
 
   const failure = (error) => `The search failed: ${error.message || "the catalog is being loaded"}`;
 
-  let listed; // what is shown of a catalog: its name, the cards of its packages, and those that were found
+  let listed; // the shown catalog: its name, the cards of its packages, and the found cards
 
-  // showFound shows the cards of the packages that were found, with what was found; all if the search failed.
+  // showFound shows the cards of the found packages, with the matches. If the search failed, it shows all cards.
   function showFound({ text, packages, error }) {
     const { catalog, cards } = listed;
     listed.found = packages === undefined ? cards : packages.flatMap(({ name }) => cards.filter(({ p }) => p.name === name));
@@ -290,7 +290,7 @@
     byId("none").replaceChildren(...(elements.length === 0 && packages !== undefined ? noHits(text) : []));
   }
 
-  // noHits says that nothing was found, and offers the packages whose names are most like a word.
+  // noHits returns the message for a search without results, with the packages whose names are most similar to a word.
   function noHits(text) {
     const words = text.toLowerCase().split(/\s+/);
     const pairs = (word) => new Set(Array.from({ length: Math.max(0, word.length - 1) }, (_, i) => word.slice(i, i + 2)));
@@ -307,15 +307,15 @@
       nearest.length > 0 && make("p", {}, "Did you mean ", joined(nearest), "?")].filter(Boolean);
   }
 
-  // Milliseconds from a key to the search, since more keys may follow, and until the page says that it searches or loads.
+  // Milliseconds from a key to the search, because more keys may follow, and until the page shows that it is busy.
   const typing = 100;
   const patience = 400;
   const pause = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
 
   let refreshing = Promise.resolve(); // the last search on the page
-  let canceled = new AbortController(); // of that
+  let canceled = new AbortController(); // cancels it
 
-  // refresh searches for the text in the field, in place of a search that has not ended.
+  // refresh searches for the text in the search field. It replaces a search that has not ended.
   function refresh() {
     canceled.abort();
     canceled = new AbortController();
@@ -342,7 +342,7 @@
     }
   }
 
-  // searchEnds waits until no search is under way.
+  // searchEnds waits until no search is in progress.
   async function searchEnds() {
     for (let last; last !== refreshing;) {
       last = refreshing;
@@ -368,7 +368,7 @@
     };
   }
 
-  // withheld lists the packages of a catalog that are not served, since they are not valid.
+  // withheld lists the packages of a catalog that are not served because they are invalid.
   function withheld(catalog) {
     const held = catalogs.find((c) => c.name === catalog)?.withheld ?? [];
     if (held.length === 0) return [];
@@ -379,7 +379,7 @@
 
   // A package.
 
-  // The package shown last: going from bundle to bundle needs it each time.
+  // A cache of the last package: every bundle view needs its package.
   let known;
 
   async function packageOf(catalog, name) {
@@ -402,7 +402,7 @@
       b.missing && badge("not in the catalog", "missing")];
   }
 
-  // next says where a bundle goes, with a link.
+  // next returns the next update of a bundle, with a link.
   function next(p, channel, fate) {
     if (!fate?.next && fate?.error) return make("span", {}, `error: ${fate.error}`);
     if (!fate?.next) return make("span", { class: "quiet" }, "stays");
@@ -482,7 +482,7 @@
 
   // A bundle.
 
-  // updatesOf is a row for each channel that names a bundle.
+  // updatesOf returns a row for each channel that names a bundle.
   function updatesOf(p, name) {
     return p.channels.flatMap((channel) => {
       const b = channel.bundles.find((one) => one.name === name);
@@ -517,7 +517,7 @@
       make("pre", {}, JSON.stringify(p.value, null, 2)));
   }
 
-  // listTable is a table that is folded where it is long.
+  // listTable returns a table, which is folded if it is long.
   function listTable(title, number, heads, rows) {
     if (rows.length === 0) return [];
     const content = make("div", { class: "scroll" }, table(number, heads, rows));
@@ -525,7 +525,7 @@
       : make("details", {}, make("summary", {}, `Show ${number}`), content)];
   }
 
-  // dependencyPart says what a bundle requires, and which packages of the catalog have it.
+  // dependencyPart lists the dependencies of a bundle, and the packages of the catalog that satisfy them.
   function dependencyPart(catalog, { all, error }) {
     if (error) return [make("h2", {}, "Dependencies"), make("div", { class: "notice" }, `OLM cannot read them: ${error}`)];
     const by = (names) => (names.length === 0 ? badge("nothing in this catalog", "missing")
@@ -579,7 +579,7 @@
 
   // The matrix of packages and catalogs.
 
-  // matrixCell is the head of a package in a catalog, with the channel if the row has several.
+  // matrixCell returns the head of a package in a catalog, with its channel if the row has several channels.
   function matrixCell(catalog, row) {
     const head = row.heads.find((one) => one.catalog === catalog);
     if (!head) return make("span", { class: "quiet" }, "missing");
@@ -600,10 +600,10 @@
     };
   }
 
-  // Going from place to place.
+  // Navigation.
 
   let catalogs = [];
-  let turn = 0; // of going somewhere; an answer that comes after the next turn is dropped
+  let turn = 0; // number of the current navigation; a response to an earlier one is dropped
   let first = true;
 
   async function loadCatalogs() {
@@ -619,7 +619,7 @@
     return showPackages(at.catalog);
   }
 
-  // wait is how long after an answer that the catalogs are being loaded the next one is asked for, in milliseconds.
+  // wait is the delay in milliseconds before the next request while the catalogs are being loaded.
   const wait = 1000;
 
   function failed(error) {
@@ -666,14 +666,14 @@
     document.title = view.title;
     main.replaceChildren(...view.content.filter(Boolean));
     view.shown?.();
-    if (!first && document.activeElement !== queryField) { // readers of screens hear what is there now
+    if (!first && document.activeElement !== queryField) { // screen readers then read the new view
       main.querySelector("h1")?.focus({ preventScroll: true });
       window.scrollTo(0, 0);
     }
     first = false;
   }
 
-  let arrival; // at the place that was gone to last
+  let arrival; // the end of the last navigation
   const arrive = () => { arrival = go(); };
 
   window.addEventListener("hashchange", arrive);
@@ -687,7 +687,7 @@
     main.focus();
   });
 
-  // Searching leads to the packages from wherever one is. The address has the query, for links and for coming back.
+  // A search shows the packages, whatever the current view. The address has the query, for links and the Back button.
   function search() {
     const { catalog, package: name } = place();
     const to = packagesLink(catalog, queryField.value);
