@@ -50,10 +50,11 @@ func (s *scanner) object(def *definition, raw jsontext.Value, yield func(element
 		if list == nil || s.Kind() != '[' {
 			return s.value(out, def.depth-1, def.text || isDiscriminator(name), field)
 		}
+		key := string(skim.Unquote(name))
 		s.Enter()
 		for i := 0; s.More(); i++ {
 			e := s.element(list, field.Element())
-			e.list, e.index = string(skim.Unquote(name)), i
+			e.list, e.index = key, i
 			yield(e)
 		}
 		return append(out, "[]"...)
