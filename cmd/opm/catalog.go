@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,7 +70,7 @@ func (c *catalog) check(index *declcfg.Index, err error) error {
 	if err := cmp.Or(c.Unchanged(), err); err != nil {
 		return ofParts(c.refs, err)
 	}
-	warnIfNone(c.cmd, len(index.Packages()), "packages", c.refs...)
+	warnIfNone(c.cmd, len(index.Names()), "packages", c.refs...)
 	if len(c.refs) == 1 {
 		warnIfSeveral(c.cmd, c.refs[0], index)
 	}
@@ -90,14 +92,14 @@ func (f *imageFlags) withCatalog(
 	return use(c, done)
 }
 
-// readIndex calls use with the index of catalogs, whose objects can be read again until use returns. check is passed to
-// [declcfg.ReadIndexAndCheck]; it may be nil.
+// readIndex calls use with the index of catalogs, whose objects can be read again until use returns. read is
+// [declcfg.ReadIndex] or a function that also does something else.
 func readIndex(
-	cmd *cobra.Command, refs []string, from *imageFlags, check func(*declcfg.Meta, any) error,
-	use func(*declcfg.Index) error,
+	cmd *cobra.Command, refs []string, from *imageFlags,
+	read func(context.Context, ...declcfg.Source) (*declcfg.Index, error), use func(*declcfg.Index) error,
 ) error {
 	return from.withCatalog(cmd, "reading", openOptions(cmd), refs, func(c *catalog, done func()) error {
-		index, err := declcfg.ReadIndexAndCheck(cmd.Context(), check, c.Sources...)
+		index, err := read(cmd.Context(), c.Sources...)
 		done()
 		if err := c.check(index, err); err != nil {
 			return err
@@ -162,8 +164,8 @@ func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) err
 }
 
 // warnOfRanges warns about invalid skipRanges in the named channels, or in all channels if there are no names.
-func warnOfRanges(cmd *cobra.Command, packages []*declcfg.PackageIndex, channels ...string) {
-	for _, p := range packages {
+func warnOfRanges(cmd *cobra.Command, packages iter.Seq[*declcfg.PackageIndex], channels ...string) {
+	for p := range packages {
 		for _, o := range p.Channels {
 			if channels != nil && !slices.Contains(channels, o.Value.Name) {
 				continue
@@ -228,7 +230,7 @@ func (f *imageFlags) withValid(cmd *cobra.Command, ref string, use func(*declcfg
 		if len(report.Problems) > 0 {
 			return reportProblems(cmd, report.Problems)
 		}
-		warnIfNone(cmd, len(report.Index.Packages()), "packages", ref)
+		warnIfNone(cmd, len(report.Index.Names()), "packages", ref)
 		return use(report.Index)
 	}
 	return f.withValidated(cmd, "reading", openOptions(cmd), ref, opts, valid)

@@ -180,7 +180,7 @@ func bundleError(ref string) error {
 // notCatalog returns an error if nothing of a catalog could be read because ref is a bundle, else nil. Upstream reads a
 // directory as a catalog even if it looks like a bundle, which may be due to names of packages.
 func notCatalog(ref string, report *validate.Report) error {
-	if report == nil || len(report.Problems) == 0 || len(report.Index.Packages()) > 0 {
+	if report == nil || len(report.Problems) == 0 || len(report.Index.Names()) > 0 {
 		return nil
 	}
 	return bundleError(ref)

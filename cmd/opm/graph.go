@@ -62,13 +62,13 @@ type graphFlags struct {
 }
 
 func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
-	return readIndex(cmd, []string{ref}, &f.images, nil, func(index *declcfg.Index) error {
+	return readIndex(cmd, []string{ref}, &f.images, declcfg.ReadIndex, func(index *declcfg.Index) error {
 		chosen, err := list.Choose(index, names...)
 		if err != nil {
 			return err
 		}
 		var graphs []*graph.Package
-		for _, x := range chosen {
+		for x := range chosen {
 			graphs = append(graphs, graph.NewPackage(x))
 		}
 		opts := draw.Options{Channels: f.channels}
@@ -116,8 +116,8 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
   ` + path + ` render-graph catalog --package-name kiln --minimum-edge kiln.v1.1.1`,
 		Args: atLeastOne("REF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return readIndex(cmd, args, &from, draw.CheckUpstream, func(index *declcfg.Index) error {
-				warnOfRanges(cmd, index.Packages())
+			return readIndex(cmd, args, &from, draw.ReadUpstream, func(index *declcfg.Index) error {
+				warnOfRanges(cmd, index.Each())
 				opts.TooLarge = func(size draw.MermaidSize) {
 					advice := "draw one package with --package, or run: opm graph CATALOG -o html"
 					if len(args) == 1 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ type listing struct {
 	args  []string // CATALOG and, if the command takes one, PACKAGE
 	least int      // the number of required arguments
 
-	write func(*cobra.Command, []*declcfg.PackageIndex, list.Options, list.Format) error
+	write func(*cobra.Command, iter.Seq[*declcfg.PackageIndex], list.Options, list.Format) error
 }
 
 var listings = []listing{
@@ -52,9 +53,9 @@ bundles (counts)`,
 
 // rowsOf returns a function that lists rows and writes them.
 func rowsOf[R list.Row](
-	rows func(context.Context, []*declcfg.PackageIndex, list.Options) ([]R, error),
-) func(*cobra.Command, []*declcfg.PackageIndex, list.Options, list.Format) error {
-	return func(cmd *cobra.Command, of []*declcfg.PackageIndex, o list.Options, f list.Format) error {
+	rows func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) ([]R, error),
+) func(*cobra.Command, iter.Seq[*declcfg.PackageIndex], list.Options, list.Format) error {
+	return func(cmd *cobra.Command, of iter.Seq[*declcfg.PackageIndex], o list.Options, f list.Format) error {
 		all, err := rows(cmd.Context(), of, o)
 		if err != nil {
 			return err
@@ -172,9 +173,9 @@ for each catalog that has the row.` + catalogNote,
 			}
 			read := func(i int) (column list.MatrixColumn, err error) {
 				column.Catalog = refs[i].name
-				err = from.withValid(cmd, refs[i].ref, func(index *declcfg.Index) (err error) {
-					column.Heads, err = list.Heads(index.Packages())
-					return err
+				err = from.withValid(cmd, refs[i].ref, func(index *declcfg.Index) error {
+					column.Heads = list.Heads(index.Each())
+					return nil
 				})
 				return column, err
 			}

@@ -141,7 +141,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	var outline resolve.Outline
-	return readIndex(cmd, args[:1], &f.images, outline.Keep, func(index *declcfg.Index) error {
+	return readIndex(cmd, args[:1], &f.images, outline.ReadIndex, func(index *declcfg.Index) error {
 		chosen, err := list.Choose(index, optional(f.pkg)...)
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 		warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
 		if f.explain {
 			f.opts.From = args[1]
-			all, err := list.Explain(chosen[0], f.opts, args[2])
+			all, err := list.Explain(index.Package(f.pkg), f.opts, args[2])
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 func (f *updatesFlags) print(
-	cmd *cobra.Command, packages []*declcfg.PackageIndex, outline *resolve.Outline, index *declcfg.Index,
+	cmd *cobra.Command, packages iter.Seq[*declcfg.PackageIndex], outline *resolve.Outline, index *declcfg.Index,
 ) error {
 	warned := map[string]bool{} // rows may be computed twice
 	f.opts.Refused = func(err error) {

@@ -29,7 +29,7 @@ properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
 	for _, format := range []string{"text", "json"} {
 		var outline resolve.Outline
 		source := declcfg.Source{FS: fstest.MapFS{"c.yaml": {Data: []byte(catalog)}}}
-		index, err := declcfg.ReadIndexAndCheck(t.Context(), outline.Keep, source)
+		index, err := outline.ReadIndex(t.Context(), source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
 			return len(p), nil
 		}))
 		f := updatesFlags{format: format, all: true}
-		if err := f.print(cmd, index.Packages(), &outline, index); !errors.Is(err, context.Canceled) || text.Len() > 0 {
+		if err := f.print(cmd, index.Each(), &outline, index); !errors.Is(err, context.Canceled) || text.Len() > 0 {
 			t.Errorf("%s: got %v and %q", format, err, text.String())
 		}
 		cancel()

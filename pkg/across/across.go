@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -38,7 +37,6 @@ type Catalog struct {
 	Platform platform.Platform
 	Index    *declcfg.Index // set by Read
 
-	mu     sync.Mutex
 	limits map[bundleKey][]jsontext.Value // the values of olm.maxOpenShiftVersion
 }
 
@@ -48,25 +46,27 @@ type bundleKey struct{ pkg, name string }
 // Read sets the Index. The catalog need not be valid. The error is the error of [declcfg.ReadIndex].
 func (c *Catalog) Read(ctx context.Context, sources ...declcfg.Source) (err error) {
 	c.limits = map[bundleKey][]jsontext.Value{}
-	c.Index, err = declcfg.ReadIndexAndCheck(ctx, c.keepLimits, sources...)
+	c.Index, err = declcfg.ReadIndexAnd(ctx, limitsOf, c.keepLimits, sources...)
 	return err
 }
 
-// keepLimits records the values of olm.maxOpenShiftVersion of a bundle.
-func (c *Catalog) keepLimits(m *declcfg.Meta, v any) error {
-	b, ok := v.(*declcfg.Bundle)
-	if !ok {
-		return nil
-	}
-	for _, p := range b.Properties {
-		if p.Type == declcfg.PropertyMaxOpenShiftVersion {
-			key := bundleKey{m.Package, m.Name}
-			c.mu.Lock()
-			c.limits[key] = append(c.limits[key], p.Value.Clone())
-			c.mu.Unlock()
+// limitsOf returns the values of olm.maxOpenShiftVersion of a decoded bundle; nil for other objects.
+func limitsOf(_ *declcfg.Meta, v any) (limits []jsontext.Value, err error) {
+	if b, ok := v.(*declcfg.Bundle); ok {
+		for _, p := range b.Properties {
+			if p.Type == declcfg.PropertyMaxOpenShiftVersion {
+				limits = append(limits, p.Value.Clone())
+			}
 		}
 	}
-	return nil
+	return limits, nil
+}
+
+func (c *Catalog) keepLimits(m *declcfg.Meta, limits []jsontext.Value) {
+	if limits != nil {
+		key := bundleKey{m.Package, m.Name}
+		c.limits[key] = append(c.limits[key], limits...)
+	}
 }
 
 // version returns the version that orders catalogs: the version of OpenShift or, without OpenShift, of Kubernetes.

@@ -21,14 +21,14 @@ type Bundles struct {
 	Index *declcfg.Index
 
 	definitions *definitionStore
-	contents    map[*declcfg.Meta]*contents
+	contents    map[declcfg.Key]*contents
 }
 
 // Read reads catalogs, which may be single bundles. The options are for the temporary files of the definitions. The
 // error joins all read errors. The caller closes the Bundles; the sources are not used after Read.
 func Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
 	definitions := &definitionStore{store: spool.NewStore(1, opts), texts: map[digest]*io.SectionReader{}}
-	b := &Bundles{&declcfg.Index{}, definitions, map[*declcfg.Meta]*contents{}}
+	b := &Bundles{&declcfg.Index{}, definitions, map[declcfg.Key]*contents{}}
 	var errs []error
 	for o, err := range declcfg.Map(ctx, b.definitions.keep, sources...) {
 		if err != nil {
@@ -36,7 +36,7 @@ func Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Sourc
 			continue
 		}
 		b.Index.Add(o.meta, o.value)
-		b.contents[o.meta] = o.contents
+		b.contents[o.meta.Key()] = o.contents
 	}
 	if errs != nil {
 		slices.SortStableFunc(errs, declcfg.CompareErrors)
@@ -149,7 +149,7 @@ func (b *Bundles) nodes(p *declcfg.PackageIndex) map[string]*node {
 		}
 		nodes[o.Value.Name] = &node{
 			Bundle: &graph.Bundle{Name: o.Value.Name}, pkg: p.Name, pos: pos, ref: o.Value.Image,
-			contents: b.contents[o.Meta],
+			contents: b.contents[o.Meta.Key()],
 		}
 	}
 	return nodes

@@ -1,18 +1,19 @@
 package declcfg
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 )
 
 // An Index holds the objects of a catalog by package, with only the fields that relate them to each other. It is small
-// enough to hold the largest catalogs in memory. The zero value is empty.
+// enough to hold the largest catalogs in memory: packages are packed until they are asked for. The zero value is empty.
+// Goroutines may share an Index once all objects are added.
 type Index struct {
-	packages map[string]*PackageIndex
+	packages map[string]*packedPackage
 }
 
 // A PackageIndex holds the objects of one package, in the order in which they were read. In a valid catalog it has one
@@ -22,8 +23,14 @@ type PackageIndex struct {
 	Packages     []Indexed[Package] // without description and icon
 	Channels     []Indexed[Channel]
 	Bundles      []Indexed[BundleSummary]
-	Deprecations []Indexed[Deprecations] // without messages
+	Deprecations []Indexed[Deprecations]
+
+	content uint64
 }
+
+// Content returns a hash of the objects of a package of an [Index], which is the same for equal objects in other places.
+// Hashes differ between processes.
+func (p *PackageIndex) Content() uint64 { return p.content }
 
 // An Indexed is one object of an index.
 type Indexed[T any] struct {
@@ -66,23 +73,24 @@ var dependencies = []string{PropertyGVKRequired, PropertyPackageRequired, Proper
 // ReadIndex reads the objects of the sources into an index. It does not validate them. The error joins the errors of
 // all objects that cannot be read, sorted by position.
 func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
-	return ReadIndexAndCheck(ctx, nil, sources...)
+	nothing := func(*Meta, any) (struct{}, error) { return struct{}{}, nil }
+	return ReadIndexAnd(ctx, nothing, func(*Meta, struct{}) {}, sources...)
 }
 
-// ReadIndexAndCheck is [ReadIndex] with a check of each decoded object. The check is passed the result of
-// [Object.Decode], with the fields that the index drops, and runs on several goroutines. Its errors are joined with the
-// others.
-func ReadIndexAndCheck(ctx context.Context, check func(m *Meta, v any) error, sources ...Source) (*Index, error) {
-	type object struct {
-		meta  *Meta
-		value any
-	}
-	decode := func(o *Object) (object, error) {
+// ReadIndexAnd is [ReadIndex] for callers that need more of the objects. For each, part is passed the result of
+// [Object.Decode], with the fields that the index drops; it runs on several goroutines, and its errors are joined with
+// the others. Then keep is passed the result of part, for one object after the other. An object that is equal to one of
+// an earlier call with the same [Memo] has the same part.
+func ReadIndexAnd[P any](
+	ctx context.Context, part func(m *Meta, v any) (P, error), keep func(*Meta, P), sources ...Source,
+) (*Index, error) {
+	decode := func(o *Object) (indexPart[P], error) {
 		v, err := o.Decode()
-		if err == nil && check != nil {
-			err = check(o.Meta, v)
+		if err != nil {
+			return indexPart[P]{}, err
 		}
-		return object{o.Meta, Slim(v)}, err
+		p, err := part(o.Meta, v)
+		return indexPart[P]{o.Meta, Slim(v), p}, err
 	}
 	x := &Index{}
 	var errs []error
@@ -92,13 +100,27 @@ func ReadIndexAndCheck(ctx context.Context, check func(m *Meta, v any) error, so
 			continue
 		}
 		x.Add(o.meta, o.value)
+		keep(o.meta, o.part)
 	}
 	slices.SortStableFunc(errs, CompareErrors)
 	return x, errors.Join(errs...)
 }
 
-// Add adds the object of m. The value v is the result of [Object.Decode], or the [BundleSummary] of a bundle; it is nil
-// if decoding failed. The index keeps m and v. Objects of other schemas are not added.
+// An indexPart is an object for an index, with the part of it that a caller keeps.
+type indexPart[P any] struct {
+	meta  *Meta
+	value any
+	part  P
+}
+
+// Moved implements [Movable].
+func (p indexPart[P]) Moved(t Twin) any {
+	p.meta = t.Meta(p.meta)
+	return p
+}
+
+// Add adds the object of m. The value v is the result of [Slim], or nil if decoding failed. Objects of other schemas
+// are not added. The index returns copies of m and v, with the [Meta.Key] of m.
 func (x *Index) Add(m *Meta, v any) {
 	if rank(m.Schema) == rankOther {
 		return
@@ -107,11 +129,15 @@ func (x *Index) Add(m *Meta, v any) {
 	p := x.packages[name]
 	if p == nil {
 		if x.packages == nil {
-			x.packages = map[string]*PackageIndex{}
+			x.packages = map[string]*packedPackage{}
 		}
-		p = &PackageIndex{Name: name}
+		p = &packedPackage{name: name}
 		x.packages[name] = p
 	}
+	p.add(m, v)
+}
+
+func (p *PackageIndex) add(m *Meta, v any) {
 	switch m.Schema {
 	case SchemaPackage:
 		p.Packages = append(p.Packages, indexed[Package](m, v))
@@ -129,53 +155,69 @@ func indexed[T any](m *Meta, v any) Indexed[T] {
 	return Indexed[T]{m, value}
 }
 
-// Packages returns all packages, sorted by name. The first one, "", holds the objects without a package, if there are
-// any.
-func (x *Index) Packages() []*PackageIndex {
-	return slices.SortedFunc(maps.Values(x.packages), func(a, b *PackageIndex) int { return cmp.Compare(a.Name, b.Name) })
+// Names returns the names of all packages, sorted. The first one, "", is for objects without a package, if there are any.
+func (x *Index) Names() []string { return slices.Sorted(maps.Keys(x.packages)) }
+
+// Definitions yields the names of all packages, sorted as by [Index.Names], each with its olm.package objects: one in a
+// valid catalog.
+func (x *Index) Definitions() iter.Seq2[string, []Indexed[Package]] {
+	return func(yield func(string, []Indexed[Package]) bool) {
+		for _, name := range x.Names() {
+			if !yield(name, x.packages[name].definitions()) {
+				return
+			}
+		}
+	}
 }
 
-// Package returns the package of that name, or nil.
-func (x *Index) Package(name string) *PackageIndex { return x.packages[name] }
+// Packages returns all packages, sorted by name as [Index.Names] does. They stay in memory; see [Index.Each].
+func (x *Index) Packages() []*PackageIndex {
+	var all []*PackageIndex
+	for _, name := range x.Names() {
+		all = append(all, x.Package(name))
+	}
+	return all
+}
 
-// Slim drops the fields of a decoded object that an index does not need: icons, texts, properties and unknown keys. A
-// bundle becomes its [BundleSummary].
+// Package returns the package of that name, or nil. It stays in memory, and is the same at the next call.
+func (x *Index) Package(name string) *PackageIndex {
+	if p := x.packages[name]; p != nil {
+		return p.load()
+	}
+	return nil
+}
+
+// Each yields the packages of these names that exist or, without names, all packages in the order of [Index.Names].
+// Unlike [Index.Packages] it unpacks one at a time, so that memory does not grow with the catalog; another iteration
+// may yield other copies.
+func (x *Index) Each(names ...string) iter.Seq[*PackageIndex] {
+	return func(yield func(*PackageIndex) bool) {
+		chosen := names
+		if len(names) == 0 {
+			chosen = x.Names()
+		}
+		for _, name := range chosen {
+			if p := x.packages[name]; p != nil && !yield(p.view()) {
+				return
+			}
+		}
+	}
+}
+
+// Slim drops the fields of a decoded object that an index does not need: icons, descriptions, properties and unknown
+// keys. A bundle becomes its [BundleSummary].
 func Slim(v any) any {
 	switch v := v.(type) {
 	case *Package:
 		v.Icon, v.Description, v.Properties, v.Unknown = nil, "", nil, nil
 	case *Channel:
 		v.Properties, v.Unknown = nil, nil
-		v.Entries = slices.Clip(slices.Clone(v.Entries)) // decoding leaves room for more
-		shareNames(v.Entries)
 	case *Bundle:
 		return v.Summarize()
 	case *Deprecations:
 		v.Unknown = nil
-		for i := range v.Entries {
-			v.Entries[i].Message, v.Entries[i].Unknown = "", nil
-		}
 	}
 	return v
-}
-
-// shareNames makes equal names of entries share memory: most bundles are named by two entries.
-func shareNames(entries []Entry) {
-	names := make(map[string]string, len(entries))
-	for i := range entries {
-		names[entries[i].Name] = entries[i].Name
-	}
-	share := func(name *string) {
-		if known, ok := names[*name]; ok {
-			*name = known
-		}
-	}
-	for i := range entries {
-		share(&entries[i].Replaces)
-		for k := range entries[i].Skips {
-			share(&entries[i].Skips[k])
-		}
-	}
 }
 
 // Version returns the version of b. It fails unless b has exactly one olm.package property, with a version that can be

@@ -66,7 +66,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("got %+v, want %+v", tt.got, tt.want)
 		}
 	}
-	if d := b.Deprecations[0].Value.Entries[0]; d.Reference.Schema != "olm.package" || d.Message != "" || d.Unknown != nil {
+	if d := b.Deprecations[0].Value.Entries[0]; d.Reference.Schema != "olm.package" || d.Message != "m" || d.Unknown != nil {
 		t.Errorf("deprecation %+v", d)
 	}
 	var all []string

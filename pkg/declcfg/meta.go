@@ -45,6 +45,21 @@ func (m *Meta) Owner() string {
 	return m.Package
 }
 
+// A Key identifies an object within its catalog. It is comparable.
+type Key struct {
+	file *file
+	off  int64
+	meta *Meta // of an object that is in no file
+}
+
+// Key returns the key of the object, which is the same for all copies of m.
+func (m *Meta) Key() Key {
+	if m.src.file == nil {
+		return Key{meta: m}
+	}
+	return Key{file: m.src.file, off: m.src.off}
+}
+
 // Read reads the object again, into new memory. It fails if the file has changed since it was first read or no longer
 // exists, and for an object that was not read from a file.
 func (m *Meta) Read() (*Object, error) {

@@ -2,12 +2,13 @@
 // and writes rows as text, JSON and YAML.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
-//	rows, err := list.Channels(ctx, index.Packages(), list.Options{})
+//	rows, err := list.Channels(ctx, index.Each(), list.Options{})
 //	err = list.Write(os.Stdout, rows, list.Text)
 package list
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -21,28 +22,28 @@ type Options struct {
 }
 
 // Packages lists packages, which must be packages of a valid catalog.
-func Packages(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Package, error) {
+func Packages(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Options) ([]Package, error) {
 	return rows(ctx, packages, o, (*lister).packages)
 }
 
 // Channels lists the channels of packages, sorted by name. The packages must be packages of a valid catalog.
-func Channels(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Channel, error) {
+func Channels(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Options) ([]Channel, error) {
 	return rows(ctx, packages, o, (*lister).channels)
 }
 
 // Bundles lists the bundles of packages, sorted by channel and name. The packages must be packages of a valid catalog.
-func Bundles(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Bundle, error) {
+func Bundles(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Options) ([]Bundle, error) {
 	return rows(ctx, packages, o, (*lister).bundles)
 }
 
 // Versions lists the bundles of packages, the highest version first. The packages must be packages of a valid catalog.
-func Versions(ctx context.Context, packages []*declcfg.PackageIndex, o Options) ([]Version, error) {
+func Versions(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Options) ([]Version, error) {
 	return rows(ctx, packages, o, (*lister).versions)
 }
 
 // rows returns the rows of packages that the options select.
 func rows[R selectable](
-	ctx context.Context, packages []*declcfg.PackageIndex, o Options, list func(*lister) ([]R, error),
+	ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Options, list func(*lister) ([]R, error),
 ) ([]R, error) {
 	if err := checkChannel(packages, o.Channel); err != nil {
 		return nil, err
@@ -52,15 +53,11 @@ func rows[R selectable](
 		err  error
 	}
 	work := func(x *declcfg.PackageIndex) result {
-		l, err := newLister(x)
-		if err != nil {
-			return result{nil, err}
-		}
-		rows, err := list(l)
+		rows, err := list(newLister(x))
 		return result{rows, err}
 	}
 	var all []R
-	for p := range parallel.Map(ctx, 0, slices.Values(packages), work) { // decodes some objects again
+	for p := range parallel.Map(ctx, 0, packages, work) { // decodes some objects again
 		if p.err != nil {
 			return nil, p.err
 		}
@@ -75,9 +72,9 @@ func rows[R selectable](
 }
 
 // checkChannel returns an error if no package has the named channel. "" stands for no channel, and is valid.
-func checkChannel(packages []*declcfg.PackageIndex, name string) error {
+func checkChannel(packages iter.Seq[*declcfg.PackageIndex], name string) error {
 	var names []string
-	for _, x := range packages {
+	for x := range packages {
 		for _, c := range x.Channels {
 			names = append(names, c.Value.Name)
 		}
@@ -88,25 +85,21 @@ func checkChannel(packages []*declcfg.PackageIndex, name string) error {
 	return declcfg.NotFound("no channel", name, names)
 }
 
-// Choose returns the named packages, each once, or all packages if there are no names. The error wraps
+// Choose yields the named packages, each once, or all packages if there are no names. The error wraps
 // [declcfg.ErrNotFound] if a package does not exist.
-func Choose(index *declcfg.Index, names ...string) ([]*declcfg.PackageIndex, error) {
+func Choose(index *declcfg.Index, names ...string) (iter.Seq[*declcfg.PackageIndex], error) {
 	if len(names) == 0 {
-		return index.Packages(), nil
+		return index.Each(), nil
 	}
 	var chosen []*declcfg.PackageIndex
 	for _, name := range names {
 		p := index.Package(name)
 		if p == nil {
-			var known []string
-			for _, p := range index.Packages() {
-				known = append(known, p.Name)
-			}
-			return nil, declcfg.NotFound("no package", name, known)
+			return nil, declcfg.NotFound("no package", name, index.Names())
 		}
 		if !slices.Contains(chosen, p) {
 			chosen = append(chosen, p)
 		}
 	}
-	return chosen, nil
+	return slices.Values(chosen), nil
 }

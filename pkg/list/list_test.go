@@ -3,6 +3,7 @@ package list_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -45,11 +46,11 @@ func read(t testing.TB) *declcfg.Index {
 
 // written returns the rows in a format.
 func written[R list.Row](
-	t testing.TB, rows func(context.Context, []*declcfg.PackageIndex, list.Options) ([]R, error), o list.Options,
+	t testing.TB, rows func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) ([]R, error), o list.Options,
 	f list.Format,
 ) string {
 	t.Helper()
-	all, err := rows(t.Context(), read(t).Packages(), o)
+	all, err := rows(t.Context(), read(t).Each(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestUpdates(t *testing.T) {
-	rows, err := list.Updates(read(t).Packages(), list.UpdateOptions{From: "1.0.0", Paths: true})
+	rows, err := list.Updates(read(t).Each(), list.UpdateOptions{From: "1.0.0", Paths: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,19 +150,19 @@ func TestManyRows(t *testing.T) {
 func TestListEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if rows, err := list.Packages(ctx, read(t).Packages(), list.Options{}); !errors.Is(err, context.Canceled) {
+	if rows, err := list.Packages(ctx, read(t).Each(), list.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %v", rows, err)
 	}
 }
 
 func TestNotFound(t *testing.T) {
-	packages := read(t).Packages()
+	packages := read(t).Each()
 	_, errPackage := list.Choose(read(t), "kiln", "klin")
 	_, errChannel := list.Bundles(t.Context(), packages, list.Options{Channel: "stabel"})
 	_, errUpdates := list.Updates(packages, list.UpdateOptions{Channel: "stabel"})
 	_, errVersion := list.Updates(packages, list.UpdateOptions{From: "1.5.0"})
 	_, errAnywhere := list.Updates(packages, list.UpdateOptions{From: "1.5.0", None: true})
-	_, errBundle := list.Explain(packages[0], list.UpdateOptions{From: "kiln.v1"}, "kiln.v3")
+	_, errBundle := list.Explain(read(t).Package("kiln"), list.UpdateOptions{From: "kiln.v1"}, "kiln.v3")
 	if !errors.Is(errAnywhere, declcfg.ErrNotFound) {
 		t.Errorf("without a channel: %v", errAnywhere)
 	}

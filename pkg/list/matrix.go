@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -51,13 +52,10 @@ type ChannelHead struct {
 }
 
 // Heads returns the heads of all channels of packages, which must be packages of a valid catalog.
-func Heads(packages []*declcfg.PackageIndex) ([]ChannelHead, error) {
+func Heads(packages iter.Seq[*declcfg.PackageIndex]) []ChannelHead {
 	var all []ChannelHead
-	for _, x := range packages {
-		l, err := newLister(x)
-		if err != nil {
-			return nil, err
-		}
+	for x := range packages {
+		l := newLister(x)
 		for _, c := range x.Channels {
 			head := headOf(c.Value)
 			all = append(all, ChannelHead{
@@ -65,7 +63,7 @@ func Heads(packages []*declcfg.PackageIndex) ([]ChannelHead, error) {
 			})
 		}
 	}
-	return all, nil
+	return all
 }
 
 // NewMatrix compares the default channels of catalogs, or all channels if all is true.

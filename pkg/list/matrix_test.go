@@ -22,25 +22,21 @@ func TestMatrixOfPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packages, err := list.Packages(t.Context(), index.Packages(), list.Options{})
+		packages, err := list.Packages(t.Context(), index.Each(), list.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range packages {
 			defaults[head{name, p.Name, ""}] = p.Head
 		}
-		channels, err := list.Channels(t.Context(), index.Packages(), list.Options{})
+		channels, err := list.Channels(t.Context(), index.Each(), list.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range channels {
 			all[head{name, c.Package, c.Name}] = c.Head
 		}
-		heads, err := list.Heads(index.Packages())
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns = append(columns, list.MatrixColumn{Catalog: name, Heads: heads})
+		columns = append(columns, list.MatrixColumn{Catalog: name, Heads: list.Heads(index.Each())})
 	}
 	for _, tt := range []struct {
 		channels bool

@@ -32,7 +32,7 @@ type lister struct {
 	deprecated map[[2]string]Deprecation // by schema and name; the name is "" for packages
 }
 
-func newLister(x *declcfg.PackageIndex) (*lister, error) {
+func newLister(x *declcfg.PackageIndex) *lister {
 	l := &lister{
 		x, make(map[string]declcfg.Indexed[declcfg.BundleSummary], len(x.Bundles)), map[[2]string]Deprecation{},
 	}
@@ -40,15 +40,11 @@ func newLister(x *declcfg.PackageIndex) (*lister, error) {
 		l.byName[b.Value.Name] = b
 	}
 	for _, d := range x.Deprecations {
-		v, err := d.Meta.Decode() // the index has no messages
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range v.(*declcfg.Deprecations).Entries {
+		for _, e := range d.Value.Entries {
 			l.deprecated[[2]string{e.Reference.Schema, e.Reference.Name}] = Deprecation{true, e.Message}
 		}
 	}
-	return l, nil
+	return l
 }
 
 // defaultChannel returns the name of the default channel.

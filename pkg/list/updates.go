@@ -65,20 +65,17 @@ type UpdateOptions struct {
 
 // Updates returns the updates of installed bundles, sorted by package and channel. Rows are computed while iterating.
 // The packages need not be valid.
-func Updates(packages []*declcfg.PackageIndex, o UpdateOptions) (iter.Seq[Update], error) {
-	var perPackage []iter.Seq[Update]
-	for _, x := range packages {
-		if x.Name == "" { // objects without a package
-			continue
+func Updates(packages iter.Seq[*declcfg.PackageIndex], o UpdateOptions) (iter.Seq[Update], error) {
+	if o.Channel != "" || o.From != "" { // otherwise, no object can be missing
+		for x := range packages {
+			if _, err := o.updates(x); err != nil {
+				return nil, err
+			}
 		}
-		rows, err := o.updates(x)
-		if err != nil {
-			return nil, err
-		}
-		perPackage = append(perPackage, rows)
 	}
 	return func(yield func(Update) bool) {
-		for _, rows := range perPackage {
+		for x := range packages {
+			rows, _ := o.updates(x)
 			for u := range rows {
 				if o.selects(u) && !yield(u) {
 					return
@@ -94,15 +91,10 @@ func (o UpdateOptions) selects(u Update) bool {
 	return (!o.Stranded || slices.ContainsFunc(u.fates(o.By), isStranded)) && (!o.Differs || u.Differs)
 }
 
-// updates returns the updates in a package.
+// updates returns the updates in a package. Objects without a package have none.
 func (o UpdateOptions) updates(x *declcfg.PackageIndex) (iter.Seq[Update], error) {
-	// Without these options, no object can be missing, and the graphs of all packages together are too large.
-	if o.Channel == "" && o.From == "" {
-		return func(yield func(Update) bool) {
-			p := graph.NewPackage(x)
-			channels, _ := o.channels(p)
-			o.rows(x, p, channels, nil)(yield)
-		}, nil
+	if x.Name == "" {
+		return slices.Values([]Update(nil)), nil
 	}
 	p := withVersions(x, o.From)
 	channels, err := o.channels(p)

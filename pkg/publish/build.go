@@ -67,7 +67,7 @@ func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, erro
 			return nil, &InvalidError{report}
 		}
 	}
-	b := &builder{Options: o, packages: len(report.Index.Packages())}
+	b := &builder{Options: o, packages: len(report.Index.Names())}
 	g, packing := errgroup.WithContext(ctx)
 	pack := func(fn func() error) { g.Go(func() error { return parallel.Catch(fn) }) }
 	pack(func() error { return b.packPrograms(packing) })

@@ -36,7 +36,7 @@ func split(catalog declcfg.Source, index *declcfg.Index) ([][]string, error) {
 // packagesOf maps each file to its package, or to "" if it has several packages.
 func packagesOf(catalog declcfg.Source, index *declcfg.Index) map[string]string {
 	packages := map[string]string{}
-	for _, p := range index.Packages() {
+	for p := range index.Each() {
 		for _, m := range p.Metas() {
 			name := strings.TrimPrefix(m.Pos.File, strings.TrimSuffix(catalog.Name, "/")+"/")
 			if other, ok := packages[name]; ok && other != p.Name {

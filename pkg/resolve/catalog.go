@@ -28,11 +28,11 @@ type Catalog struct {
 	// namespace that sees such a catalog.
 	Failure error
 
-	properties   map[*declcfg.Meta][]Property
-	deprecations map[*declcfg.Meta][]declcfg.Deprecation
-	interned     map[string]declcfg.Property // by type and value, while objects are added
-	once         sync.Once
-	listing      *listing // see list
+	properties map[declcfg.Key][]Property
+	mu         sync.Mutex
+	interned   map[string]declcfg.Property // by type and value, while objects are added
+	once       sync.Once
+	listing    *listing // see list
 }
 
 // A Property is a property of a bundle as listed by a registry, without manifests.
@@ -44,15 +44,9 @@ type Property struct {
 // ReadCatalog reads the objects of the sources into a catalog. It does not validate them. The error joins the errors of
 // all objects that cannot be read, sorted by position.
 func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, error) {
-	var mu sync.Mutex
 	c := &Catalog{}
-	keep := func(m *declcfg.Meta, v any) error {
-		mu.Lock()
-		defer mu.Unlock()
-		c.keep(m, v)
-		return nil
-	}
-	index, err := declcfg.ReadIndexAndCheck(ctx, keep, sources...)
+	part := func(_ *declcfg.Meta, v any) ([]Property, error) { return c.listed(v), nil }
+	index, err := declcfg.ReadIndexAnd(ctx, part, c.keep, sources...)
 	c.Index, c.interned = index, nil
 	return c, err
 }
@@ -60,31 +54,40 @@ func ReadCatalog(ctx context.Context, sources ...declcfg.Source) (*Catalog, erro
 // Add adds an object to the catalog. It must not be called after the catalog has been used. V is the value that
 // [declcfg.Object.Decode] returned for m. The catalog retains v, but not the texts of its properties.
 func (c *Catalog) Add(m *declcfg.Meta, v any) {
-	c.keep(m, v)
+	c.keep(m, c.listed(v))
 	if c.Index == nil {
 		c.Index = &declcfg.Index{}
 	}
 	c.Index.Add(m, declcfg.Slim(v))
 }
 
-// keep stores the parts of an object that the index does not keep.
-func (c *Catalog) keep(m *declcfg.Meta, v any) {
+// keep stores the properties of a bundle.
+func (c *Catalog) keep(m *declcfg.Meta, properties []Property) {
+	if m.Schema != declcfg.SchemaBundle {
+		return
+	}
 	if c.properties == nil {
-		c.properties, c.deprecations = map[*declcfg.Meta][]Property{}, map[*declcfg.Meta][]declcfg.Deprecation{}
-		c.interned = map[string]declcfg.Property{}
+		c.properties = map[declcfg.Key][]Property{}
 	}
-	switch v := v.(type) {
-	case *declcfg.Deprecations:
-		c.deprecations[m] = slices.Clone(v.Entries) // the index does not keep the messages
-	case *declcfg.Bundle:
-		var kept []Property
-		for i := range v.Properties {
-			if p := &v.Properties[i]; !slices.Contains(bulk, p.Type) {
-				kept = append(kept, Property{c.intern(p), i})
-			}
+	c.properties[m.Key()] = properties
+}
+
+// listed returns copies of the properties of a decoded bundle that registries list; nil for other objects. It may be
+// called concurrently.
+func (c *Catalog) listed(v any) []Property {
+	b, ok := v.(*declcfg.Bundle)
+	if !ok {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var kept []Property
+	for i := range b.Properties {
+		if p := &b.Properties[i]; !slices.Contains(bulk, p.Type) {
+			kept = append(kept, Property{c.intern(p), i})
 		}
-		c.properties[m] = slices.Clip(kept)
 	}
+	return slices.Clip(kept)
 }
 
 // intern returns a copy of a property that all bundles with an equal property share.
@@ -93,6 +96,9 @@ func (c *Catalog) intern(p *declcfg.Property) declcfg.Property {
 	kept, ok := c.interned[key]
 	if !ok {
 		kept = declcfg.Property{Type: key[:len(p.Type)], Value: jsontext.Value(key[len(p.Type)+1:])}
+		if c.interned == nil {
+			c.interned = map[string]declcfg.Property{}
+		}
 		c.interned[key] = kept
 	}
 	return kept
@@ -103,22 +109,20 @@ var bulk = []string{declcfg.PropertyBundleObject, declcfg.PropertyCSVMetadata}
 
 // As returns a catalog with another name and the same contents.
 func (c *Catalog) As(namespace, name string) *Catalog {
-	return &Catalog{
-		Namespace: namespace, Name: name, Index: c.Index, properties: c.properties, deprecations: c.deprecations,
-	}
+	return &Catalog{Namespace: namespace, Name: name, Index: c.Index, properties: c.properties}
 }
 
 // Properties returns the properties of a bundle of the catalog, in order.
-func (c *Catalog) Properties(bundle *declcfg.Meta) []Property { return c.properties[bundle] }
+func (c *Catalog) Properties(bundle *declcfg.Meta) []Property { return c.properties[bundle.Key()] }
 
 // Deprecations returns the deprecations of a package of the catalog. Like OLM, it reads the first olm.deprecations
 // only.
 func (c *Catalog) Deprecations(pkg string) []declcfg.Deprecation {
 	x := c.Index.Package(pkg)
-	if x == nil || len(x.Deprecations) == 0 {
+	if x == nil || len(x.Deprecations) == 0 || x.Deprecations[0].Value == nil {
 		return nil
 	}
-	return c.deprecations[x.Deprecations[0].Meta]
+	return x.Deprecations[0].Value.Entries
 }
 
 // A bundle is a bundle of a catalog, or an installed operator, as OLM sees it.

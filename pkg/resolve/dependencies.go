@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -34,7 +34,7 @@ type Dependency struct {
 
 // Dependencies finds the dependencies of bundles within their catalog. It is not safe for concurrent use.
 type Dependencies struct {
-	properties   map[*declcfg.Meta][]Property // at least the requirements
+	properties   map[declcfg.Key][]Property // at least the requirements
 	satisfy      func(context.Context, ...*foundDependency) error
 	requirements requirementReader
 	known        map[string]*foundDependency // by type and value of the property
@@ -63,7 +63,7 @@ func (c *Catalog) Dependencies() *Dependencies {
 }
 
 func newDependencies(
-	properties map[*declcfg.Meta][]Property, satisfy func(context.Context, ...*foundDependency) error,
+	properties map[declcfg.Key][]Property, satisfy func(context.Context, ...*foundDependency) error,
 ) *Dependencies {
 	return &Dependencies{properties, satisfy, newRequirementReader(), map[string]*foundDependency{}}
 }
@@ -72,7 +72,7 @@ func newDependencies(
 // property that OLM cannot read, or it is the error of ctx.
 func (d *Dependencies) Of(ctx context.Context, bundle *declcfg.Meta) ([]*Dependency, error) {
 	var all []*Dependency
-	for _, p := range d.properties[bundle] {
+	for _, p := range d.properties[bundle.Key()] {
 		required, err := d.requirements.read(&p.Property)
 		if err != nil {
 			ptr := jsontext.Pointer("/properties").AppendToken(strconv.Itoa(p.Index))
@@ -234,14 +234,13 @@ func (d *foundDependency) satisfy(ctx context.Context, c *Catalog) {
 // packages that may satisfy a dependency again, one at a time. The zero value is empty.
 //
 //	var o resolve.Outline
-//	index, err := declcfg.ReadIndexAndCheck(ctx, o.Keep, sources...)
+//	index, err := o.ReadIndex(ctx, sources...)
 //	if err != nil {
 //		return err
 //	}
-//	dependencies, err := o.Dependencies(ctx, index, index.Packages())
+//	dependencies, err := o.Dependencies(ctx, index, index.Each())
 type Outline struct {
-	mu       sync.Mutex
-	required map[*declcfg.Meta][]Property
+	required map[declcfg.Key][]Property
 	apis     map[string][]string // package names by the JSON text of an API that they provide
 	claims   map[string][]string // by package name, the other packages with a bundle whose olm.package names it
 
@@ -249,34 +248,57 @@ type Outline struct {
 	providing map[declcfg.GVK][]string // package names
 }
 
-// Keep stores the parts of an object that the outline needs, for [declcfg.ReadIndexAndCheck]. It may be called
-// concurrently, and returns no error.
-func (o *Outline) Keep(m *declcfg.Meta, v any) error {
+// ReadIndex is [declcfg.ReadIndex], and keeps what the outline needs.
+func (o *Outline) ReadIndex(ctx context.Context, sources ...declcfg.Source) (*declcfg.Index, error) {
+	o.required, o.apis, o.claims = map[declcfg.Key][]Property{}, map[string][]string{}, map[string][]string{}
+	return declcfg.ReadIndexAnd(ctx, outlined, o.keep, sources...)
+}
+
+// A bundleOutline is the part of a bundle that an Outline keeps.
+type bundleOutline struct {
+	apis     []string // as JSON text
+	claims   []string // names of other packages in an olm.package
+	required []Property
+}
+
+// outlined returns the outline of a decoded bundle; nil for other objects.
+func outlined(m *declcfg.Meta, v any) (*bundleOutline, error) {
 	b, ok := v.(*declcfg.Bundle)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.required == nil {
-		o.required, o.apis, o.claims = map[*declcfg.Meta][]Property{}, map[string][]string{}, map[string][]string{}
-	}
+	var o bundleOutline
 	for i := range b.Properties {
 		p := &b.Properties[i]
 		switch {
 		case p.Type == declcfg.PropertyGVK:
-			addOnce(o.apis, string(p.Value), m.Package)
+			o.apis = append(o.apis, string(p.Value))
 		case p.Type == declcfg.PropertyPackage:
 			var of declcfg.PackageProperty
 			if p.Unmarshal(&of) == nil && of.PackageName != m.Package {
-				addOnce(o.claims, of.PackageName, m.Package)
+				o.claims = append(o.claims, of.PackageName)
 			}
 		case requirementParsers[p.Type] != nil:
 			kept := declcfg.Property{Type: strings.Clone(p.Type), Value: bytes.Clone(p.Value)}
-			o.required[m] = append(o.required[m], Property{kept, i})
+			o.required = append(o.required, Property{kept, i})
 		}
 	}
-	return nil
+	return &o, nil
+}
+
+func (o *Outline) keep(m *declcfg.Meta, b *bundleOutline) {
+	if b == nil {
+		return
+	}
+	for _, api := range b.apis {
+		addOnce(o.apis, api, m.Package)
+	}
+	for _, name := range b.claims {
+		addOnce(o.claims, name, m.Package)
+	}
+	if b.required != nil {
+		o.required[m.Key()] = b.required
+	}
 }
 
 func addOnce[K comparable](table map[K][]string, key K, name string) {
@@ -288,7 +310,7 @@ func addOnce[K comparable](table map[K][]string, key K, name string) {
 // Dependencies returns the dependencies of the catalog with this index. It finds the dependencies of all bundles of the
 // packages at once, so that each package is read again once. The error is the error of reading packages, or of ctx.
 func (o *Outline) Dependencies(
-	ctx context.Context, index *declcfg.Index, packages []*declcfg.PackageIndex,
+	ctx context.Context, index *declcfg.Index, packages iter.Seq[*declcfg.PackageIndex],
 ) (*Dependencies, error) {
 	o.index, o.providing = index, map[declcfg.GVK][]string{}
 	for text, names := range o.apis {
@@ -304,9 +326,9 @@ func (o *Outline) Dependencies(
 		return satisfyFrom(ctx, o, all...)
 	})
 	var all []*foundDependency
-	for _, p := range packages {
+	for p := range packages {
 		for _, b := range p.Bundles {
-			for _, p := range o.required[b.Meta] {
+			for _, p := range o.required[b.Meta.Key()] {
 				required, err := d.requirements.read(&p.Property)
 				if key := propertyKey(&p.Property); err == nil && d.known[key] == nil {
 					d.known[key] = newDependency(required.requirement)
@@ -319,12 +341,7 @@ func (o *Outline) Dependencies(
 }
 
 // Names implements [Packages].
-func (o *Outline) Names() (names []string, err error) {
-	for _, p := range o.index.Packages() {
-		names = append(names, p.Name)
-	}
-	return names, nil
-}
+func (o *Outline) Names() ([]string, error) { return o.index.Names(), nil }
 
 // Providing implements [Packages].
 func (o *Outline) Providing(api declcfg.GVK) ([]string, error) { return o.providing[api], nil }
@@ -332,11 +349,7 @@ func (o *Outline) Providing(api declcfg.GVK) ([]string, error) { return o.provid
 // Read implements [Packages]. The catalog also has the packages with a bundle whose olm.package names this package.
 func (o *Outline) Read(name string) (*Catalog, error) {
 	c := &Catalog{Index: &declcfg.Index{}}
-	for _, name := range append([]string{name}, o.claims[name]...) {
-		p := o.index.Package(name)
-		if p == nil {
-			continue
-		}
+	for p := range o.index.Each(append([]string{name}, o.claims[name]...)...) {
 		for d := range parallel.Map(context.Background(), 0, slices.Values(p.Metas()), decode) {
 			if d.err != nil {
 				return nil, d.err

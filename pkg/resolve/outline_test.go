@@ -21,12 +21,12 @@ func checkOutline(t *testing.T, source declcfg.Source) (total, read int) {
 		t.Fatal(err)
 	}
 	var o Outline
-	index, err := declcfg.ReadIndexAndCheck(t.Context(), o.Keep, source)
+	index, err := o.ReadIndex(t.Context(), source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := c.Dependencies()
-	outlined, err := o.Dependencies(t.Context(), index, index.Packages())
+	outlined, err := o.Dependencies(t.Context(), index, index.Each())
 	if err != nil {
 		t.Error(err)
 	}
@@ -120,12 +120,12 @@ func TestOutlineOfChangedFile(t *testing.T) {
   {type: olm.package.required, value: {packageName: p, versionRange: ">0.0.0"}}]}`
 	files := fstest.MapFS{"c.yaml": {Data: []byte(text)}}
 	var o Outline
-	index, err := declcfg.ReadIndexAndCheck(t.Context(), o.Keep, declcfg.Source{FS: files})
+	index, err := o.ReadIndex(t.Context(), declcfg.Source{FS: files})
 	if err != nil {
 		t.Fatal(err)
 	}
 	files["c.yaml"] = &fstest.MapFile{Data: []byte("{}")}
-	if _, err = o.Dependencies(t.Context(), index, index.Packages()); !errors.Is(err, declcfg.ErrChanged) {
+	if _, err = o.Dependencies(t.Context(), index, index.Each()); !errors.Is(err, declcfg.ErrChanged) {
 		t.Errorf("error %v, want %v", err, declcfg.ErrChanged)
 	}
 }

@@ -373,20 +373,20 @@ func (c *check) Done(ctx context.Context) error {
 			return err
 		}
 		invalid.Problems = append(invalid.Problems, report.Problems...)
-		for _, p := range report.Index.Packages() {
-			if len(p.Packages) == 0 || p.Name == "" {
+		for name, defined := range report.Index.Definitions() {
+			if len(defined) == 0 || name == "" {
 				continue
 			}
-			meta := p.Packages[0].Meta
-			other, ok := owners[p.Name]
+			meta := defined[0].Meta
+			other, ok := owners[name]
 			if !ok {
-				owners[p.Name] = meta
+				owners[name] = meta
 				continue
 			}
 			invalid.Clash = true
 			invalid.Problems = append(invalid.Problems, &problem.Problem{
-				Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: p.Name,
-				Path: fmt.Sprintf("package %q", p.Name), Message: "another catalog defines it too, at " + other.Pos.String(),
+				Rule: "duplicate-package", Severity: problem.Error, Pos: meta.Pos, Package: name,
+				Path: fmt.Sprintf("package %q", name), Message: "another catalog defines it too, at " + other.Pos.String(),
 			})
 		}
 	}

@@ -16,13 +16,13 @@ type Memo struct {
 	objects declcfg.Memo
 
 	mu      sync.Mutex
-	updates map[*declcfg.Channel]packageUpdates // by the first channel of a package
+	updates map[string]packageUpdates // by name of the package, of the last catalog
 }
 
-// packageUpdates are the findings about the updates of a package with these values.
+// packageUpdates are the findings about the updates of a package.
 type packageUpdates struct {
-	values []any
-	found  []scope // by channel
+	content uint64
+	found   []scope // by channel
 }
 
 // ShareMemo reports whether validations with these options and with others can share a [Memo], because they check
@@ -52,24 +52,22 @@ func (m *Memo) sharing(sources []declcfg.Source) []declcfg.Source {
 	return sources
 }
 
-// updatesOf returns the result of check for a package, or the earlier result for a package with the same values. Equal
-// objects of several catalogs have the same value if declcfg's memo has it.
+// updatesOf returns the result of check for a package, or the earlier result for a package with the same values.
 func (m *Memo) updatesOf(x *declcfg.PackageIndex, check func(*declcfg.PackageIndex) []scope) []scope {
-	if m == nil || len(x.Channels) == 0 {
+	if m == nil {
 		return check(x)
 	}
-	values, key := valuesOf(x), x.Channels[0].Value
 	m.mu.Lock()
-	known, ok := m.updates[key]
+	known, ok := m.updates[x.Name]
 	m.mu.Unlock()
-	if !ok || !slices.Equal(known.values, values) {
+	if !ok || known.content != x.Content() {
 		found := check(x)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if m.updates == nil {
-			m.updates = map[*declcfg.Channel]packageUpdates{}
+			m.updates = map[string]packageUpdates{}
 		}
-		m.updates[key] = packageUpdates{values, found}
+		m.updates[x.Name] = packageUpdates{x.Content(), found}
 		return found
 	}
 	found := slices.Clone(known.found)
@@ -77,20 +75,4 @@ func (m *Memo) updatesOf(x *declcfg.PackageIndex, check func(*declcfg.PackageInd
 		found[i].meta = x.Channels[i].Meta
 	}
 	return found
-}
-
-// valuesOf returns the values of all objects of a package.
-func valuesOf(x *declcfg.PackageIndex) []any {
-	all := make([]any, 0, len(x.Packages)+len(x.Channels)+len(x.Bundles)+len(x.Deprecations))
-	all = appendValues(all, x.Packages)
-	all = appendValues(all, x.Channels)
-	all = appendValues(all, x.Bundles)
-	return appendValues(all, x.Deprecations)
-}
-
-func appendValues[T any](all []any, objects []declcfg.Indexed[T]) []any {
-	for _, o := range objects {
-		all = append(all, o.Value)
-	}
-	return all
 }

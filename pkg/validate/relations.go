@@ -17,9 +17,9 @@ import (
 type relations struct {
 	validator *validator
 	index     declcfg.Index
-	scopes    map[*declcfg.Meta]*scope
-	needs     map[*declcfg.Meta]*needs // of bundles, with a target
-	wrong     map[string]bool          // packages with an object that breaks a rule of severity error
+	scopes    map[declcfg.Key]*scope
+	needs     map[declcfg.Key]*needs // of bundles, with a target
+	wrong     map[string]bool        // packages with an object that breaks a rule of severity error
 
 	room       int // number of problems that can still be added
 	cel        *celRules
@@ -29,10 +29,10 @@ type relations struct {
 
 // of returns the scope of m, which it creates if needed.
 func (r *relations) of(m *declcfg.Meta) *scope {
-	s := r.scopes[m]
+	s := r.scopes[m.Key()]
 	if s == nil {
 		s = &scope{v: r.validator, meta: m, text: m, room: &r.room}
-		r.scopes[m] = s
+		r.scopes[m.Key()] = s
 	}
 	return s
 }
@@ -52,12 +52,12 @@ func (r *relations) problems(ctx context.Context) []*problem.Problem {
 func (r *relations) check(ctx context.Context) {
 	r.unreadable.assignDirs(&r.index)
 	var known []string
-	for _, p := range r.index.Packages() {
-		if len(p.Packages) > 0 {
-			known = append(known, p.Name)
+	for name, defined := range r.index.Definitions() {
+		if len(defined) > 0 {
+			known = append(known, name)
 		}
 	}
-	for _, p := range r.index.Packages() {
+	for p := range r.index.Each() {
 		switch {
 		case p.Name == "": // each object without a package has a problem of its own
 			continue

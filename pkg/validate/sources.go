@@ -23,9 +23,13 @@ func (c *Checker) several() bool {
 	if looks == "" {
 		return false
 	}
-	all := c.relations.index.Packages()
-	twice := all[slices.IndexFunc(all, func(p *declcfg.PackageIndex) bool { return len(p.Packages) > 1 })]
-	first, again := twice.Packages[0].Meta, twice.Packages[1].Meta
+	var twice []declcfg.Indexed[declcfg.Package]
+	for _, defined := range c.relations.index.Definitions() {
+		if twice == nil && len(defined) > 1 {
+			twice = defined
+		}
+	}
+	first, again := twice[0].Meta, twice[1].Meta
 	message := fmt.Sprintf("duplicate package %q: it is already defined at %s; %s", again.Name, first.Pos, looks)
 	p := c.v.problem(Rules().Of(rule), again.Place("/name"), again, "/name", message)
 	p.Fix = "check them one by one with --each " + root(c.sources[0].Name) + ", or remove one of the definitions"
@@ -38,15 +42,15 @@ func (c *Checker) several() bool {
 // shares one with another directory. It returns "" for other directories.
 func Several(dir string, index *declcfg.Index) string {
 	shares := map[string]bool{} // by directory
-	for _, p := range index.Packages() {
+	for _, defined := range index.Definitions() {
 		seen := map[string]bool{}
-		for _, o := range p.Packages {
+		for _, o := range defined {
 			name, _, inDir := strings.Cut(strings.TrimPrefix(o.Meta.Pos.File, root(dir)), "/")
 			if !inDir || seen[name] {
 				return ""
 			}
 			seen[name] = true
-			shares[name] = shares[name] || len(p.Packages) > 1
+			shares[name] = shares[name] || len(defined) > 1
 		}
 	}
 	dirs := slices.Sorted(maps.Keys(shares))

@@ -153,7 +153,7 @@ func (r *relations) target(p *declcfg.PackageIndex) {
 	}
 	var form, ignored []*declcfg.Meta
 	for _, b := range p.Bundles {
-		n := r.needs[b.Meta]
+		n := r.needs[b.Meta.Key()]
 		if n == nil { // it could not be decoded
 			continue
 		}
@@ -171,7 +171,7 @@ func (r *relations) target(p *declcfg.PackageIndex) {
 			len(form), len(p.Bundles), target.Metadata, target, form[0].Name)
 	}
 	if len(ignored) > 0 {
-		r.of(ignored[0]).add("target-ignored", r.needs[ignored[0]].lastAt+"/type",
+		r.of(ignored[0]).add("target-ignored", r.needs[ignored[0].Key()].lastAt+"/type",
 			"%d of %d bundles have %s, which only OpenShift reads, first %q",
 			len(ignored), len(p.Bundles), declcfg.PropertyMaxOpenShiftVersion, ignored[0].Name)
 	}
@@ -218,7 +218,7 @@ func (r *relations) heads(ctx context.Context) {
 		return
 	}
 	var heads []head
-	for _, p := range r.index.Packages() {
+	for p := range r.index.Each() {
 		heads = append(heads, headsOf(p)...)
 	}
 	minimum := func(h head) string {
@@ -274,7 +274,7 @@ func headsOf(p *declcfg.PackageIndex) (heads []head) {
 // head checks a head with a minKubeVersion, which may be "".
 func (r *relations) head(h head, kubernetes string) {
 	target := r.validator.opts.Target
-	if n := r.needs[h.bundle]; n != nil && n.last != nil && target.OpenShift.After(*n.last) {
+	if n := r.needs[h.bundle.Key()]; n != nil && n.last != nil && target.OpenShift.After(*n.last) {
 		r.of(h.channel).add("target-max-openshift", h.at, "the head %q is for OpenShift up to %s (%s), not for %s",
 			h.bundle.Name, n.last, declcfg.PropertyMaxOpenShiftVersion, target)
 	}

@@ -18,20 +18,21 @@ func (r *relations) updates(ctx context.Context) {
 	if !slices.ContainsFunc(updateRules.Rules, func(u problem.Rule) bool { return !r.validator.off[u.Name] }) {
 		return
 	}
-	for m, s := range r.scopes {
+	for _, s := range r.scopes {
 		if s.broken {
-			r.wrong[m.Owner()] = true
+			r.wrong[s.meta.Owner()] = true
 		}
 	}
-	var packages []*declcfg.PackageIndex
-	for _, p := range r.index.Packages() {
-		if p.Name != "" && !r.wrong[p.Name] && !r.unreadable.mayHave(p.Name) {
-			packages = append(packages, p)
+	packages := func(yield func(*declcfg.PackageIndex) bool) {
+		for p := range r.index.Each() {
+			if p.Name != "" && !r.wrong[p.Name] && !r.unreadable.mayHave(p.Name) && !yield(p) {
+				return
+			}
 		}
 	}
 	v := r.validator
 	check := func(p *declcfg.PackageIndex) []scope { return v.opts.Memo.updatesOf(p, v.updates) }
-	for channels := range parallel.Map(ctx, 0, slices.Values(packages), check) {
+	for channels := range parallel.Map(ctx, 0, packages, check) {
 		for _, s := range channels {
 			n := min(len(s.found), r.room)
 			r.room -= n

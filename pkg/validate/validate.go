@@ -115,7 +115,7 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	}, func(c *objectChecker) (*objectChecker, bool) { return c, true })
 	v.checkers.Put(first)
 	return &Checker{v: v, sources: sources, counts: map[problem.Severity]int{}, relations: relations{
-		validator: v, scopes: map[*declcfg.Meta]*scope{}, needs: map[*declcfg.Meta]*needs{}, wrong: map[string]bool{},
+		validator: v, scopes: map[declcfg.Key]*scope{}, needs: map[declcfg.Key]*needs{}, wrong: map[string]bool{},
 		room: maxProblems, cel: newCELRules(),
 	}}, nil
 }
@@ -140,7 +140,7 @@ func (c *Checker) Add(object any, err error) {
 		}
 	}
 	if r.needs != nil {
-		c.relations.needs[r.meta] = r.needs
+		c.relations.needs[r.meta.Key()] = r.needs
 	}
 	c.relations.index.Add(r.meta, r.value)
 	if c.v.opts.Other != nil && r.value == nil && !r.wrong {

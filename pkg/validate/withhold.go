@@ -34,9 +34,9 @@ func (r *Report) Withheld() Withheld {
 			hold(p.Package, p)
 		default:
 			known := false
-			for _, x := range r.Index.Packages() {
-				if p.Rule == "" || r.several || r.unreadable.mayHave(x.Name) { // no rule: the check stopped early
-					hold(x.Name, p)
+			for _, name := range r.Index.Names() {
+				if p.Rule == "" || r.several || r.unreadable.mayHave(name) { // no rule: the check stopped early
+					hold(name, p)
 					known = true
 				}
 			}
@@ -50,9 +50,12 @@ func (r *Report) Withheld() Withheld {
 
 // HasAll reports whether all packages of the catalog are withheld.
 func (w Withheld) HasAll(index *declcfg.Index) bool {
-	return !slices.ContainsFunc(index.Packages(), func(x *declcfg.PackageIndex) bool {
-		return len(x.Packages) > 0 && w[x.Name] == nil
-	})
+	for name, defined := range index.Definitions() {
+		if len(defined) > 0 && w[name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // WithheldText returns the beginning of the message about a withheld package; "" stands for objects without a package.
@@ -104,7 +107,7 @@ func (u *unreadableParts) assignDirs(x *declcfg.Index) {
 		return
 	}
 	known := map[string]bool{}
-	for _, p := range x.Packages() {
+	for p := range x.Each() {
 		for _, m := range p.Metas() {
 			dir := path.Dir(m.Pos.File)
 			known[dir] = true

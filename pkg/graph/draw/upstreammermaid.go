@@ -3,6 +3,7 @@ package draw
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -107,7 +108,7 @@ func (c *upstreamChannel) node(name string) string { return c.id() + "-" + legib
 
 func (u *upstream) read(x *declcfg.Index) error {
 	var errs []error
-	for _, p := range x.Packages() {
+	for p := range x.Each() {
 		for _, o := range p.Bundles {
 			errs = append(errs, u.readBundle(o))
 		}
@@ -150,9 +151,14 @@ func (u *upstream) readBundle(o declcfg.Indexed[declcfg.BundleSummary]) error {
 	return nil
 }
 
-// CheckUpstream returns the reason why upstream refuses to draw an object, or nil: a bundle with a property that cannot
-// be decoded, or without a version. v is the decoded object, of any type. It is a check for
-// [declcfg.ReadIndexAndCheck].
+// ReadUpstream is [declcfg.ReadIndex], with an error for each bundle that upstream refuses to draw: it has a property
+// that cannot be decoded, or no version.
+func ReadUpstream(ctx context.Context, sources ...declcfg.Source) (*declcfg.Index, error) {
+	check := func(m *declcfg.Meta, v any) (struct{}, error) { return struct{}{}, CheckUpstream(m, v) }
+	return declcfg.ReadIndexAnd(ctx, check, func(*declcfg.Meta, struct{}) {}, sources...)
+}
+
+// CheckUpstream returns the reason why upstream refuses to draw a decoded object, of any type, or nil.
 func CheckUpstream(m *declcfg.Meta, v any) error {
 	b, ok := v.(*declcfg.Bundle)
 	if !ok {

@@ -318,7 +318,7 @@ func TestCheckUpstream(t *testing.T) {
 ---
 {schema: olm.bundle, package: a, name: a.v3, properties: []}
 `)}}
-	_, err := declcfg.ReadIndexAndCheck(t.Context(), CheckUpstream, declcfg.Source{Name: "catalog", FS: fsys})
+	_, err := ReadUpstream(t.Context(), declcfg.Source{Name: "catalog", FS: fsys})
 	want := `catalog/c.yaml:5:128: bundle "a.v2": properties[1]: olm.gvk: want an object, found a number
 catalog/c.yaml:7:1: bundle "a.v3": want exactly one property of type olm.package, found 0`
 	if err == nil || err.Error() != want {

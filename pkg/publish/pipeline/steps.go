@@ -144,7 +144,7 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 	if err := cmp.Or(p.catalog.Unchanged(), err); err != nil {
 		return err
 	}
-	p.WarnIfNone(len(catalog.Index.Packages()), p.dir)
+	p.WarnIfNone(len(catalog.Index.Names()), p.dir)
 	others, closeAll, err := p.Dependencies()
 	if err != nil {
 		return err

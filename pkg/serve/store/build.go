@@ -66,7 +66,7 @@ var ErrChanged = errors.New("the catalog changed while it was being read")
 func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources ...declcfg.Source) error {
 	b := &builder{
 		opts: opts, packer: newPacker(),
-		bundles: map[*declcfg.Meta]*builtBundle{}, texts: map[*declcfg.Meta]packageTexts{},
+		bundles: map[declcfg.Key]*builtBundle{}, texts: map[declcfg.Key]packageTexts{},
 	}
 	b.records = &recorder{w: bufio.NewWriterSize(w, 256<<10), index: &b.data}
 	if _, err := b.records.Write(appendHeader(nil, key)); err != nil {
@@ -91,7 +91,7 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 
 func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source) error {
 	if len(b.errs) == 0 {
-		for _, p := range b.catalog.Packages() {
+		for p := range b.catalog.Each() {
 			b.linkPackage(p)
 		}
 		b.linkEntries()
@@ -137,8 +137,8 @@ type builder struct {
 	errs    []error
 
 	catalog declcfg.Index
-	bundles map[*declcfg.Meta]*builtBundle
-	texts   map[*declcfg.Meta]packageTexts // by olm.package
+	bundles map[declcfg.Key]*builtBundle
+	texts   map[declcfg.Key]packageTexts // by olm.package
 	custom  []customMeta
 	lines   lineWriter
 	entries []*builtEntry // by package, channel and bundle
@@ -274,7 +274,7 @@ func (b *builder) add(o *object) error {
 		record, _ := written[0].get()
 		b.custom = append(b.custom, customMeta{o.meta.Schema, o.meta.Package, record})
 	case *declcfg.Package:
-		b.texts[o.meta] = packageTexts{written[0], written[1]}
+		b.texts[o.meta.Key()] = packageTexts{written[0], written[1]}
 	}
 	b.catalog.Add(o.meta, o.value)
 	if o.bundle != nil {
@@ -300,7 +300,7 @@ func (b *builder) addBundle(o *object) error {
 	if o.bundle.whole {
 		built.whole = 1
 	}
-	b.bundles[o.meta] = built
+	b.bundles[o.meta.Key()] = built
 	return nil
 }
 

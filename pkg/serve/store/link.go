@@ -52,7 +52,7 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 		}
 	}
 	for _, o := range sortedByName(p.Bundles, func(b *declcfg.BundleSummary) string { return b.Name }) {
-		built := b.bundles[o.Meta]
+		built := b.bundles[o.Meta.Key()]
 		l.bundles[o.Value.Name] = built
 		built.row = add(&b.data.Bundles, bundleRow{
 			Name: b.names.id(o.Value.Name), Package: l.row, Body: built.body, Whole: built.whole,
@@ -64,7 +64,7 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 		l.channel(o)
 	}
 	defined := p.Packages[0]
-	texts := b.texts[defined.Meta]
+	texts := b.texts[defined.Meta.Key()]
 	add(&b.data.Packages, packageRow{
 		Name: b.names.id(p.Name), DefaultChannel: b.names.id(defined.Value.DefaultChannel),
 		Deprecation: l.deprecation(declcfg.SchemaPackage, ""), Channels: rowsFrom(b.data.Channels, first),
