@@ -99,7 +99,7 @@ func readIndex(
 	read func(context.Context, ...declcfg.Source) (*declcfg.Index, error), use func(*declcfg.Index) error,
 ) error {
 	return from.withCatalog(cmd, "reading", openOptions(cmd), refs, func(c *catalog, done func()) error {
-		index, err := read(cmd.Context(), c.Sources...)
+		index, err := read(cmd.Context(), from.each.sharing(c.Sources)...)
 		done()
 		if err := c.check(index, err); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (f *imageFlags) readCatalogs(
 			return nil, nil, err
 		}
 		opened = append(opened, c)
-		read, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
+		read, err := resolve.ReadCatalog(cmd.Context(), f.each.sharing(c.Sources)...)
 		for _, check := range checks {
 			err = cmp.Or(err, check(cmd, ref, c.Sources))
 		}

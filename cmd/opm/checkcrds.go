@@ -53,6 +53,11 @@ catalog image.`,
 	exclude(cmd, "rules", "jobs", "lock", "olm", "package", "state")
 	addReadFlags(cmd, &check.images)
 	check.addEach(cmd, textOutput, &check.format)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defer check.memo.Close()
+		return run(cmd, args)
+	}
 	return cmd
 }
 
@@ -66,6 +71,8 @@ type crdCheck struct {
 	lock   string
 	state  stateFlags
 	images imageFlags
+
+	memo crdcheck.Memo // of all catalogs
 }
 
 func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
@@ -109,12 +116,11 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string) (report *crdcheck.Re
 		}
 	}
 	err = f.images.withCatalog(cmd, "checking", opts, refs, func(c *catalog, _ func()) error {
-		bundles, err := crdcheck.Read(cmd.Context(), opts.Spool, c.Sources...)
+		bundles, err := f.memo.Read(cmd.Context(), opts.Spool, c.Sources...)
 		if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
 			return ofParts(refs, err)
 		}
-		defer bundles.Close()
-		names := bundles.Packages()
+		names := bundles.Index.Names()
 		warnIfNone(cmd, len(names), "packages", refs...)
 		if len(refs) == 1 {
 			warnIfSeveral(cmd, refs[0], bundles.Index)

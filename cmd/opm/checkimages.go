@@ -43,6 +43,7 @@ ignored if there is a digest.`,
 	exclude(cmd, "shard", "write-baseline")
 	addReadFlags(cmd, &check.images)
 	check.addEach(cmd, textOutput, &check.format)
+	check.images.each = &check.each
 	return cmd
 }
 
@@ -77,7 +78,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 // check reads the catalog, and closes it before it looks up the images.
 func (f *imageCheck) check(cmd *cobra.Command, ref string) (report *imagecheck.Report, err error) {
 	use := func(c *catalog, _ func()) error {
-		all, err := imagecheck.Read(cmd.Context(), c.Sources...)
+		all, err := imagecheck.Read(cmd.Context(), f.each.sharing(c.Sources)...)
 		if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	var report *diff.Report
 	err = f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
-		report, err = diff.Compare(cmd.Context(), before.Sources, after.Sources)
+		report, err = diff.Compare(cmd.Context(), f.each.sharing(before.Sources), f.each.sharing(after.Sources))
 		return err
 	})
 	if err != nil {

@@ -31,6 +31,7 @@ type eachFlag struct {
 	now    *namedRef // catalog of the current run; nil without --each
 	failed []string  // names of catalogs whose run failed
 	memos  []sharedChecks
+	files  declcfg.Memo // of what the command reads, if that is no validation
 }
 
 // A sharedChecks is a memo, and the options of the first validation that used it.
@@ -235,6 +236,19 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 		fmt.Fprintln(stderr, line)
 	}
 	return nil
+}
+
+// sharing returns sources of which files that are equal to files of earlier catalogs are not read again. The command
+// must read all sources in the same way; see [declcfg.Memo].
+func (f *eachFlag) sharing(sources []declcfg.Source) []declcfg.Source {
+	if !f.given() {
+		return sources
+	}
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].Memo = &f.files
+	}
+	return sources
 }
 
 // memo returns the memo for validations with these options, or nil without --each.

@@ -49,7 +49,8 @@ update of each bundle. The catalog need not be valid.` + catalogNote,
 	completeWith(cmd, channelsOfArgs, "channel")
 	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
-	new(eachFlag).add(cmd, 0)
+	f.images.each = new(eachFlag)
+	f.images.each.add(cmd, 0)
 	return cmd
 }
 

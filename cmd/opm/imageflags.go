@@ -33,7 +33,7 @@ type imageFlags struct {
 	rootCA     string    // PEM file of additional trusted certificate authorities
 	verifyOnly bool      // --skip-tls-verify does not allow plain HTTP
 	keepGoing  bool      // see addKeepGoing
-	each       *eachFlag // shares validations between catalogs; may be nil
+	each       *eachFlag // has what catalogs share; may be nil
 }
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.

@@ -71,6 +71,7 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
 	addReadFlags(cmd, &f.images)
 	resolveModes.add(cmd)
 	f.all.addEach(cmd, textOutput, &f.format)
+	f.images.each = &f.all.each
 	return cmd
 }
 

@@ -49,7 +49,7 @@ The catalogs need not be valid.` + catalogNote,
 			for _, ref := range refs {
 				var found []list.Match
 				err := from.withCatalog(cmd, "searching", openOptions(cmd), []string{ref}, func(c *catalog, _ func()) (err error) {
-					found, err = list.Search(cmd.Context(), text, pkg, c.Sources...)
+					found, err = list.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
 					return err
 				})
 				if err != nil {
@@ -72,6 +72,7 @@ The catalogs need not be valid.` + catalogNote,
 	cmd.Flags().StringVar(&pkg, "package", "", "search only this `PACKAGE`")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
-	new(eachFlag).add(cmd, 0)
+	from.each = new(eachFlag)
+	from.each.add(cmd, 0)
 	return cmd
 }

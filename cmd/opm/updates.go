@@ -69,7 +69,8 @@ names. The catalog need not be valid.
 	f.across.add(cmd)
 	addReadFlags(cmd, &f.images)
 	updatesModes.add(cmd)
-	new(eachFlag).add(cmd, 0)
+	f.images.each = new(eachFlag)
+	f.images.each.add(cmd, 0)
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -20,17 +21,51 @@ import (
 type Bundles struct {
 	Index *declcfg.Index
 
-	definitions *definitionStore
-	contents    map[declcfg.Key]*contents
+	memo     *Memo
+	store    *spool.Store // of the definitions that memo did not have
+	contents map[declcfg.Key]*contents
 }
 
 // Read reads catalogs, which may be single bundles. The options are for the temporary files of the definitions. The
 // error joins all read errors. The caller closes the Bundles; the sources are not used after Read.
 func Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
-	definitions := &definitionStore{store: spool.NewStore(1, opts), texts: map[digest]*io.SectionReader{}}
-	b := &Bundles{&declcfg.Index{}, definitions, map[declcfg.Key]*contents{}}
+	return new(Memo).Read(ctx, opts, sources...)
+}
+
+// A Memo keeps what checks with the same options have in common, for catalogs with equal files, such as those for
+// several versions of a platform: equal files are not read again, images not opened again, and pairs of definitions not
+// compared again. The zero value is empty.
+type Memo struct {
+	files    declcfg.Memo
+	images   map[string]*contents // by reference
+	verdicts map[pair]verdict
+
+	mu    sync.Mutex
+	texts map[digest]*io.SectionReader // of all definitions
+	all   []*Bundles
+}
+
+// Close closes all Bundles that were read with the memo.
+func (m *Memo) Close() error {
 	var errs []error
-	for o, err := range declcfg.Map(ctx, b.definitions.keep, sources...) {
+	for _, b := range m.all {
+		errs = append(errs, b.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Read is [Read] with the memo. The Bundles must stay open as long as others are read.
+func (m *Memo) Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
+	if m.texts == nil {
+		m.images, m.verdicts, m.texts = map[string]*contents{}, map[pair]verdict{}, map[digest]*io.SectionReader{}
+	}
+	b := &Bundles{&declcfg.Index{}, m, spool.NewStore(1, opts), map[declcfg.Key]*contents{}}
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].Memo = &m.files
+	}
+	var errs []error
+	for o, err := range declcfg.Map(ctx, b.keep, sources...) {
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -42,6 +77,7 @@ func Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Sourc
 		slices.SortStableFunc(errs, declcfg.CompareErrors)
 		return nil, errors.Join(append(errs, b.Close())...)
 	}
+	m.all = append(m.all, b)
 	return b, nil
 }
 
@@ -52,28 +88,25 @@ type keptObject struct {
 	contents *contents // of a bundle
 }
 
+// Moved implements [declcfg.Movable].
+func (o keptObject) Moved(t declcfg.Twin) any {
+	o.meta = t.Meta(o.meta)
+	return o
+}
+
 // keep stores the definitions of an object, if it is a bundle.
-func (s *definitionStore) keep(o *declcfg.Object) (keptObject, error) {
+func (b *Bundles) keep(o *declcfg.Object) (keptObject, error) {
 	v, err := o.Decode()
 	kept := keptObject{meta: o.Meta}
-	if b, ok := v.(*declcfg.Bundle); ok {
-		kept.contents = s.add(b)
+	if v, ok := v.(*declcfg.Bundle); ok {
+		kept.contents = b.add(v)
 	}
 	kept.value = declcfg.Slim(v)
 	return kept, err
 }
 
 // Close releases the memory and the temporary files of the definitions.
-func (b *Bundles) Close() error { return b.definitions.store.Close() }
-
-// Packages returns the names of the packages, sorted.
-func (b *Bundles) Packages() []string {
-	var names []string
-	for _, p := range b.Index.Packages() {
-		names = append(names, p.Name)
-	}
-	return names
-}
+func (b *Bundles) Close() error { return b.store.Close() }
 
 // A node is a bundle that updates another bundle or is updated.
 type node struct {
@@ -183,6 +216,10 @@ func (b *Bundles) pull(ctx context.Context, updates []update, open Images) error
 			if n.ref == "" {
 				continue
 			}
+			if c := b.memo.images[n.ref]; c != nil {
+				n.contents = c
+				continue
+			}
 			if wanting[n.ref] == nil {
 				refs = append(refs, n.ref)
 			}
@@ -193,6 +230,7 @@ func (b *Bundles) pull(ctx context.Context, updates []update, open Images) error
 		return nil
 	}
 	found := func(ref string, c *contents) {
+		b.memo.images[ref] = c
 		for _, n := range wanting[ref] {
 			n.contents = c
 		}
@@ -202,7 +240,7 @@ func (b *Bundles) pull(ctx context.Context, updates []update, open Images) error
 		return err
 	}
 	defer catalog.Close()
-	for o, err := range declcfg.Map(ctx, b.definitions.keep, catalog.Sources...) {
+	for o, err := range declcfg.Map(ctx, b.keep, catalog.Sources...) {
 		if err != nil {
 			return err
 		}

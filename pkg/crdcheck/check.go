@@ -18,6 +18,7 @@ package crdcheck
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"golang.org/x/sync/semaphore"
@@ -100,7 +101,7 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if err := b.definitions.store.Finish(); err != nil {
+	if err := b.store.Finish(); err != nil {
 		return nil, err
 	}
 	resources, err := resourcesOf(opts.State)
@@ -151,18 +152,20 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 	if opts.Comparing != nil {
 		opts.Comparing(len(pairs))
 	}
-	room := semaphore.NewWeighted(maxTogether)
+	m, room := b.memo, semaphore.NewWeighted(maxTogether)
 	compare := func(p pair) verdict {
-		size := min(maxTogether, b.definitions.texts[p.before].Size()+b.definitions.texts[p.after].Size())
+		if opts.Compared != nil {
+			defer opts.Compared(p.name)
+		}
+		if known, ok := m.verdicts[p]; ok {
+			return known
+		}
+		size := min(maxTogether, m.texts[p.before].Size()+m.texts[p.after].Size())
 		if err := room.Acquire(ctx, size); err != nil {
 			return verdict{pair: p, err: err}
 		}
 		defer room.Release(size)
-		v := b.definitions.compare(p, known, opts)
-		if opts.Compared != nil {
-			opts.Compared(p.name)
-		}
-		return v
+		return m.compare(p, known, opts)
 	}
 	verdicts := make(map[pair]verdict, len(pairs))
 	kept := 0
@@ -174,17 +177,18 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 		}
 		verdicts[v.pair] = v
 	}
+	maps.Copy(m.verdicts, verdicts)
 	return verdicts
 }
 
-func (s *definitionStore) compare(p pair, known resources, opts Options) verdict {
+func (m *Memo) compare(p pair, known resources, opts Options) verdict {
 	v := verdict{pair: p, findings: map[graph.Semantics]findings{}}
-	before, err := s.read(p.before)
+	before, err := m.read(p.before)
 	if err != nil {
 		v.err = err
 		return v
 	}
-	after, err := s.read(p.after)
+	after, err := m.read(p.after)
 	if err != nil {
 		v.err = err
 		return v

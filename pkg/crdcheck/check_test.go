@@ -113,6 +113,39 @@ func TestEqualPairsAreComparedOnce(t *testing.T) {
 	}
 }
 
+// TestMemo checks that catalogs with equal bundles have their images opened once and their definitions compared once.
+func TestMemo(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	writeBundle(t, a, "1.0.0", "{type: string}")
+	writeBundle(t, b, "2.0.0", "{type: integer}")
+	var memo Memo
+	defer memo.Close()
+	var opened []string
+	opts := Options{Images: func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
+		opened = append(opened, refs...)
+		return openDirectories(ctx, refs, failed)
+	}}
+	for _, catalog := range []string{
+		catalogOf("{name: v1}, {name: v2, replaces: v1}", a, b), catalogOf("{name: v1}, {name: v2, replaces: v1}, {name: v3}", a, b, b),
+	} {
+		source := declcfg.Source{Name: "c", FS: fstest.MapFS{"c.yaml": {Data: []byte(catalog)}}}
+		bundles, err := memo.Read(t.Context(), image.SpoolOptions{}, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := bundles.Check(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Compared != 1 || report.Refused[graph.V1] != 1 || len(report.Problems) == 0 {
+			t.Errorf("%+v", report)
+		}
+	}
+	if len(opened) != 2 || len(memo.verdicts) != 1 || len(memo.texts) != 2 {
+		t.Errorf("opened %q, %d verdicts, %d definitions", opened, len(memo.verdicts), len(memo.texts))
+	}
+}
+
 // TestNotChecked checks updates of bundles whose manifests are not available.
 func TestNotChecked(t *testing.T) {
 	a := t.TempDir()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,19 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/plural"
-	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
-
-// A definitionStore stores the definitions of bundles without duplicates. Calls of add may be concurrent; definitions
-// can be read after Finish of the store.
-type definitionStore struct {
-	store *spool.Store
-
-	mu    sync.Mutex
-	texts map[digest]*io.SectionReader
-}
 
 // A digest identifies the parts of a definition that an update may change.
 type digest [sha256.Size]byte
@@ -48,11 +37,11 @@ func (c *contents) find(name string) (digest, bool) {
 	return digest{}, false
 }
 
-// add adds the definitions of a bundle. The returned contents have the error [bundle.ErrNoManifests] if the manifests
+// add stores the definitions of a bundle without duplicates. Calls may be concurrent. The returned contents have the error [bundle.ErrNoManifests] if the manifests
 // of the bundle are only in its image.
-func (s *definitionStore) add(b *declcfg.Bundle) *contents {
+func (b *Bundles) add(of *declcfg.Bundle) *contents {
 	c := &contents{err: bundle.ErrNoManifests}
-	for manifest, err := range b.Manifests() {
+	for manifest, err := range of.Manifests() {
 		if err != nil {
 			c.err = err
 			return c
@@ -66,7 +55,7 @@ func (s *definitionStore) add(b *declcfg.Bundle) *contents {
 		case declcfg.KindCSV:
 			c.err = nil
 		case declcfg.KindCRD:
-			d, err := s.addText(crd)
+			d, err := b.addText(crd)
 			if err != nil {
 				c.err = err
 				return c
@@ -90,19 +79,20 @@ type comparedParts struct {
 	} `json:"status"`
 }
 
-func (s *definitionStore) addText(crd comparedParts) (digest, error) {
+func (b *Bundles) addText(crd comparedParts) (digest, error) {
 	text, err := json.Marshal(crd, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return digest{}, err
 	}
 	text = format.AppendCompact(nil, text)
 	d := digest(sha256.Sum256(text))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.texts[d] != nil {
+	m := b.memo
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.texts[d] != nil {
 		return d, nil
 	}
-	s.texts[d], err = s.store.Add(bytes.NewReader(text))
+	m.texts[d], err = b.store.Add(bytes.NewReader(text))
 	return d, err
 }
 
@@ -116,11 +106,11 @@ const (
 )
 
 // read returns a definition, or an error if it exceeds the limits.
-func (s *definitionStore) read(d digest) (*definition, error) {
-	if s.texts[d].Size() > maxSize {
+func (m *Memo) read(d digest) (*definition, error) {
+	if m.texts[d].Size() > maxSize {
 		return nil, fmt.Errorf("it has more than the %s that a cluster accepts", plural.Bytes(maxSize))
 	}
-	text, err := io.ReadAll(io.NewSectionReader(s.texts[d], 0, s.texts[d].Size()))
+	text, err := io.ReadAll(io.NewSectionReader(m.texts[d], 0, m.texts[d].Size()))
 	if err != nil {
 		return nil, err
 	}

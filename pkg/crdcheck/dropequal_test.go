@@ -27,7 +27,7 @@ func TestDropEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bundles.definitions.store.Finish(); err != nil {
+	if err := bundles.store.Finish(); err != nil {
 		t.Fatal(err)
 	}
 	results, dropped := 0, 0
@@ -35,8 +35,8 @@ func TestDropEqual(t *testing.T) {
 		if i%8 != 0 || testing.Short() && i%64 != 0 { // whole definitions take long
 			continue
 		}
-		before, errBefore := bundles.definitions.read(p.before)
-		after, errAfter := bundles.definitions.read(p.after)
+		before, errBefore := bundles.memo.read(p.before)
+		after, errAfter := bundles.memo.read(p.after)
 		if errBefore != nil || errAfter != nil {
 			t.Fatal(errBefore, errAfter)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -31,7 +32,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		var skip *file
 		var keep memoWriter[T]
 		expanded := 0
-		for b := range parallel.Map(ctx, 0, allChunks(sources), work) {
+		for b := range parallel.Map(ctx, 0, allChunks(ctx, sources), work) {
 			if b.file != nil && b.file == skip {
 				continue
 			}
@@ -114,7 +115,7 @@ func (b *batch[T]) reportNotes() {
 }
 
 // allChunks yields the chunks of all files of the sources. An error of the walk is a chunk without documents.
-func allChunks(sources []Source) iter.Seq[*chunk] {
+func allChunks(ctx context.Context, sources []Source) iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
 		for _, s := range sources {
 			more := true
@@ -122,7 +123,7 @@ func allChunks(sources []Source) iter.Seq[*chunk] {
 				more = more && (isWithheld(s.Withheld, nil, err) || yield(&chunk{err: err}))
 			}
 			addNote := func(err *Error) { more = more && yield(&chunk{note: &note{s.Note, err}}) }
-			for _, f := range s.files(report, addNote) {
+			for f := range parallel.Map(ctx, 0, slices.Values(s.files(report, addNote)), (*file).identified) {
 				for c := range f.chunks() {
 					if more = more && yield(c); !more {
 						return

@@ -1,11 +1,12 @@
 package declcfg
 
 import (
-	"bytes"
 	"hash/maphash"
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/opm-toolchain/opm/internal/document"
 )
 
 // A Memo keeps the results of [Map] by file, so that a file with the same content is not parsed and given to the
@@ -50,31 +51,47 @@ func (t Twin) Pos(p Pos) Pos {
 // hashBlock is the number of bytes that are read and hashed at a time, few enough for the cache of the CPU.
 const hashBlock = 128 << 10
 
-// identify sets the key of f from the content of h, and returns a reader of it: the content in buf, if it has room, or
-// h. It does nothing if the file cannot be read, so that reading it again returns the error.
-func (f *file) identify(h io.ReaderAt, size int64, buf []byte) io.ReaderAt {
-	key := memoKey{size: size, maxObject: f.maxObject, ordered: f.ordered}
-	fits := size <= int64(cap(buf))
-	for off := int64(0); off < size; {
-		to := buf[:min(size-off, hashBlock)]
+// identified returns f with the key of its content, if f has a memo, and with the content, if that fits into a buffer and
+// is not in the memo. The key stays empty if the file cannot be read, so that reading it again returns the error.
+func (f *file) identified() *file {
+	if f.memo == nil || f.withheld != nil {
+		return f
+	}
+	h, info, err := f.open()
+	if err != nil {
+		return f
+	}
+	defer h.Close()
+	buf := document.Buffers.Get()
+	buf = buf[:cap(buf)]
+	key := memoKey{size: info.Size(), maxObject: f.maxObject, ordered: f.ordered}
+	fits := key.size <= int64(len(buf))
+	for off := int64(0); off < key.size; {
+		to := buf[:min(key.size-off, hashBlock)]
 		if fits {
 			to = buf[off : off+int64(len(to))]
 		}
 		if n, err := h.ReadAt(to, off); n < len(to) || err != nil && err != io.EOF {
-			return h
+			document.Buffers.Put(buf)
+			return f
 		}
 		key.sum = maphash.Comparable(seed, [2]uint64{key.sum, maphash.Bytes(seed, to)})
 		off += int64(len(to))
 	}
-	f.key = key
-	if fits {
-		return bytes.NewReader(buf[:size])
+	f.key, f.info = key, info
+	if fits && f.known() == nil {
+		f.content = buf[:key.size]
+	} else {
+		document.Buffers.Put(buf)
 	}
-	return h
+	return f
 }
 
 // known returns the results of earlier calls for the content of f, a batch[T], or nil.
 func (f *file) known() any {
+	if f.key == (memoKey{}) {
+		return nil
+	}
 	f.memo.mu.Lock()
 	defer f.memo.mu.Unlock()
 	return f.memo.kept[f.key]

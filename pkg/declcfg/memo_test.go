@@ -58,3 +58,40 @@ func TestMemo(t *testing.T) {
 		t.Errorf("with a memo: %d calls, want 6: kiln.yaml is read once", n)
 	}
 }
+
+// TestReadIndexAnd checks that the parts of objects are taken from the memo, and kept for each catalog.
+func TestReadIndexAnd(t *testing.T) {
+	const text = "schema: olm.package\nname: kiln\n---\nschema: olm.bundle\npackage: kiln\nname: kiln.v1\nimage: i\n"
+	var memo declcfg.Memo
+	var parts atomic.Int64
+	for i, tree := range []fstest.MapFS{
+		{"a.yaml": {Data: []byte(text)}}, {"b.yaml": {Data: []byte(text)}, "loom.yaml": {Data: []byte("schema: olm.package\nname: loom\n")}},
+	} {
+		var kept []string
+		part := func(m *declcfg.Meta, v any) (string, error) {
+			parts.Add(1)
+			if b, ok := v.(*declcfg.Bundle); ok {
+				return b.Image, nil
+			}
+			return "", nil
+		}
+		keep := func(m *declcfg.Meta, image string) { kept = append(kept, m.Pos.String()+" "+image) }
+		x, err := declcfg.ReadIndexAnd(t.Context(), part, keep, declcfg.Source{Name: "c", FS: tree, Memo: &memo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"c/a.yaml:1:1 ", "c/a.yaml:4:1 i"}
+		if i == 1 {
+			want = []string{"c/b.yaml:1:1 ", "c/b.yaml:4:1 i", "c/loom.yaml:1:1 "}
+		}
+		if !slices.Equal(kept, want) {
+			t.Errorf("kept %q, want %q", kept, want)
+		}
+		if b := x.Package("kiln").Bundles[0]; b.Meta.Pos.String()+" "+b.Value.Image != want[1] {
+			t.Errorf("got %+v %+v", b.Meta, b.Value)
+		}
+	}
+	if n := parts.Load(); n != 3 {
+		t.Errorf("%d parts of 3 different objects", n)
+	}
+}

@@ -1,6 +1,7 @@
 package declcfg
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -43,6 +44,16 @@ func (c *chunk) withheld() map[string]bool {
 // chunks yields the documents of f in order, several in each chunk.
 func (f *file) chunks() iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
+		identified, content := f.info, f.content
+		f.info, f.content = nil, nil // each Meta keeps its file
+		if known := f.known(); known != nil {
+			f.record.Add(f.label, f.fsys, f.name, identified)
+			if f.read != nil {
+				f.read(identified.Size())
+			}
+			yield(&chunk{file: f, known: known})
+			return
+		}
 		h, info, err := f.open()
 		if err != nil {
 			yield(&chunk{file: f, err: err})
@@ -51,17 +62,12 @@ func (f *file) chunks() iter.Seq[*chunk] {
 		defer h.Close()
 		f.record.Add(f.label, f.fsys, f.name, info)
 		var r io.ReaderAt = h
-		if f.memo != nil && f.withheld == nil {
-			buf := document.Buffers.Get()
-			defer document.Buffers.Put(buf)
-			r = f.identify(h, info.Size(), buf[:cap(buf)])
-			if known := f.known(); known != nil {
-				if f.read != nil {
-					f.read(info.Size())
-				}
-				yield(&chunk{file: f, known: known})
-				return
-			}
+		switch {
+		case identified != nil && !stampOf(info).equal(stampOf(identified)): // it is another file now
+			f.key = memoKey{}
+		case content != nil:
+			r = bytes.NewReader(content)
+			defer document.Buffers.Put(content)
 		}
 		for c := range document.Split(r, info.Size(), f.maxObject) {
 			if f.read != nil {

@@ -64,7 +64,9 @@ type file struct {
 	ordered   bool    // as the source
 	withheld  map[string]bool
 	memo      *Memo
-	key       memoKey // of the content, if there is a memo
+	key       memoKey     // these three are set by identified
+	info      fs.FileInfo // when the key was found
+	content   []byte
 	note      func(*Error)
 	read      func(int64)
 }

@@ -90,6 +90,12 @@ func read(ctx context.Context, sources []declcfg.Source) (*catalog, error) {
 	return c, errors.Join(errs...)
 }
 
+// Moved implements [declcfg.Movable].
+func (o object) Moved(t declcfg.Twin) any {
+	o.meta = t.Meta(o.meta)
+	return o
+}
+
 func readObject(m *declcfg.Object) (object, error) {
 	o := object{meta: m.Meta}
 	v, err := m.Decode()

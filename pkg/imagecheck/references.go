@@ -99,6 +99,15 @@ type object struct {
 	uses  []use
 }
 
+// Moved implements [declcfg.Movable].
+func (o object) Moved(t declcfg.Twin) any {
+	o.uses = slices.Clone(o.uses)
+	for i := range o.uses {
+		o.uses[i].pos = t.Pos(o.uses[i].pos)
+	}
+	return o
+}
+
 func objectOf(m *declcfg.Object) (object, error) {
 	o := object{owner: m.Owner()}
 	if m.Schema != declcfg.SchemaBundle {

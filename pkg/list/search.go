@@ -63,7 +63,13 @@ var fields = []Field{
 // several times, use an [Index].
 func Search(ctx context.Context, text, pkg string, sources ...declcfg.Source) ([]Match, error) {
 	var all []Match
-	for _, s := range searchers(text, pkg) {
+	for i, s := range searchers(text, pkg) {
+		if i == 1 { // the memo is for the first one
+			sources = slices.Clone(sources)
+			for k := range sources {
+				sources[k].Memo = nil
+			}
+		}
 		found, err := s.search(ctx, sources)
 		for _, p := range found {
 			all = append(all, p.Matches...)
@@ -126,6 +132,9 @@ func (r *ranking) add(p PackageMatches) {
 func (r *ranking) all() []PackageMatches { return append(r.named, r.described...) }
 
 // object searches one object.
+// Moved implements [declcfg.Movable].
+func (o objectMatches) Moved(declcfg.Twin) any { return o }
+
 func (s searcher) object(o *declcfg.Object) (objectMatches, error) {
 	found := objectMatches{pkg: o.Owner()}
 	if s.pkg != "" && s.pkg != found.pkg {

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestEachAlone checks that --each prints for a catalog what the command prints for it alone, although files
+// that are equal to files of an earlier catalog are not read again.
+func TestEachAlone(t *testing.T) {
+	dir := t.TempDir()
+	catalogs := []string{filepath.Join(dir, "v1"), filepath.Join(dir, "v2"), filepath.Join(dir, "v3")}
+	for _, catalog := range catalogs {
+		if err := os.CopyFS(catalog, os.DirFS("../../examples/catalog")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := filepath.Join(catalogs[1], "kiln", "channels.yaml")
+	text, err := os.ReadFile(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append([]byte("# Other places.\n"), bytes.ReplaceAll(text, []byte(">=1.1.0 <2"), []byte(">=1.0.0 <2"))...)
+	if err := os.WriteFile(changed, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(catalogs[2], "loom"), filepath.Join(catalogs[2], "a")); err != nil {
+		t.Fatal(err)
+	}
+
+	run := func(args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		root := rootCmd()
+		root.SetArgs(args)
+		root.SetOut(&out)
+		root.SetErr(io.Discard)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("opm %s: %v", strings.Join(args, " "), err)
+		}
+		return out.String()
+	}
+	for _, line := range []string{
+		"updates CATALOG --all", "graph CATALOG", "list bundles CATALOG -o wide", "search CATALOG pottery",
+		"diff " + catalogs[0] + " CATALOG",
+	} {
+		args := func(insert ...string) (args []string) {
+			for word := range strings.FieldsSeq(line) {
+				if word == "CATALOG" {
+					args = append(args, insert...)
+				} else {
+					args = append(args, word)
+				}
+			}
+			return args
+		}
+		want := ""
+		for i, catalog := range catalogs {
+			heading := filepath.Base(catalog) + ":\n"
+			if args()[0] == "graph" {
+				heading = "%% " + filepath.Base(catalog) + "\n"
+			}
+			if i > 0 {
+				heading = "\n" + heading
+			}
+			want += heading + run(args(catalog)...)
+		}
+		if got := run(args("--each", dir+"/")...); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", line, got, want)
+		}
+	}
+}
