@@ -23,15 +23,15 @@ type packedPackage struct {
 
 	values []byte  // schema, name and value of each other object, in the order read
 	places []byte  // the rest of each Meta
-	files  []*file // which places refer to
+	files  []*file // which places refer to, counted from 1
 	loose  []*Meta // of objects that are in no file
 
 	mu     sync.Mutex
 	loaded *PackageIndex // has replaced the bytes, if not nil
 }
 
-// schemas are the schemas of packed objects.
-var schemas = []string{SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations}
+// packedSchemas are the schemas of packed objects.
+var packedSchemas = []string{SchemaChannel, SchemaBundle, SchemaDeprecations}
 
 // add adds an object of one of the schemas.
 func (p *packedPackage) add(m *Meta, v any) {
@@ -44,7 +44,7 @@ func (p *packedPackage) add(m *Meta, v any) {
 		return
 	}
 	w := packer(p.values)
-	w.number(slices.Index(schemas, m.Schema))
+	w.number(slices.Index(packedSchemas, m.Schema))
 	w.text(m.Name)
 	w.textUnless(m.Package, p.name)
 	switch v := v.(type) {
@@ -87,23 +87,23 @@ func (p *packedPackage) add(m *Meta, v any) {
 // place adds the position and the source of an object.
 func (p *packedPackage) place(m *Meta) {
 	w, s := packer(p.places), &m.src
-	i := -1
+	defer func() { p.places = w }()
 	if s.file == nil {
 		p.loose = append(p.loose, m)
-	} else if i = len(p.files) - 1; i < 0 || p.files[i] != s.file {
-		i = len(p.files)
+		w.number(0)
+		return
+	}
+	if n := len(p.files); n == 0 || p.files[n-1] != s.file {
 		p.files = append(p.files, s.file)
 	}
-	w.number(i + 1)
-	if s.file != nil {
-		for _, n := range []int{m.Pos.Line, m.Pos.Column, int(s.off), s.size, s.start.Line, s.start.Column} {
-			w.number(n)
-		}
-		w = binary.NativeEndian.AppendUint64(w, s.sum)
-		w.flag(s.yaml)
-		w.flag(s.repaired)
+	for _, n := range []int{
+		len(p.files), m.Pos.Line, m.Pos.Column, int(s.off), s.size, s.start.Line, s.start.Column,
+	} {
+		w.number(n)
 	}
-	p.places = w
+	w = binary.NativeEndian.AppendUint64(w, s.sum)
+	w.flag(s.yaml)
+	w.flag(s.repaired)
 }
 
 func (p *packedPackage) definitions() []Indexed[Package] {
@@ -146,13 +146,13 @@ func (p *packedPackage) unpack() *PackageIndex {
 	for len(values.rest) > 0 {
 		o := &unpackedObject{} // one for all parts: few objects outlive the others of their package
 		m := &o.meta
-		m.Schema, m.Name = schemas[values.number()], values.text()
+		m.Schema, m.Name = packedSchemas[values.number()], values.text()
 		m.Package = values.textOr(p.name)
 		v := values.value(o)
-		if i := places.number(); i == 0 {
+		if n := places.number(); n == 0 {
 			m, loose = loose[0], loose[1:]
 		} else {
-			f := p.files[i-1]
+			f := p.files[n-1]
 			m.Pos = Pos{File: f.label, Line: places.number(), Column: places.number()}
 			m.src = source{file: f, off: int64(places.number()), size: places.number()}
 			m.src.start = document.Place{Line: places.number(), Column: places.number()}
