@@ -82,6 +82,7 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string) (report *imagecheck.R
 		if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
 			return err
 		}
+		warnIfSeveral(cmd, ref, all.Index())
 		if names := all.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
 			return declcfg.NotFound("no package", f.pkg, names)
 		}

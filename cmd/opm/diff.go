@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
 	"github.com/opm-toolchain/opm/pkg/edit"
 	"github.com/opm-toolchain/opm/pkg/impact"
@@ -107,6 +108,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
+	f.warnIfSeveral(cmd, refs, report.Before, report.After)
 	if f.pkg != "" {
 		if err := report.Limit(f.pkg); err != nil {
 			return err
@@ -147,6 +149,22 @@ func (f *diffFlags) withCatalogs(cmd *cobra.Command, refs []string, use func(bef
 	})
 }
 
+// warnIfSeveral warns if OLD or NEW looks like several catalogs.
+func (f *diffFlags) warnIfSeveral(cmd *cobra.Command, refs []string, before, after *declcfg.Index) {
+	if looks := looksLikeSeveral(refs[0], before); looks != "" {
+		hint := "name one of them"
+		switch {
+		case f.each.given():
+			hint = "with a slash at the end, catalogs of the same name are compared"
+		case looksLikeSeveral(refs[1], after) != "":
+			hint = fmt.Sprintf("to compare catalogs of the same name, run: opm diff %s --each %s",
+				withSlash(refs[0]), withSlash(refs[1]))
+		}
+		warn(cmd, "%s; %s", looks, hint)
+	}
+	warnIfSeveral(cmd, refs[1], after)
+}
+
 // writeImpact writes the impact of the new bundles.
 func (f *diffFlags) writeImpact(cmd *cobra.Command, refs []string) error {
 	var report *impact.Report
@@ -159,6 +177,7 @@ func (f *diffFlags) writeImpact(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
+	f.warnIfSeveral(cmd, refs, report.Before, report.After)
 	return writeReport(outputAs(cmd, f.format), report, f.format, report.Report)
 }
 

@@ -207,17 +207,28 @@ func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
 	}
 }
 
+// looksLikeSeveral returns the sentence of [validate.Several] about a catalog, or "".
+func looksLikeSeveral(ref string, index *declcfg.Index) string {
+	if reference.Of(ref).Kind != reference.Directory {
+		return ""
+	}
+	return validate.Several(ref, index)
+}
+
 // warnIfSeveral warns if a catalog looks like several catalogs, for a command that reads catalogs that are not valid.
 func warnIfSeveral(cmd *cobra.Command, ref string, index *declcfg.Index) {
-	looks := validate.Several(ref, index)
-	if looks == "" || reference.Of(ref).Kind != reference.Directory {
+	looks := looksLikeSeveral(ref, index)
+	if looks == "" {
 		return
 	}
 	if cmd.Flag("each") != nil {
-		looks += "; run the command for each of them with --each " + strings.TrimSuffix(ref, "/") + "/"
+		looks += "; run the command for each of them with --each " + withSlash(ref)
 	}
 	warn(cmd, "%s", looks)
 }
+
+// withSlash returns the name of a directory with a slash at the end.
+func withSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
 
 // bundleAround returns the bundle directory that has dir as its manifests or metadata, "" for none.
 func bundleAround(dir string) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/list"
 )
 
@@ -48,13 +49,15 @@ The catalogs need not be valid.` + catalogNote,
 			var rows []list.Match
 			for _, ref := range refs {
 				var found []list.Match
+				var index *declcfg.Index
 				err := from.withCatalog(cmd, "searching", openOptions(cmd), []string{ref}, func(c *catalog, _ func()) (err error) {
-					found, err = list.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
+					found, index, err = list.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
 					return err
 				})
 				if err != nil {
 					return err
 				}
+				warnIfSeveral(cmd, ref, index)
 				for i := range found {
 					if len(refs) > 1 {
 						found[i].Catalog = ref

@@ -28,6 +28,8 @@ type Report struct {
 	Summary  Summary   `json:"summary"`
 	Packages []Package `json:"packages"` // only packages that differ
 
+	Before, After *declcfg.Index `json:"-"` // the catalogs
+
 	names []string // names of all packages of both catalogs
 }
 
@@ -276,7 +278,7 @@ func Compare(ctx context.Context, before, after []declcfg.Source) (*Report, erro
 	}
 	names := maps.Clone(old.packages)
 	maps.Copy(names, now.packages)
-	r := &Report{names: slices.Sorted(maps.Keys(names))}
+	r := &Report{Before: &old.index, After: &now.index, names: slices.Sorted(maps.Keys(names))}
 	for _, pkg := range r.names {
 		if p, differs := compare(pkg, old, now); differs {
 			r.Packages = append(r.Packages, p)

@@ -11,8 +11,9 @@ import (
 )
 
 // References are all references to images in a catalog, with their positions. Nothing else of the catalog is
-// retained.
+// retained, apart from the identities of its packages.
 type References struct {
+	index    declcfg.Index // olm.package objects
 	packages map[string]bool
 	uses     []use // sorted by position, without duplicates
 }
@@ -43,6 +44,9 @@ func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
 		if o.owner != "" {
 			r.packages[o.owner] = true
 		}
+		if o.meta != nil {
+			r.index.Add(o.meta, nil)
+		}
 		r.uses = append(r.uses, o.uses...)
 	}
 	if len(failed) > 0 {
@@ -53,6 +57,9 @@ func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
 	r.uses = slices.Clip(slices.Compact(r.uses))
 	return r, nil
 }
+
+// Index returns the olm.package objects of the catalog.
+func (r *References) Index() *declcfg.Index { return &r.index }
 
 // Packages returns the names of all packages of the catalog, sorted.
 func (r *References) Packages() []string { return slices.Sorted(maps.Keys(r.packages)) }
@@ -96,11 +103,15 @@ func (r *References) all() []string {
 // An object is the part of a catalog object that Read needs.
 type object struct {
 	owner string
+	meta  *declcfg.Meta // of an olm.package; nil for other objects
 	uses  []use
 }
 
 // Moved implements [declcfg.Movable].
 func (o object) Moved(t declcfg.Twin) any {
+	if o.meta != nil {
+		o.meta = t.Meta(o.meta)
+	}
 	o.uses = slices.Clone(o.uses)
 	for i := range o.uses {
 		o.uses[i].pos = t.Pos(o.uses[i].pos)
@@ -110,6 +121,9 @@ func (o object) Moved(t declcfg.Twin) any {
 
 func objectOf(m *declcfg.Object) (object, error) {
 	o := object{owner: m.Owner()}
+	if m.Schema == declcfg.SchemaPackage {
+		o.meta = m.Meta
+	}
 	if m.Schema != declcfg.SchemaBundle {
 		return o, nil
 	}

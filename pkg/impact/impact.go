@@ -42,6 +42,8 @@ type Options struct {
 // A Report is the impact of the bundles that only the catalog after has, by package and version.
 type Report struct {
 	Bundles []Bundle `json:"bundles"`
+
+	Before, After *declcfg.Index `json:"-"` // the catalogs
 }
 
 // A Bundle is the impact of a new bundle. Lists are never nil.
@@ -115,7 +117,7 @@ func Compare(ctx context.Context, before, after []declcfg.Source, opts Options) 
 			return nil, err
 		}
 	}
-	report := &Report{Bundles: []Bundle{}}
+	report := &Report{Bundles: []Bundle{}, Before: old.Index, After: now.Index}
 	for _, n := range c.news {
 		report.Bundles = append(report.Bundles, n.Bundle)
 	}

@@ -58,11 +58,12 @@ var fields = []Field{
 // packages in which every word is found, with the values that contain a word. If pkg is not "", only that package is
 // searched.
 //
-// The catalog need not be valid. The error joins the errors of all objects that cannot be read, sorted by position, or
-// wraps [declcfg.ErrNotFound] if the package does not exist. Only matches are kept in memory. To search a catalog
-// several times, use an [Index].
-func Search(ctx context.Context, text, pkg string, sources ...declcfg.Source) ([]Match, error) {
-	var all []Match
+// The catalog need not be valid. Search also returns its olm.package objects. The error joins the errors of all objects
+// that cannot be read, sorted by position, or wraps [declcfg.ErrNotFound] if the package does not exist. Only matches
+// and the identities of packages are kept in memory. To search a catalog several times, use an [Index].
+func Search(
+	ctx context.Context, text, pkg string, sources ...declcfg.Source,
+) (all []Match, index *declcfg.Index, err error) {
 	for i, s := range searchers(text, pkg) {
 		if i == 1 { // the memo is for the first one
 			sources = slices.Clone(sources)
@@ -70,25 +71,31 @@ func Search(ctx context.Context, text, pkg string, sources ...declcfg.Source) ([
 				sources[k].Memo = nil
 			}
 		}
-		found, err := s.search(ctx, sources)
+		index = &declcfg.Index{}
+		found, err := s.search(ctx, index, sources)
 		for _, p := range found {
 			all = append(all, p.Matches...)
 		}
 		if len(all) > 0 || err != nil {
-			return all, err
+			return all, index, err
 		}
 	}
-	return all, nil
+	return all, index, nil
 }
 
-// search returns the matches of each package, in the order of [Search].
-func (s searcher) search(ctx context.Context, sources []declcfg.Source) ([]PackageMatches, error) {
+// search returns the matches of each package, in the order of [Search], and adds the olm.package objects to index.
+func (s searcher) search(
+	ctx context.Context, index *declcfg.Index, sources []declcfg.Source,
+) ([]PackageMatches, error) {
 	packages := map[string]*collector{}
 	var errs []error
 	for o, err := range declcfg.Map(ctx, s.object, sources...) {
 		if err != nil {
 			errs = append(errs, err)
 			continue
+		}
+		if o.meta != nil {
+			index.Add(o.meta, nil)
 		}
 		if packages[o.pkg] == nil {
 			packages[o.pkg] = &collector{pkg: o.pkg}
@@ -132,11 +139,11 @@ func (r *ranking) add(p PackageMatches) {
 func (r *ranking) all() []PackageMatches { return append(r.named, r.described...) }
 
 // object searches one object.
-// Moved implements [declcfg.Movable].
-func (o objectMatches) Moved(declcfg.Twin) any { return o }
-
 func (s searcher) object(o *declcfg.Object) (objectMatches, error) {
 	found := objectMatches{pkg: o.Owner()}
+	if o.Schema == declcfg.SchemaPackage {
+		found.meta = o.Meta
+	}
 	if s.pkg != "" && s.pkg != found.pkg {
 		return found, nil
 	}
@@ -157,9 +164,18 @@ func (s searcher) object(o *declcfg.Object) (objectMatches, error) {
 
 // objectMatches are the matches in one object.
 type objectMatches struct {
+	meta     *declcfg.Meta // of an olm.package; nil for other objects
 	pkg      string
 	bundle   []BundleByName // the object, if it is a bundle
 	findings []finding
+}
+
+// Moved implements [declcfg.Movable].
+func (o objectMatches) Moved(t declcfg.Twin) any {
+	if o.meta != nil {
+		o.meta = t.Meta(o.meta)
+	}
+	return o
 }
 
 // A collector collects the matches of a package.

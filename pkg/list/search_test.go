@@ -85,17 +85,17 @@ func TestSearch(t *testing.T) {
 		{strings.Repeat("o ", 65), "", ""},
 		{" ", "", "oak description A tall tree. oak.v10.0.0@10.0.0\noak description Drops acorns. oak.v10.0.0@10.0.0\n"},
 	} {
-		got, err := list.Search(t.Context(), tt.text, tt.pkg, source)
+		got, _, err := list.Search(t.Context(), tt.text, tt.pkg, source)
 		if err != nil || rowsOf(got) != tt.want {
 			t.Errorf("%s: got %v\n%swant\n%s", tt.text, err, rowsOf(got), tt.want)
 		}
 		checkIndex(t, x, tt.text, tt.pkg, got)
 	}
-	if _, err := list.Search(t.Context(), "oak", "oaks", source); !errors.Is(err, declcfg.ErrNotFound) {
+	if _, _, err := list.Search(t.Context(), "oak", "oaks", source); !errors.Is(err, declcfg.ErrNotFound) {
 		t.Errorf("got %v for a package that does not exist", err)
 	}
 	bad := declcfg.Source{Name: "bad", FS: fstest.MapFS{"c.yaml": {Data: []byte("{schema: olm.bundle, name: 5}\n---\na: [")}}}
-	_, err := list.Search(t.Context(), "oak", "oaks", bad)
+	_, _, err := list.Search(t.Context(), "oak", "oaks", bad)
 	if err == nil || errors.Is(err, declcfg.ErrNotFound) || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("got %v, want two unreadable objects", err)
 	}
@@ -117,7 +117,7 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 					byName[row.pkg] = true
 				}
 			}
-			matches, err := list.Search(t.Context(), text, "", source)
+			matches, _, err := list.Search(t.Context(), text, "", source)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +217,7 @@ func BenchmarkSearch(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%s", []string{"published", "big"}[i], text), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := list.Search(b.Context(), text, "", declcfg.Source{Name: dir, FS: os.DirFS(dir)}); err != nil {
+					if _, _, err := list.Search(b.Context(), text, "", declcfg.Source{Name: dir, FS: os.DirFS(dir)}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -86,7 +86,7 @@ func TestIndexOfPublishedCatalogs(t *testing.T) {
 			"quay.io", "red hat", "v1alpha1", "cluster", "1.0", ".", "database", "rabbitmq topology", "operator for the",
 			"logging tracing", "no such thing",
 		} {
-			want, err := list.Search(t.Context(), text, "", source)
+			want, _, err := list.Search(t.Context(), text, "", source)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func checkSearches(t *testing.T, dirs ...string) {
 			"kiln", "KILN", "pottery", "Kiln.crafts.example", "crafts.example/v1", "registry.example", "operator", "v1.0", "fires",
 			"red hat", "rabbitmq topology", "monitoring database", "quay.io", "sha256:0", "e", ".", " ", "no such thing", "<b>&%x=1",
 		} {
-			want, err := list.Search(t.Context(), text, "", dirSource(dir))
+			want, _, err := list.Search(t.Context(), text, "", dirSource(dir))
 			if err != nil {
 				t.Fatal(err)
 			}
