@@ -281,10 +281,8 @@ type eachOutput struct {
 	first   bool // no catalog has a heading yet
 }
 
-// headings maps each format that can hold several catalogs to the prefix of its headings.
-var headings = map[string]string{
-	"text": "", "wide": "", "markdown": "## ", "dot": "// ", "mermaid": "%% ", "json": "", "yaml": "", "name": "",
-}
+// eachFormats are the formats that can hold several catalogs.
+var eachFormats = []string{"text", "wide", "markdown", "json", "yaml", "name"}
 
 // start redirects the standard output of the command to o.
 func (o *eachOutput) start() error {
@@ -295,7 +293,7 @@ func (o *eachOutput) start() error {
 			_ = flag.Value.Set("json")
 		}
 	}
-	if _, ok := headings[o.format]; !ok {
+	if !slices.Contains(eachFormats, o.format) {
 		return usageError{fmt.Errorf("--each and --output %s cannot be combined", o.format)}
 	}
 	o.names = map[string]bool{}
@@ -312,9 +310,9 @@ func (o *eachOutput) Write(p []byte) (int, error) {
 		return o.run.Write(p)
 	}
 	if !o.headed {
-		heading := headings[o.format] + legible.Name(o.catalog)
-		if headings[o.format] == "" {
-			heading += ":"
+		heading := legible.Name(o.catalog) + ":"
+		if o.format == "markdown" {
+			heading = "## " + legible.Name(o.catalog) + "\n"
 		}
 		if !o.first {
 			heading = "\n" + heading

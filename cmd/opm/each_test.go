@@ -45,8 +45,7 @@ func TestEachAlone(t *testing.T) {
 		return out.String()
 	}
 	for _, line := range []string{
-		"updates CATALOG --all", "graph CATALOG", "list bundles CATALOG -o wide", "search CATALOG pottery",
-		"diff " + catalogs[0] + " CATALOG",
+		"updates CATALOG --all", "list bundles CATALOG -o wide", "search CATALOG pottery", "diff " + catalogs[0] + " CATALOG",
 	} {
 		args := func(insert ...string) (args []string) {
 			for word := range strings.FieldsSeq(line) {
@@ -61,9 +60,6 @@ func TestEachAlone(t *testing.T) {
 		want := ""
 		for i, catalog := range catalogs {
 			heading := filepath.Base(catalog) + ":\n"
-			if args()[0] == "graph" {
-				heading = "%% " + filepath.Base(catalog) + "\n"
-			}
 			if i > 0 {
 				heading = "\n" + heading
 			}

@@ -28,13 +28,22 @@ mermaid is for Markdown and mermaid.js, which by default draws at most 50,000 ch
 links; more is split into a drawing for each package. dot is for Graphviz, and svg is a picture.
 html is a page with that picture, to zoom, to search, and to see where each bundle is updated to
 in OLM Classic and in OLM v1; it needs no network. json is for programs and includes the next
-update of each bundle. The catalog need not be valid.` + catalogNote,
+update of each bundle. The catalog need not be valid.
+
+With --each, the packages of all catalogs are one drawing, with the names of their catalogs; json
+is a list of objects with the key catalog.` + catalogNote,
 		Example: `  opm graph catalog kiln > kiln.mmd
   opm graph catalog kiln --channel stable -o dot
   opm graph catalog kiln -o html > kiln.html
   opm graph catalog -o json`,
 		Args:              atLeastOne("CATALOG"),
 		ValidArgsFunction: completeCatalogAndPackages,
+		PreRunE: func(*cobra.Command, []string) error {
+			if f.format != "json" {
+				f.each.finish = f.drawAll
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0], slices.Concat(args[1:], f.packages))
 		},
@@ -49,8 +58,8 @@ update of each bundle. The catalog need not be valid.` + catalogNote,
 	completeWith(cmd, channelsOfArgs, "channel")
 	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
-	f.images.each = new(eachFlag)
-	f.images.each.add(cmd, 0)
+	f.images.each = &f.each
+	f.each.add(cmd, 0)
 	return cmd
 }
 
@@ -60,6 +69,9 @@ type graphFlags struct {
 	packages []string
 	channels []string
 	images   imageFlags
+	each     eachFlag
+
+	all []*graph.Package // the packages of all catalogs of --each, for one drawing
 }
 
 func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
@@ -72,24 +84,48 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 		for x := range chosen {
 			graphs = append(graphs, graph.NewPackage(x))
 		}
-		opts := draw.Options{Channels: f.channels}
-		opts.TooLarge = func(of []*graph.Package, size draw.MermaidSize) {
-			if len(of) > 1 {
-				warnOfSize(cmd, "the drawing", size, fmt.Sprintf("it is split by package; to draw one, run: opm graph %s PACKAGE; "+
-					"to draw all, run: opm graph %s -o html", ref, ref))
-				return
-			}
-			warnOfSize(cmd, fmt.Sprintf("package %q", of[0].Name), size, fmt.Sprintf("draw one channel with --channel, or run: "+
-				"opm graph %s %s -o html", ref, of[0].Name))
-		}
-		if graphs, err = opts.Select(graphs); err != nil {
+		if graphs, err = (draw.Options{Channels: f.channels}).Select(graphs); err != nil {
 			return err
 		}
 		warnOfRanges(cmd, chosen, f.channels...)
-		formats := draw.Formats()
-		i := slices.IndexFunc(formats, func(d draw.Format) bool { return d.Name == f.format })
-		return formats[i].Draw(outputAs(cmd, f.format), graphs, opts)
+		if !f.each.given() || f.each.finish == nil {
+			return f.draw(cmd, graphs, ref)
+		}
+		for _, g := range graphs {
+			g.Name = f.each.now.name + inCatalog + g.Name
+		}
+		f.all = append(f.all, graphs...)
+		return nil
 	})
+}
+
+// inCatalog is between the name of a catalog and the name of its package in a drawing of several catalogs.
+const inCatalog = ": "
+
+// drawAll draws the packages of all catalogs of --each.
+func (f *graphFlags) drawAll(cmd *cobra.Command) error {
+	if len(f.all) == 0 {
+		return nil
+	}
+	return f.draw(cmd, f.all, "--each "+strings.Join(f.each.values, " --each "))
+}
+
+// draw draws packages. Hints name their catalogs with the given arguments.
+func (f *graphFlags) draw(cmd *cobra.Command, graphs []*graph.Package, catalogs string) error {
+	opts := draw.Options{Channels: f.channels}
+	opts.TooLarge = func(of []*graph.Package, size draw.MermaidSize) {
+		if len(of) > 1 {
+			warnOfSize(cmd, "the drawing", size, fmt.Sprintf("it is split by package; to draw one, run: opm graph %s PACKAGE; "+
+				"to draw all, run: opm graph %s -o html", catalogs, catalogs))
+			return
+		}
+		name := of[0].Name
+		warnOfSize(cmd, fmt.Sprintf("package %q", name), size, fmt.Sprintf("draw one channel with --channel, or run: "+
+			"opm graph %s %s -o html", catalogs, name[strings.LastIndex(name, " ")+1:]))
+	}
+	formats := draw.Formats()
+	i := slices.IndexFunc(formats, func(d draw.Format) bool { return d.Name == f.format })
+	return formats[i].Draw(outputAs(cmd, f.format), graphs, opts)
 }
 
 // warnOfSize warns about a Mermaid drawing that is too large for renderers.
