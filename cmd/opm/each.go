@@ -18,6 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -40,12 +41,9 @@ type sharedChecks struct {
 	memo *validate.Memo
 }
 
-const eachUsage = "run once for each of several catalogs: `CATALOG`, NAME=CATALOG or, with a slash at the end, all " +
-	"in a directory; may be repeated"
-
 // add adds the flag to a command whose argument at is CATALOG, which the flag replaces. Call it last.
 func (f *eachFlag) add(cmd *cobra.Command, at int) {
-	f.addFlag(cmd, at)
+	f.addFlag(cmd, at, "run once for each of several catalogs")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !f.given() {
@@ -57,7 +55,7 @@ func (f *eachFlag) add(cmd *cobra.Command, at int) {
 
 // addForAll adds the flag to a command that runs once for all catalogs, which [eachFlag.paths] returns.
 func (f *eachFlag) addForAll(cmd *cobra.Command, at int) {
-	f.addFlag(cmd, at)
+	f.addFlag(cmd, at, "run once for each of several catalogs")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, f.insert(args, "")) }
 }
@@ -95,9 +93,11 @@ func (r *namedRef) isSame(other *namedRef) bool {
 	return r.ref == other.ref || errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-func (f *eachFlag) addFlag(cmd *cobra.Command, at int) {
+// addFlag adds the flag to a command whose function reads it, with its purpose for the help.
+func (f *eachFlag) addFlag(cmd *cobra.Command, at int, purpose string) {
 	f.at = at
-	cmd.Flags().StringArrayVar(&f.values, "each", nil, eachUsage)
+	cmd.Flags().StringArrayVar(&f.values, "each", nil, purpose+
+		": `CATALOG`, NAME=CATALOG or, with a slash at the end, all in a directory; may be repeated")
 	check, complete := cmd.Args, cmd.ValidArgsFunction
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, f.insert(args, "CATALOG"))
@@ -124,8 +124,8 @@ func (f *eachFlag) insert(args []string, ref string) []string {
 	return slices.Insert(slices.Clone(args), f.at, ref)
 }
 
-// refs returns the catalogs of the flag, whose names must differ.
-func (f *eachFlag) refs() ([]*namedRef, error) {
+// refs returns the catalogs of the flag and of more arguments [NAME=]CATALOG. Their names must differ.
+func (f *eachFlag) refs(more ...string) ([]*namedRef, error) {
 	var args []string
 	for _, value := range f.values {
 		if !strings.HasSuffix(value, "/") {
@@ -137,6 +137,7 @@ func (f *eachFlag) refs() ([]*namedRef, error) {
 			return nil, err
 		}
 		before := len(args)
+		slices.SortFunc(entries, func(a, b os.DirEntry) int { return graph.CompareChannels(a.Name(), b.Name()) })
 		for _, e := range entries {
 			info, err := os.Stat(value + e.Name()) // follows links
 			if err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), ".") {
@@ -147,7 +148,7 @@ func (f *eachFlag) refs() ([]*namedRef, error) {
 			return nil, usageError{fmt.Errorf("--each %s: no directory in it", value)}
 		}
 	}
-	return parseNamedRefs(args)
+	return parseNamedRefs(append(args, more...))
 }
 
 // counterpart returns the catalog to compare with the catalog of the current run: ref or, if ref ends with a slash, the

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -146,6 +147,7 @@ func listMatrixCmd() *cobra.Command {
 	var format list.Format
 	var channels bool
 	var from imageFlags
+	var each eachFlag
 	cmd := &cobra.Command{
 		Use:   "matrix [NAME=]CATALOG...",
 		Short: "Compare the packages of several catalogs",
@@ -163,11 +165,12 @@ channel (with --channels) and heads: catalog, channel, bundle, version and older
 for each catalog that has the row.` + catalogNote,
 		Example: `  opm list matrix catalog/kiln catalog
   opm list matrix old=catalog/loom new=catalog --channels -o markdown
-  opm list matrix catalog/kiln catalog -o html > matrix.html`,
-		Args:              cobra.MinimumNArgs(1),
+  opm list matrix catalog/kiln catalog -o html > matrix.html
+  opm list matrix --each catalog/`,
+		Args:              atLeastOne("CATALOG"),
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			refs, err := parseNamedRefs(args)
+			refs, err := each.refs(args...)
 			if err != nil {
 				return err
 			}
@@ -194,14 +197,15 @@ for each catalog that has the row.` + catalogNote,
 	cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
+	each.addFlag(cmd, 0, "compare these catalogs, too")
 	return cmd
 }
 
 // readEach reads catalogs. It omits a catalog that cannot be read or is not valid, and reports it on standard error.
-// Then failure is the error that ends the command; it begins with reason.
+// Then fail is the error that ends the command; it begins with reason.
 func readEach[T any](
 	cmd *cobra.Command, refs []*namedRef, reason string, read func(i int) (T, error),
-) (all []T, failure, err error) {
+) (all []T, fail, err error) {
 	var out []string
 	for i, r := range refs {
 		one, err := read(i)
@@ -212,13 +216,16 @@ func readEach[T any](
 			all = append(all, one)
 			continue
 		}
+		if _, ok := errors.AsType[*failure](err); ok {
+			err = errors.New("it is not valid") // the problems are printed
+		}
 		for _, err := range flatten(nil, err) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.name), legibleLines(err.Error()))
 		}
 		out = append(out, r.name)
 	}
 	if out != nil {
-		failure = failed(reason + strings.Join(out, ", "))
+		fail = failed(reason + strings.Join(out, ", "))
 	}
-	return all, failure, nil
+	return all, fail, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -53,7 +54,7 @@ func Several(dir string, index *declcfg.Index) string {
 			shares[name] = shares[name] || len(defined) > 1
 		}
 	}
-	dirs := slices.Sorted(maps.Keys(shares))
+	dirs := slices.SortedFunc(maps.Keys(shares), graph.CompareChannels)
 	if len(dirs) < 2 || slices.ContainsFunc(dirs, func(name string) bool { return !shares[name] }) {
 		return ""
 	}
