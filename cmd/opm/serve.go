@@ -180,6 +180,7 @@ func (f *serveFlags) listenAndServe(
 ) error {
 	ctx, log := cmd.Context(), opts.Server.Log
 	var printed strings.Builder
+	var grpc net.Listener // the only one, with --port-file
 	for i, r := range registries {
 		if r.addr == "" {
 			continue
@@ -189,7 +190,7 @@ func (f *serveFlags) listenAndServe(
 			return err
 		}
 		defer l.Close() // for errors before serving; otherwise it is closed already
-		opts.Registries[i].Listener = l
+		opts.Registries[i].Listener, grpc = l, l
 		log.Info("listening", "grpc", l.Addr().String(), "tls", f.tls.Cert != "", "catalogs", r.names())
 		if f.isFromState() {
 			fmt.Fprintf(&printed, "%s %s\n", strings.Replace(r.cacheName, ".", "/", 1), l.Addr())
@@ -210,9 +211,9 @@ func (f *serveFlags) listenAndServe(
 		log.Info("listening", "http", l.Addr().String(), "tls", f.tls.Cert != "")
 	}
 	if f.portFile != "" {
-		tcp, ok := opts.Registries[0].Listener.Addr().(*net.TCPAddr)
+		tcp, ok := grpc.Addr().(*net.TCPAddr)
 		if !ok {
-			return fmt.Errorf("write port: %s has none", opts.Registries[0].Listener.Addr())
+			return fmt.Errorf("write port: %s has none", grpc.Addr())
 		}
 		err := atomicfile.Write(f.portFile, atomicfile.Options{Replace: true}, func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, tcp.Port)

@@ -268,7 +268,7 @@ func twoCatalogs(t *testing.T) string {
 }
 
 // TestServeSamePackages serves two catalogs with the same packages, each on a port of its own, and both over HTTP; then
-// one of them over gRPC.
+// one of them over gRPC. HTTP keeps their order.
 func TestServeSamePackages(t *testing.T) {
 	dir := twoCatalogs(t)
 	want := map[string][]string{"v1": {"kiln"}, "v2": {"kiln", "loom"}}
@@ -291,6 +291,11 @@ func TestServeSamePackages(t *testing.T) {
 
 	s = serving(t, dir, "v1", "v2", "--grpc-catalog", "v2", "--http-addr", "localhost:0")
 	s.expect(t)
+	url = "http://" + s.waitLog(t, `msg=listening http=(\S+)`)
+	s.waitLog(t, "msg=ready catalog=v1")
+	if _, body := fetch(t, url+"/ui/v1/matrix"); !strings.Contains(string(body), `"catalogs":["v1","v2"]`) {
+		t.Errorf("the matrix is not in the order of the arguments: %s", body)
+	}
 	s.end(t)
 }
 

@@ -290,8 +290,8 @@ type servedRegistry struct {
 	addr      string // of gRPC; "" serves the catalogs over HTTP only
 }
 
-// registries returns one registry with all catalogs or, if flags name catalogs, a registry for each catalog. Registries
-// with an address come first.
+// registries returns one registry with all catalogs or, if flags name catalogs, a registry for each catalog, in their
+// order. At least one has an address.
 func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 	addrs, all := f.addr.each, f.addr.all
 	if all == "" {
@@ -320,22 +320,17 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 			return nil, usageError{fmt.Errorf("no catalog is named %q%s", name, nearest.Hint(name, c.names()))}
 		}
 	}
-	var first, others []*servedRegistry
+	var registries []*servedRegistry
 	for _, r := range c.refs {
 		one := *c
 		one.refs = []*namedRef{r}
-		served := &servedRegistry{&one, r.name, addrs[r.name]}
-		switch {
-		case served.addr != "":
-			first = append(first, served)
-		case f.httpAddr != "" || f.load.CacheOnly:
-			others = append(others, served)
-		default:
+		if addrs[r.name] == "" && f.httpAddr == "" && !f.load.CacheOnly {
 			return nil, usageError{fmt.Errorf(
 				"catalog %q has no address; give it one with --port %[1]s=PORT, or add --http-addr", r.name)}
 		}
+		registries = append(registries, &servedRegistry{&one, r.name, addrs[r.name]})
 	}
-	return append(first, others...), nil
+	return registries, nil
 }
 
 // adviceOnClash returns the hint for catalogs that have the same packages.
