@@ -90,13 +90,30 @@ func (p Platform) Check() error {
 		p, releases[0].OpenShift, releases[len(releases)-1].OpenShift)
 }
 
-// Reads reports whether OLM on the platform reads properties of a type, or objects of a schema. Without OpenShift, OLM
-// does not read olm.maxOpenShiftVersion.
-func (p Platform) Reads(typ string) bool {
-	if p.OpenShift == (Version{}) {
-		return typ != declcfg.PropertyMaxOpenShiftVersion
+// BundleRelease is the name of the release of a bundle for [Platform.Unread].
+const BundleRelease = "a release in " + declcfg.PropertyPackage
+
+// PartlyRead reports whether only some OLM reads properties of a type, or objects of a schema.
+func PartlyRead(name string) bool {
+	_, partly := readers[name]
+	return partly
+}
+
+// Unread returns which OLM reads properties of a type, objects of a schema or [BundleRelease] if not every OLM of the
+// platform does, as a clause that follows "which", such as "only OpenShift reads". Otherwise it returns "".
+func (p Platform) Unread(name string) string {
+	isOpenShift := p.OpenShift != (Version{})
+	switch r := readers[name]; {
+	case r.gate != "":
+		return "OLM reads only with the feature gate " + r.gate
+	case r.openShift && !isOpenShift:
+		return "only OpenShift reads"
+	case isOpenShift && r.first.After(p.OpenShift):
+		return fmt.Sprintf("OpenShift reads from %s on", r.first)
+	case r.classic && p.OLMv1 != OLMv1Absent:
+		return "OLM v1 does not read"
 	}
-	return !firstReleases[typ].After(p.OpenShift)
+	return ""
 }
 
 // RemovedIn returns the version of Kubernetes that removed a kind of an API version, such as policy/v1beta1. It returns

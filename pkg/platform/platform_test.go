@@ -109,3 +109,27 @@ func TestSupported(t *testing.T) {
 		}
 	}
 }
+
+// TestUnread checks which OLM reads which parts of a catalog.
+func TestUnread(t *testing.T) {
+	for _, tt := range []struct{ target, name, want string }{
+		{"ocp=4.20", declcfg.PropertyGVK, ""},
+		{"ocp=4.20", declcfg.PropertyMaxOpenShiftVersion, ""},
+		{"ocp=4.8", declcfg.PropertyMaxOpenShiftVersion, "OpenShift reads from 4.9 on"},
+		{"kubernetes=1.31", declcfg.PropertyMaxOpenShiftVersion, "only OpenShift reads"},
+		{"ocp=4.14", declcfg.SchemaDeprecations, "OpenShift reads from 4.15 on"},
+		{"kubernetes=1.31", declcfg.SchemaDeprecations, ""},
+		{"ocp=4.13", declcfg.PropertyDeprecated, ""},
+		{"ocp=4.14", declcfg.PropertyDeprecated, "OLM v1 does not read"},
+		{"kubernetes=1.31", "olm.label.required", "OLM v1 does not read"},
+		{"ocp=4.12", platform.BundleRelease, "OLM reads only with the feature gate BundleReleaseSupport"},
+	} {
+		p, err := platform.Parse(tt.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Unread(tt.name); got != tt.want || got != "" && !platform.PartlyRead(tt.name) {
+			t.Errorf("%s: %s: got %q, want %q", tt.target, tt.name, got, tt.want)
+		}
+	}
+}

@@ -22,11 +22,25 @@ var releases = []Platform{
 	{Version{4, 22}, Version{1, 35}, declcfg.PropertyCSVMetadata, OLMv1Available},
 }
 
-// firstReleases maps each property type and schema that not every OLM reads to the first release of OpenShift whose OLM
-// reads it. Sources: the release notes of 4.9, and https://github.com/grokspawn/deprecated-catalog-content.
-var firstReleases = map[string]Version{
-	declcfg.PropertyMaxOpenShiftVersion: {4, 9},
-	declcfg.SchemaDeprecations:          {4, 15},
+// A reader says which OLM reads a property or a schema.
+type reader struct {
+	first     Version // the first release of OpenShift whose OLM reads it; zero for all
+	openShift bool    // OLM reads it on OpenShift only
+	classic   bool    // OLM v1 does not read it
+	gate      string  // feature gate of OLM v1 without which no OLM reads it, off by default
+}
+
+// readers has the types of properties, the schemas and the other parts of bundles that not every OLM reads.
+//
+// Sources: the release notes of OpenShift 4.9 (olm.maxOpenShiftVersion),
+// https://github.com/grokspawn/deprecated-catalog-content (olm.deprecations), and the code of OLM Classic and OLM v1 of
+// August 2026 (the others).
+var readers = map[string]reader{
+	declcfg.PropertyMaxOpenShiftVersion: {first: Version{4, 9}, openShift: true},
+	declcfg.SchemaDeprecations:          {first: Version{4, 15}},
+	declcfg.PropertyDeprecated:          {classic: true},
+	"olm.label.required":                {classic: true},
+	BundleRelease:                       {gate: "BundleReleaseSupport"},
 }
 
 // An api is an API version with the kinds of it that were removed.

@@ -27,7 +27,7 @@ var knownProperties = []string{
 	declcfg.PropertyPackage, declcfg.PropertyGVK, declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject,
 	declcfg.PropertyPackageRequired, declcfg.PropertyGVKRequired, declcfg.PropertyConstraint,
 	declcfg.PropertyMaxOpenShiftVersion, declcfg.PropertyChannel, declcfg.PropertyDeprecated, "olm.label",
-	"olm.substitutesFor",
+	"olm.label.required", "olm.substitutesFor",
 }
 
 // propertyType reports a property type that has the prefix olm. but is not known.
@@ -53,7 +53,7 @@ func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 }
 
 func (s *scope) deprecated(at jsontext.Pointer, _ *declcfg.Property) {
-	s.add("deprecated-property", at.Parent()+"/type", "bundles with property %s are never installed",
+	s.add("deprecated-property", at.Parent()+"/type", "OLM Classic never installs bundles with property %s",
 		declcfg.PropertyDeprecated)
 }
 

@@ -36,10 +36,11 @@ func (v *validator) fitTarget() {
 type needs struct {
 	objects, metadata bool              // the forms of its metadata
 	last              *platform.Version // olm.maxOpenShiftVersion; nil if it has none or is invalid
-	lastAt            jsontext.Pointer  // to the property; "" if there is none
 	releases          string            // the annotation [platform.AnnotationVersions]
 	releasesAt        jsontext.Pointer  // to the value of the property that it is in
 	removed           []manifestAPI     // manifests of APIs that a version of Kubernetes removed
+
+	partlyRead map[string]jsontext.Pointer // places of the parts that not every OLM reads; see [platform.Platform.Unread]
 }
 
 // A manifestAPI is the API of a manifest.
@@ -62,11 +63,25 @@ func needsOf(b *declcfg.Bundle) *needs {
 			n.objects = true
 			n.manifest(at+"/value", p)
 		case declcfg.PropertyMaxOpenShiftVersion:
-			n.lastAt = at
 			n.last, _ = platform.MaxOpenShift([]jsontext.Value{p.Value})
+		case declcfg.PropertyPackage:
+			var value declcfg.PackageProperty
+			if p.Unmarshal(&value) == nil && value.Release != "" {
+				n.addPartlyRead(platform.BundleRelease, at+"/value/release")
+			}
+		}
+		if platform.PartlyRead(p.Type) {
+			n.addPartlyRead(p.Type, at+"/type")
 		}
 	}
 	return n
+}
+
+func (n *needs) addPartlyRead(name string, at jsontext.Pointer) {
+	if n.partlyRead == nil {
+		n.partlyRead = map[string]jsontext.Pointer{}
+	}
+	n.partlyRead[strings.Clone(name)] = at
 }
 
 func (n *needs) manifest(at jsontext.Pointer, p *declcfg.Property) {
@@ -151,7 +166,8 @@ func (r *relations) target(p *declcfg.PackageIndex) {
 	if target == (platform.Platform{}) {
 		return
 	}
-	var form, ignored []*declcfg.Meta
+	var form []*declcfg.Meta
+	ignored := map[string][]*declcfg.Meta{} // by what is not read
 	for _, b := range p.Bundles {
 		n := r.needs[b.Meta.Key()]
 		if n == nil { // it could not be decoded
@@ -161,8 +177,10 @@ func (r *relations) target(p *declcfg.PackageIndex) {
 			target.Metadata == declcfg.PropertyCSVMetadata && n.objects && !n.metadata {
 			form = append(form, b.Meta)
 		}
-		if n.lastAt != "" && !target.Reads(declcfg.PropertyMaxOpenShiftVersion) {
-			ignored = append(ignored, b.Meta)
+		for name := range n.partlyRead {
+			if target.Unread(name) != "" {
+				ignored[name] = append(ignored[name], b.Meta)
+			}
 		}
 		r.bundleTarget(b.Meta, n)
 	}
@@ -170,13 +188,14 @@ func (r *relations) target(p *declcfg.PackageIndex) {
 		r.of(form[0]).add("target-form", "/properties", "%d of %d bundles do not have %s, which %s reads, first %q",
 			len(form), len(p.Bundles), target.Metadata, target, form[0].Name)
 	}
-	if len(ignored) > 0 {
-		r.of(ignored[0]).add("target-ignored", r.needs[ignored[0].Key()].lastAt+"/type",
-			"%d of %d bundles have %s, which only OpenShift reads, first %q",
-			len(ignored), len(p.Bundles), declcfg.PropertyMaxOpenShiftVersion, ignored[0].Name)
+	for _, name := range slices.Sorted(maps.Keys(ignored)) {
+		all := ignored[name]
+		at := r.needs[all[0].Key()].partlyRead[name]
+		r.of(all[0]).add("target-ignored", at, "%d of %d bundles have %s, which %s, first %q",
+			len(all), len(p.Bundles), name, target.Unread(name), all[0].Name)
 	}
 	for _, d := range p.Deprecations {
-		if !target.Reads(declcfg.SchemaDeprecations) {
+		if target.Unread(declcfg.SchemaDeprecations) != "" {
 			r.of(d.Meta).add("target-ignored", "/schema", "the OLM of %s does not read %s",
 				target, declcfg.SchemaDeprecations)
 		}
@@ -349,8 +368,9 @@ var targetRules = problem.Group{Title: "Target platform", Rules: []problem.Rule{
   value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12}}`},
 	{Name: "target-ignored", Severity: problem.Info,
 		Summary: "the OLM of the target reads all properties and deprecations",
-		Reason: "OLM reads olm.deprecations since OpenShift 4.15, and olm.maxOpenShiftVersion on OpenShift only. Users do " +
-			"not see what it ignores.",
+		Reason: "OLM reads olm.deprecations since OpenShift 4.15, olm.maxOpenShiftVersion on OpenShift only, a release in " +
+			"olm.package only with a feature gate that is off, and olm.deprecated and olm.label.required in OLM Classic " +
+			"only. What it ignores has no effect.",
 		Config: "target: kubernetes=1.31",
 		Bad:    demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`,
 		Good:   demoBundle},
