@@ -3,6 +3,7 @@ package test
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -79,13 +80,22 @@ func newProject(t *testing.T) *ciProject {
 // write writes the catalog.
 func (p *ciProject) write(t *testing.T, catalog string) {
 	t.Helper()
-	write(t, filepath.Join(p.dir, "catalog", "kiln.yaml"), strings.Replace(catalog, "%s", p.host, 1))
+	write(t, filepath.Join(p.dir, "catalog", "kiln.yaml"), strings.ReplaceAll(catalog, "%s", p.host))
 }
 
 // addChannel adds a channel to the catalog.
 func (p *ciProject) addChannel(t *testing.T, name string) {
 	t.Helper()
 	p.write(t, ciCatalog+"---\n{schema: olm.channel, package: kiln, name: "+name+", entries: [{name: kiln.v1.0.0}]}\n")
+}
+
+// addBundle adds a bundle with a version to the catalog.
+func (p *ciProject) addBundle(t *testing.T, version string) {
+	t.Helper()
+	added := strings.ReplaceAll(ciCatalog[strings.LastIndex(ciCatalog, "---"):], "kiln.v1.0.0", "kiln.v"+version)
+	catalog := strings.Replace(ciCatalog, "[{name: kiln.v1.0.0}]",
+		"[{name: kiln.v1.0.0}, {name: kiln.v"+version+", replaces: kiln.v1.0.0}]", 1)
+	p.write(t, catalog+strings.Replace(added, "version: 1.0.0", "version: "+version, 1))
 }
 
 func (p *ciProject) logIn(t *testing.T, password string) {
@@ -308,6 +318,91 @@ func TestActionInstalls(t *testing.T) {
 	}
 }
 
+// A gitlabAPI is a stand-in for GitLab's API. It has the notes of one merge request, number 7 of project 5, and the user
+// with the id 1.
+type gitlabAPI struct{ notes []gitlabNote }
+
+type gitlabNote struct {
+	ID     int    `json:"id"`
+	Body   string `json:"body"`
+	Author struct {
+		ID int `json:"id"`
+	} `json:"author"`
+}
+
+func (g *gitlabAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	const notes = "/projects/5/merge_requests/7/notes"
+	if r.Header.Get("PRIVATE-TOKEN") != "secret" {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	switch request := r.Method + " " + r.URL.Path; request {
+	case "GET /user":
+		fmt.Fprint(w, `{"id": 1}`)
+	case "GET " + notes:
+		_ = json.NewEncoder(w).Encode(g.notes)
+	case "POST " + notes:
+		note := gitlabNote{ID: 100 + len(g.notes), Body: r.FormValue("body")}
+		note.Author.ID = 1
+		g.notes = append(g.notes, note)
+	default:
+		for i := range g.notes {
+			if request == fmt.Sprintf("PUT %s/%d", notes, g.notes[i].ID) {
+				g.notes[i].Body = r.FormValue("body")
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// runGitlab runs a job of GitLab as the runner does.
+func (p *ciProject) runGitlab(t *testing.T, job gitlabJob, password, api string) (code int, out string) {
+	t.Helper()
+	values := map[string]string{
+		"CI_REGISTRY": p.host, "CI_REGISTRY_IMAGE": p.host + "/org/repo", "CI_PROJECT_DIR": p.dir,
+		"CI_REGISTRY_USER": testUser, "CI_REGISTRY_PASSWORD": password, "CI_API_V4_URL": api, "CI_PROJECT_ID": "5",
+		"CI_MERGE_REQUEST_IID": "7", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "GITLAB_TOKEN": "secret",
+	}
+	var env []string
+	for name, value := range values {
+		env = append(env, name+"="+value)
+	}
+	ci := readYAML[gitlabCI](t, "examples/ci/gitlab-ci.yml")
+	for _, variables := range []map[string]string{ci.Variables, ci.Template.Variables, job.Variables} {
+		for name, value := range variables {
+			env = append(env, name+"="+os.Expand(value, func(name string) string { return values[name] }))
+		}
+	}
+	t.Cleanup(func() { os.Remove(p.dir + ".auth.json") })
+	script := strings.Join(append(ci.Template.BeforeScript, job.Script...), "\n")
+	return p.run(t, exec.CommandContext(t.Context(), "sh", "-ec", script), env...)
+}
+
+// TestGitlabComments checks that the impact of a merge request is one comment, which is kept up to date.
+func TestGitlabComments(t *testing.T) {
+	p := newProject(t)
+	ci := readYAML[gitlabCI](t, "examples/ci/gitlab-ci.yml")
+	marker := ci.Impact.Variables["MARKER"]
+	fake := gitlabNote{ID: 1, Body: marker + "\nmine"}
+	fake.Author.ID = 2
+	api := &gitlabAPI{[]gitlabNote{fake}}
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	for _, version := range []string{"1.1.0", "1.2.0"} {
+		p.addBundle(t, version)
+		if code, out := p.runGitlab(t, ci.Impact, testPassword, server.URL); code != 0 {
+			t.Fatalf("exit status %d: %s", code, out)
+		}
+		if len(api.notes) != 2 || api.notes[0] != fake {
+			t.Fatalf("got %+v", api.notes)
+		}
+		if body := api.notes[1].Body; !strings.HasPrefix(body, marker+"\n") || !strings.Contains(body, "kiln.v"+version) {
+			t.Errorf("got the comment\n%s\nwant the impact of %s", body, version)
+		}
+	}
+}
+
 // TestGitlabRuns checks that GitLab's jobs check and publish, with the credentials that GitLab provides.
 func TestGitlabRuns(t *testing.T) {
 	p := newProject(t)
@@ -315,19 +410,7 @@ func TestGitlabRuns(t *testing.T) {
 	ci := readYAML[gitlabCI](t, "examples/ci/gitlab-ci.yml")
 	run := func(job gitlabJob, password string) (code int, out string) {
 		t.Helper()
-		env := []string{
-			"CI_REGISTRY=" + p.host, "CI_REGISTRY_IMAGE=" + p.host + "/org/repo", "CI_PROJECT_DIR=" + p.dir,
-			"CI_REGISTRY_USER=" + testUser, "CI_REGISTRY_PASSWORD=" + password,
-		}
-		for _, variables := range []map[string]string{ci.Variables, ci.Template.Variables} {
-			for name, value := range variables {
-				env = append(env, name+"="+strings.NewReplacer("$CI_REGISTRY_IMAGE", p.host+"/org/repo",
-					"$CI_PROJECT_DIR", p.dir).Replace(value))
-			}
-		}
-		t.Cleanup(func() { os.Remove(p.dir + ".auth.json") })
-		script := strings.Join(append(ci.Template.BeforeScript, job.Script...), "\n")
-		return p.run(t, exec.CommandContext(t.Context(), "sh", "-ec", script), env...)
+		return p.runGitlab(t, job, password, "")
 	}
 	if code, out := run(ci.Check, testPassword); code != 0 || p.published(t) != "" {
 		t.Errorf("check: exit status %d: %s", code, out)
@@ -345,10 +428,25 @@ func TestGitlabRuns(t *testing.T) {
 	}
 }
 
-// TestTektonRuns checks that Tekton's task publishes.
+// TestTektonRuns checks that Tekton's tasks publish, and write the impact of a bundle that is not published.
 func TestTektonRuns(t *testing.T) {
 	p := newProject(t)
-	task, _ := readTekton(t)
+	p.runTekton(t, "tekton.yaml")
+	if p.published(t) == "" {
+		t.Error("nothing is published")
+	}
+	p.addBundle(t, "1.1.0")
+	p.runTekton(t, "tekton-pull-request.yaml")
+	text, err := os.ReadFile(filepath.Join(p.dir, "impact.md"))
+	if err != nil || !strings.Contains(string(text), "kiln.v1.1.0") {
+		t.Errorf("got %s, %v", text, err)
+	}
+}
+
+// runTekton runs the step of the Task in an example.
+func (p *ciProject) runTekton(t *testing.T, name string) {
+	t.Helper()
+	task, _ := readTekton(t, name)
 	step := task.Spec.Steps[0]
 	values := strings.NewReplacer("$(params.catalog)", "catalog", "$(params.tag)", p.tag, "$(params.opm-image)", "image",
 		"$(workspaces.source.path)", p.dir, "$(workspaces.dockerconfig.path)", p.config)
@@ -369,8 +467,13 @@ func TestTektonRuns(t *testing.T) {
 	if rest := strings.Join(append(args, env...), " "); strings.Contains(rest, "$(") {
 		t.Errorf("no values for %s", rest)
 	}
-	program := filepath.Base(step.Command[0])
-	if code, out := p.run(t, exec.CommandContext(t.Context(), program, args...), env...); code != 0 || p.published(t) == "" {
+	program := "sh"
+	if step.Script != "" {
+		args = []string{"-ec", step.Script}
+	} else {
+		program = filepath.Base(step.Command[0])
+	}
+	if code, out := p.run(t, exec.CommandContext(t.Context(), program, args...), env...); code != 0 {
 		t.Errorf("exit status %d: %s", code, out)
 	}
 }
