@@ -62,12 +62,12 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 			return err
 		}
 		if showImpact {
+			f.report = format
 			write := func(r *namedRef) error { return f.writeImpact(cmd, &from.images, r.ref, add, format) }
 			if err := f.each.runOr(cmd, args[1], write); err != nil {
 				return err
 			}
 		}
-		f.noDiff = showImpact && format != "text"
 		return f.run(cmd, args[1], add)
 	}
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")

@@ -24,7 +24,7 @@ type editFlags struct {
 
 	replaces string // see addEntry
 	each     eachFlag
-	noDiff   bool // no diff is printed, because standard output has a report
+	report   string // format of the report that is on standard output; "" for none
 
 	releases string // the annotation of an added bundle with the releases of OpenShift that it supports
 }
@@ -105,13 +105,8 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 			fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
 		}
 	}
-	if f.noDiff {
-		return nil
-	}
-	for _, r := range results {
-		if _, err := textOutput(cmd).Write(abbreviated(r.Diff)); err != nil {
-			return err
-		}
+	if err := f.printDiffs(cmd, results); err != nil {
+		return err
 	}
 	for i, r := range results {
 		if err := f.warnOfPlatforms(cmd, paths[i], r.Bundle); err != nil {
@@ -119,6 +114,22 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		}
 	}
 	return nil
+}
+
+// printDiffs prints what would change. It follows a report as text, and is left out after another report.
+func (f *editFlags) printDiffs(cmd *cobra.Command, results []*edit.Result) error {
+	var all []byte
+	for _, r := range results {
+		all = append(all, abbreviated(r.Diff)...)
+	}
+	switch {
+	case f.report == "text" && len(all) > 0:
+		all = slices.Insert(all, 0, '\n')
+	case f.report != "":
+		return nil
+	}
+	_, err := textOutput(cmd).Write(all)
+	return err
 }
 
 // problemsOf returns the problems of all results, and the paths of the results that have any.
