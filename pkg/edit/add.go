@@ -105,9 +105,15 @@ func (p *pkg) reference(b *declcfg.Bundle) jsontext.Value {
 func (p *pkg) convert(b *declcfg.Bundle) error {
 	others, _ := values[declcfg.Bundle](p)
 	for _, other := range slices.Backward(others) {
-		if form := render.FormOf(other); form != "" {
-			return render.Changes{Form: form}.Edit(b)
+		form := render.FormOf(other)
+		if form == "" {
+			continue
 		}
+		if err := (render.Changes{Form: form}).Edit(b); err != nil {
+			return fmt.Errorf("%w; %q has this form: add the image or the directory of the bundle, or choose its form with "+
+				"--bundle-format", err, other.Name)
+		}
+		return nil
 	}
 	return nil
 }
