@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 // TestPruning checks that all manifests of obsolete images are deleted by digest, an index before its images, including
@@ -81,18 +79,7 @@ func TestPruning(t *testing.T) {
 // children returns the digests of the images in an index of pottery/kiln.
 func children(t *testing.T, f *fakeRegistry, index string) (digests []string) {
 	t.Helper()
-	repo, err := f.opener(t).Target(f.host + "/pottery/kiln")
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, desc, err := repo.Manifest(t.Context(), index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := image.ParseContents(raw, desc.MediaType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, c := f.contents(t, "pottery/kiln", index)
 	for _, m := range c.Manifests {
 		digests = append(digests, m.Digest.String())
 	}

@@ -422,12 +422,10 @@ func (f *fakeRegistry) referrers(t *testing.T, repo, digest string) string {
 	return fmt.Sprint(found)
 }
 
-// checkPull reads every blob of an image.
-func checkPull(t *testing.T, f *fakeRegistry, ref string) {
+// contents returns a repository, and the contents of one of its images or indexes.
+func (f *fakeRegistry) contents(t *testing.T, repo, id string) (*image.Repository, image.Contents) {
 	t.Helper()
-	opener := f.opener(t)
-	repo, id, _ := strings.Cut(ref, "@")
-	r, err := opener.Target(f.host + "/" + repo)
+	r, err := f.opener(t).Target(f.host + "/" + repo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -439,6 +437,14 @@ func checkPull(t *testing.T, f *fakeRegistry, ref string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r, c
+}
+
+// checkPull reads every blob of an image.
+func checkPull(t *testing.T, f *fakeRegistry, ref string) {
+	t.Helper()
+	repo, id, _ := strings.Cut(ref, "@")
+	r, c := f.contents(t, repo, id)
 	for _, m := range c.Manifests {
 		checkPull(t, f, repo+"@"+m.Digest.String())
 	}
