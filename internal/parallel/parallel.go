@@ -1,6 +1,6 @@
 // Package parallel works on several goroutines and keeps the order of its input:
 //
-//	for text := range parallel.Map(ctx, 0, files, read) {
+//	for text, err := range parallel.Try(ctx, 0, files, read) {
 //
 // A panic is passed on to the goroutine that waits for the work, so that its deferred functions remove temporary files.
 package parallel
@@ -109,6 +109,28 @@ func Map[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) B) 
 		}
 		if panicked != nil {
 			panic(panicked)
+		}
+	}
+}
+
+// Try is [Map] for a function that may fail. If ctx is done, it ends with ctx.Err().
+func Try[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) (B, error)) iter.Seq2[B, error] {
+	type result struct {
+		value B
+		err   error
+	}
+	return func(yield func(B, error) bool) {
+		for r := range Map(ctx, jobs, in, func(a A) (r result) {
+			r.value, r.err = fn(a)
+			return r
+		}) {
+			if !yield(r.value, r.err) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			var none B
+			yield(none, err)
 		}
 	}
 }

@@ -95,3 +95,36 @@ func TestMapStopsWhenDone(t *testing.T) {
 		t.Error("all items were yielded although the context was done")
 	}
 }
+
+func TestTryYieldsErrorsInOrder(t *testing.T) {
+	odd := errors.New("odd")
+	half := func(i int) (int, error) {
+		if i%2 == 1 {
+			return 0, odd
+		}
+		return i / 2, nil
+	}
+	i := 0
+	for got, err := range parallel.Try(t.Context(), 4, numbers(20), half) {
+		if want, wantErr := half(i); got != want || err != wantErr {
+			t.Errorf("result %d is %d, %v", i, got, err)
+		}
+		i++
+	}
+	if i != 20 {
+		t.Errorf("%d results, want 20", i)
+	}
+}
+
+func TestTryEndsWithTheErrorOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for _, err := range parallel.Try(ctx, 2, numbers(1000), func(i int) (int, error) { return i, nil }) {
+		cancel()
+		last = err
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("the last error is %v, want %v", last, context.Canceled)
+	}
+}

@@ -111,25 +111,18 @@ func Write(ctx context.Context, w io.Writer, metas []*Meta, opts WriteOptions) e
 	if err := checkOwners(metas); err != nil {
 		return err
 	}
-	type output struct {
-		text []byte
-		err  error
-	}
-	encode := func(batch []*Meta) output {
-		text, err := opts.appendAll(document.Buffers.Get(), batch)
-		return output{text, err}
-	}
-	for out := range parallel.Map(ctx, 0, batches(metas), encode) {
-		if out.err != nil {
-			return out.err
-		}
-		if _, err := w.Write(out.text); err != nil {
+	encode := func(batch []*Meta) ([]byte, error) { return opts.appendAll(document.Buffers.Get(), batch) }
+	for text, err := range parallel.Try(ctx, 0, batches(metas), encode) {
+		if err != nil {
 			return err
 		}
-		document.Buffers.Put(out.text)
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		document.Buffers.Put(text)
 	}
-	if err := ctx.Err(); err != nil || opts.Check == nil {
-		return err
+	if opts.Check == nil {
+		return nil
 	}
 	return opts.Check()
 }

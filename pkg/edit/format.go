@@ -45,14 +45,14 @@ func Format(ctx context.Context, w io.Writer, name string, r io.ReaderAt, size i
 		return false, err
 	}
 	out := comparer{w: w, r: r, same: true}
-	for text := range parallel.Map(ctx, 0, slices.Values(f.sorted()), f.format) {
-		if text.err != nil {
-			f.fail(text.err)
+	for text, err := range parallel.Try(ctx, 0, slices.Values(f.sorted()), f.format) {
+		if err != nil {
+			f.fail(err)
 		}
 		if len(f.errs) > 0 {
 			continue
 		}
-		if _, err := out.Write(text.text); err != nil {
+		if _, err := out.Write(text); err != nil {
 			return false, err
 		}
 	}
@@ -230,20 +230,14 @@ func (f *formatter) sorted() []*formatObject {
 	return sorted
 }
 
-// A formatted is the formatted text of an object, or the error if it cannot be formatted.
-type formatted struct {
-	text []byte
-	err  error
-}
-
-func (f *formatter) format(o *formatObject) formatted {
+func (f *formatter) format(o *formatObject) ([]byte, error) {
 	text := make([]byte, o.size)
 	if n, err := f.r.ReadAt(text, o.offset); n < len(text) {
-		return formatted{err: cmp.Or(err, document.ErrChanged)}
+		return nil, cmp.Or(err, document.ErrChanged)
 	}
 	if !o.yaml {
 		out, err := layout.JSON(make([]byte, 0, len(text)), text, keyOrder())
-		return formatted{out, o.placed(err, 0)}
+		return out, o.placed(err, 0)
 	}
 	before := o.before
 	if o.first && len(f.header) > 0 {
@@ -254,10 +248,10 @@ func (f *formatter) format(o *formatObject) formatted {
 		out = append(out, separator...)
 	}
 	if len(o.before) == 0 && len(o.after) == 0 && isPrinted(text) {
-		return formatted{text: append(append(out, before...), text...)}
+		return append(append(out, before...), text...), nil
 	}
 	out, err := layout.YAML(out, slices.Concat(before, text, o.after), keyOrder())
-	return formatted{out, o.placed(err, bytes.Count(before, newline))}
+	return out, o.placed(err, bytes.Count(before, newline))
 }
 
 // isPrinted reports whether the text of an object looks like the output of opm render -o yaml, in which all keys are

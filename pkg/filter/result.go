@@ -91,34 +91,30 @@ func (r *Result) Images(ctx context.Context) ([]string, error) {
 // EachImage decodes the bundles again, and calls fn for the image and the related images of each, in the order of
 // Metas.
 func (r *Result) EachImage(ctx context.Context, fn func(image string, by *declcfg.Bundle)) error {
-	type read struct {
-		bundle *declcfg.Bundle
-		err    error
-	}
-	decode := func(m *declcfg.Meta) (r read) {
+	decode := func(m *declcfg.Meta) (b *declcfg.Bundle, err error) {
 		if m.Schema == declcfg.SchemaBundle {
 			var v any
-			v, r.err = m.Decode()
-			r.bundle, _ = v.(*declcfg.Bundle)
+			v, err = m.Decode()
+			b, _ = v.(*declcfg.Bundle)
 		}
-		return r
+		return b, err
 	}
 	var errs []error
-	for r := range parallel.Map(ctx, 0, slices.Values(r.Metas), decode) {
-		errs = append(errs, r.err)
-		if r.bundle == nil {
+	for b, err := range parallel.Try(ctx, 0, slices.Values(r.Metas), decode) {
+		errs = append(errs, err)
+		if b == nil {
 			continue
 		}
-		if r.bundle.Image != "" { // otherwise it contains its manifests
-			fn(r.bundle.Image, r.bundle)
+		if b.Image != "" { // otherwise it contains its manifests
+			fn(b.Image, b)
 		}
-		for _, related := range r.bundle.RelatedImages {
+		for _, related := range b.RelatedImages {
 			if related.Image != "" {
-				fn(related.Image, r.bundle)
+				fn(related.Image, b)
 			}
 		}
 	}
-	return errors.Join(append(errs, ctx.Err())...)
+	return errors.Join(errs...)
 }
 
 // AddUnresolved adds a change for each package and each cause that prevents OLM Classic or OLM v1 from installing, or
@@ -149,21 +145,20 @@ func (r *Result) catalog(ctx context.Context) (*resolve.Catalog, error) {
 	type read struct {
 		meta  *declcfg.Meta
 		value any
-		err   error
 	}
-	decode := func(m *declcfg.Meta) read {
+	decode := func(m *declcfg.Meta) (read, error) {
 		v, err := m.Decode()
 		if err == nil {
 			r.Edit(v)
 		}
-		return read{m, v, err}
+		return read{m, v}, err
 	}
 	c := &resolve.Catalog{Index: &declcfg.Index{}}
 	var errs []error
-	for o := range parallel.Map(ctx, 0, slices.Values(r.Metas), decode) {
-		if errs = append(errs, o.err); o.err == nil {
+	for o, err := range parallel.Try(ctx, 0, slices.Values(r.Metas), decode) {
+		if errs = append(errs, err); err == nil {
 			c.Add(o.meta, o.value)
 		}
 	}
-	return c, errors.Join(append(errs, ctx.Err())...)
+	return c, errors.Join(errs...)
 }

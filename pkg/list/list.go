@@ -48,23 +48,13 @@ func rows[R selectable](
 	if err := checkChannel(packages, o.Channel); err != nil {
 		return nil, err
 	}
-	type result struct {
-		rows []R
-		err  error
-	}
-	work := func(x *declcfg.PackageIndex) result {
-		rows, err := list(newLister(x))
-		return result{rows, err}
-	}
+	work := func(x *declcfg.PackageIndex) ([]R, error) { return list(newLister(x)) }
 	var all []R
-	for p := range parallel.Map(ctx, 0, packages, work) { // decodes some objects again
-		if p.err != nil {
-			return nil, p.err
+	for rows, err := range parallel.Try(ctx, 0, packages, work) { // decodes some objects again
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, p.rows...)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+		all = append(all, rows...)
 	}
 	return slices.DeleteFunc(all, func(r R) bool {
 		return o.Channel != "" && !r.isIn(o.Channel) || o.Deprecated && !r.isDeprecated()

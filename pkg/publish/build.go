@@ -158,21 +158,16 @@ func (b *builder) packCatalog(ctx context.Context, catalog declcfg.Source, index
 	if err != nil {
 		return err
 	}
-	type result struct {
-		layer *image.Layer
-		err   error
+	pack := func(names []string) (*image.Layer, error) {
+		return b.pack(ctx, image.Content{Source: catalog.FS, Names: names, Links: true, Target: catalogDir})
 	}
-	pack := func(names []string) result {
-		l, err := b.pack(ctx, image.Content{Source: catalog.FS, Names: names, Links: true, Target: catalogDir})
-		return result{l, err}
-	}
-	for r := range parallel.Map(ctx, 0, slices.Values(parts), pack) {
-		if r.err != nil {
-			return fmt.Errorf("catalog %s: %w", catalog.Name, r.err)
+	for layer, err := range parallel.Try(ctx, 0, slices.Values(parts), pack) {
+		if err != nil {
+			return fmt.Errorf("catalog %s: %w", catalog.Name, err)
 		}
-		b.catalog = append(b.catalog, r.layer)
+		b.catalog = append(b.catalog, layer)
 	}
-	return ctx.Err()
+	return nil
 }
 
 // finish returns the image. If err is not nil, it closes the layers instead and returns err.

@@ -95,22 +95,15 @@ func (q *Request) Classic(ctx context.Context, opts resolve.Options) ([]*Namespa
 // Answers returns the results of OLM Classic in the given namespaces, in their order. It returns the same errors as
 // Classic.
 func (q *Request) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*NamespaceResult, error) {
-	type result struct {
-		answer *NamespaceResult
-		err    error
-	}
-	one := func(name string) result {
-		answer, err := q.Namespace(ctx, name, opts)
-		return result{answer, err}
-	}
+	one := func(name string) (*NamespaceResult, error) { return q.Namespace(ctx, name, opts) }
 	var answers []*NamespaceResult
-	for r := range parallel.Map(ctx, 0, slices.Values(namespaces), one) {
-		if r.err != nil {
-			return nil, r.err
+	for answer, err := range parallel.Try(ctx, 0, slices.Values(namespaces), one) {
+		if err != nil {
+			return nil, err
 		}
-		answers = append(answers, r.answer)
+		answers = append(answers, answer)
 	}
-	return answers, ctx.Err()
+	return answers, nil
 }
 
 // AssumeClassic records the assumptions about the CatalogSources that the namespaces can see or Subscriptions name.

@@ -53,24 +53,20 @@ func KeyOf(ctx context.Context, sources ...declcfg.Source) (Key, error) {
 
 // hashFiles adds the files of s to sum, in order, and reads several at once.
 func hashFiles(ctx context.Context, sum io.Writer, s declcfg.Source, files []keyFile) error {
-	type result struct {
-		digest []byte
-		err    error
-	}
-	digest := func(f keyFile) result {
+	digest := func(f keyFile) ([]byte, error) {
 		d, err := f.digest(s.FS)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path.Join(s.Name, f.name), err)
 		}
-		return result{d, err}
+		return d, err
 	}
-	for r := range parallel.Map(ctx, 0, slices.Values(files), digest) {
-		if r.err != nil {
-			return r.err
+	for d, err := range parallel.Try(ctx, 0, slices.Values(files), digest) {
+		if err != nil {
+			return err
 		}
-		_, _ = sum.Write(r.digest)
+		_, _ = sum.Write(d)
 	}
-	return ctx.Err()
+	return nil
 }
 
 // A keyFile is a file or a link that contributes to the key.

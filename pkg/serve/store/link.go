@@ -228,22 +228,20 @@ func (b *builder) writeLists(ctx context.Context) error {
 	type list struct {
 		record record
 		run    run[entryRow]
-		err    error
 	}
-	encode := func(entries []*builtEntry) list {
+	encode := func(entries []*builtEntry) (l list, err error) {
 		buf := b.packer.buffers.Get()
 		defer func() { b.packer.buffers.Put(buf) }()
 		for _, e := range entries {
-			var err error
 			if buf, err = e.append(buf); err != nil {
-				return list{err: err}
+				return l, err
 			}
 		}
-		return list{record: b.packer.record(buf), run: run[entryRow]{uint32(entries[0].row), uint32(len(entries))}}
+		return list{b.packer.record(buf), run[entryRow]{uint32(entries[0].row), uint32(len(entries))}}, nil
 	}
-	for l := range parallel.Map(ctx, 0, runs(b.listed), encode) {
-		if l.err != nil {
-			return l.err
+	for l, err := range parallel.Try(ctx, 0, runs(b.listed), encode) {
+		if err != nil {
+			return err
 		}
 		record, err := b.records.add(l.record)
 		if err != nil {
@@ -251,7 +249,7 @@ func (b *builder) writeLists(ctx context.Context) error {
 		}
 		add(&b.data.Lists, listRow{record, l.run})
 	}
-	return ctx.Err()
+	return nil
 }
 
 // runs splits entries into runs of about listSize.
