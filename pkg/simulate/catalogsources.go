@@ -47,26 +47,7 @@ func catalogSources(_ context.Context, r *run) error {
 		if catalogsource.HasPod(o.Value) {
 			o = r.checkInterval(r.servePod(o))
 		}
-		// Set the state of the connection if it is known: OLM can read catalogs whose contents are given, and
-		// cannot read catalogs that are assumed to be down.
-		state := disconnected
-		switch name := o.Value.Namespace + "/" + o.Value.Name; {
-		case r.question.Reads(o.Value.Namespace, o.Value.Name):
-			state = connected
-		case !slices.Contains(r.opts.Cluster.Down, name) && !slices.Contains(r.opts.Cluster.Down, o.Value.Name):
-			continue // the state is not known
-		}
-		address := catalogsource.Address(o.Value)
-		update(r, o, func(c *v1alpha1.CatalogSource) {
-			if c.Status.GRPCConnectionState == nil {
-				c.Status.GRPCConnectionState = &v1alpha1.GRPCConnectionState{}
-			}
-			c.Status.GRPCConnectionState.Address = address
-			c.Status.GRPCConnectionState.LastObservedState = state
-			if c.Status.RegistryServiceStatus == nil {
-				c.Status.RegistryServiceStatus = catalogsource.RegistryService(c)
-			}
-		}, fmt.Sprintf("connection to %s: %s", address, state), assumed("OLM connects to the catalogs that it resolves from"))
+		r.connect(o)
 	}
 	return nil
 }
@@ -145,6 +126,29 @@ func (r *run) expandTemplate(o source) source {
 	return update(r, o, func(c *v1alpha1.CatalogSource) {
 		c.Spec.Image, c.Status.Conditions = image, conditions
 	}, strings.Join(news, ", "), computed("OLM expands image templates with the version of Kubernetes"))
+}
+
+// connect sets the state of the connection if it is known: OLM can read catalogs whose contents are given, and cannot
+// read catalogs that are assumed to be down.
+func (r *run) connect(o source) {
+	state := disconnected
+	switch name := o.Value.Namespace + "/" + o.Value.Name; {
+	case r.question.Reads(o.Value.Namespace, o.Value.Name):
+		state = connected
+	case !slices.Contains(r.opts.Cluster.Down, name) && !slices.Contains(r.opts.Cluster.Down, o.Value.Name):
+		return // the state is not known
+	}
+	address := catalogsource.Address(o.Value)
+	update(r, o, func(c *v1alpha1.CatalogSource) {
+		if c.Status.GRPCConnectionState == nil {
+			c.Status.GRPCConnectionState = &v1alpha1.GRPCConnectionState{}
+		}
+		c.Status.GRPCConnectionState.Address = address
+		c.Status.GRPCConnectionState.LastObservedState = state
+		if c.Status.RegistryServiceStatus == nil {
+			c.Status.RegistryServiceStatus = catalogsource.RegistryService(c)
+		}
+	}, fmt.Sprintf("connection to %s: %s", address, state), assumed("OLM connects to the catalogs that it resolves from"))
 }
 
 var configMapKind = schema.GroupKind{Kind: "ConfigMap"}

@@ -105,21 +105,7 @@ func (c *copier) copyToTargets(o csv, group *operatorsv1.OperatorGroup) {
 	if isDone && isGlobal {
 		return
 	}
-	known := c.input.Namespaces.Len() > 0
-	if !known {
-		c.assume("the state has no Namespaces: namespaces that OperatorGroups name are assumed to exist, others are unknown")
-	}
-	var names []string
-	if named := group.Status.Namespaces; slices.Contains(named, corev1.NamespaceAll) {
-		names = slices.Clone(c.namespaces())
-	} else {
-		for _, name := range slices.Sorted(slices.Values(named)) {
-			if _, ok := c.State.Namespaces.Get("", name); ok || !known {
-				names = append(names, name)
-			}
-		}
-	}
-	targets := slices.DeleteFunc(names, func(n string) bool { return n == group.Namespace })
+	targets := c.targets(group)
 	if !isDone {
 		c.copyTo(targets, o)
 		c.copied[key] = now
@@ -127,6 +113,22 @@ func (c *copier) copyToTargets(o csv, group *operatorsv1.OperatorGroup) {
 	if !isGlobal {
 		c.grantInNamespaces(o.Value, targets)
 	}
+}
+
+// targets returns the existing namespaces that a group targets, without its own namespace.
+func (c *copier) targets(group *operatorsv1.OperatorGroup) []string {
+	known := c.input.Namespaces.Len() > 0
+	if !known {
+		c.assume("the state has no Namespaces: namespaces that OperatorGroups name are assumed to exist, others are unknown")
+	}
+	names := slices.Sorted(slices.Values(group.Status.Namespaces))
+	if slices.Contains(names, corev1.NamespaceAll) {
+		names = slices.Clone(c.namespaces())
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, ok := c.State.Namespaces.Get("", name)
+		return name == group.Namespace || !ok && known
+	})
 }
 
 // copyTo copies an operator to namespaces, unless there would be more than maxCopies.

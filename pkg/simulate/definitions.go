@@ -57,15 +57,7 @@ func (x *execution) createDefinition(
 		return v1alpha1.StepStatusCreated, nil
 	}
 	if b.Partial {
-		versions := slices.Clone(old.Value.Spec.Versions)
-		for _, v := range crd.Spec.Versions {
-			if !slices.ContainsFunc(versions, isVersion(v.Name)) {
-				v.Storage = false
-				versions = append(versions, v)
-			}
-		}
-		crd.Spec = *old.Value.Spec.DeepCopy()
-		crd.Spec.Versions, crd.Annotations = versions, old.Value.Annotations
+		addVersions(crd, old.Value)
 	} else if err := x.checkUpdate(old.Value, crd); err != nil {
 		return step.Status, err
 	}
@@ -224,6 +216,20 @@ func versionsOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 		names = append(names, v.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// addVersions replaces the spec of crd, whose manifest only lists versions, with the spec of old and the missing
+// versions.
+func addVersions(crd, old *apiextensionsv1.CustomResourceDefinition) {
+	versions := slices.Clone(old.Spec.Versions)
+	for _, v := range crd.Spec.Versions {
+		if !slices.ContainsFunc(versions, isVersion(v.Name)) {
+			v.Storage = false
+			versions = append(versions, v)
+		}
+	}
+	crd.Spec = *old.Spec.DeepCopy()
+	crd.Spec.Versions, crd.Annotations = versions, old.Annotations
 }
 
 // accept sets the status of a definition to accepted, as the API server does.

@@ -195,23 +195,7 @@ func (x *execution) createOperator(
 	created := planned(csv, replaces, b)
 	created.Labels = with(csv.Labels, operator.LabelManaged, "true")
 	created.Finalizers = []string{finalizer}
-	// Set the fields of Deployments that the API server fills in, according to the schema of
-	// ClusterServiceVersions. OLM hashes the Deployments with these fields.
-	strategy := created.Spec.InstallStrategy.StrategySpec.DeepCopy()
-	for i := range strategy.DeploymentSpecs {
-		pod := &strategy.DeploymentSpecs[i].Spec.Template.Spec
-		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) { // copies share the ports and probes
-			for j := range c.Ports {
-				c.Ports[j].Protocol = cmp.Or(c.Ports[j].Protocol, corev1.ProtocolTCP)
-			}
-			for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-				if probe != nil && probe.GRPC != nil && probe.GRPC.Service == nil {
-					probe.GRPC.Service = new("")
-				}
-			}
-		}
-	}
-	created.Spec.InstallStrategy.StrategySpec = *strategy
+	setDefaults(created)
 	text := "a new operator"
 	if created.Spec.Replaces != "" {
 		text = "spec.replaces " + created.Spec.Replaces
@@ -223,6 +207,26 @@ func (x *execution) createOperator(
 	}
 	create(x.run, text, why, created)
 	return v1alpha1.StepStatusCreated, nil
+}
+
+// setDefaults sets the fields of Deployments that the API server fills in, according to the schema of
+// ClusterServiceVersions. OLM hashes the Deployments with these fields.
+func setDefaults(csv *v1alpha1.ClusterServiceVersion) {
+	strategy := csv.Spec.InstallStrategy.StrategySpec.DeepCopy()
+	for i := range strategy.DeploymentSpecs {
+		pod := &strategy.DeploymentSpecs[i].Spec.Template.Spec
+		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) { // copies share the ports and probes
+			for j := range c.Ports {
+				keep(&c.Ports[j].Protocol, corev1.ProtocolTCP)
+			}
+			for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+				if probe != nil && probe.GRPC != nil {
+					keep(&probe.GRPC.Service, new(""))
+				}
+			}
+		}
+	}
+	csv.Spec.InstallStrategy.StrategySpec = *strategy
 }
 
 // replacedBy returns the name of the ClusterServiceVersion that is replaced by the one in a step. It is in the manifest

@@ -208,31 +208,38 @@ func (i *installation) setDeployment(d *appsv1.Deployment, spec v1alpha1.Strateg
 		d.Labels[labelDeploymentHash] = operator.Hash(&d.Spec)
 	}
 	if operator.IsOwned(old, i.csv) {
-		// Copy the defaults that the API server has set in the existing Deployment of the operator, and would set
-		// again.
-		d.Spec.ProgressDeadlineSeconds = cmp.Or(d.Spec.ProgressDeadlineSeconds, old.Spec.ProgressDeadlineSeconds)
-		d.Spec.Strategy.Type = cmp.Or(d.Spec.Strategy.Type, old.Spec.Strategy.Type)
-		d.Spec.Strategy.RollingUpdate = cmp.Or(d.Spec.Strategy.RollingUpdate, old.Spec.Strategy.RollingUpdate)
-		pod, before := &d.Spec.Template.Spec, &old.Spec.Template.Spec
-		pod.DNSPolicy = cmp.Or(pod.DNSPolicy, before.DNSPolicy)
-		pod.RestartPolicy = cmp.Or(pod.RestartPolicy, before.RestartPolicy)
-		pod.SchedulerName = cmp.Or(pod.SchedulerName, before.SchedulerName)
-		pod.SecurityContext = cmp.Or(pod.SecurityContext, before.SecurityContext)
-		pod.DeprecatedServiceAccount = cmp.Or(pod.DeprecatedServiceAccount, before.DeprecatedServiceAccount)
-		pod.TerminationGracePeriodSeconds = cmp.Or(pod.TerminationGracePeriodSeconds, before.TerminationGracePeriodSeconds)
-		for i := range min(len(pod.Volumes), len(before.Volumes)) {
-			if now, before := pod.Volumes[i].Secret, before.Volumes[i].Secret; now != nil && before != nil {
-				now.DefaultMode = cmp.Or(now.DefaultMode, before.DefaultMode)
-			}
-		}
-		for i := range min(len(pod.Containers), len(before.Containers)) {
-			c, before := &pod.Containers[i], &before.Containers[i]
-			c.ImagePullPolicy = cmp.Or(c.ImagePullPolicy, before.ImagePullPolicy)
-			c.TerminationMessagePath = cmp.Or(c.TerminationMessagePath, before.TerminationMessagePath)
-			c.TerminationMessagePolicy = cmp.Or(c.TerminationMessagePolicy, before.TerminationMessagePolicy)
-		}
+		keepDefaults(&d.Spec, &old.Spec)
 	}
 }
+
+// keepDefaults copies the defaults that the API server has set in the existing Deployment of the operator, and would
+// set again.
+func keepDefaults(d, old *appsv1.DeploymentSpec) {
+	keep(&d.ProgressDeadlineSeconds, old.ProgressDeadlineSeconds)
+	keep(&d.Strategy.Type, old.Strategy.Type)
+	keep(&d.Strategy.RollingUpdate, old.Strategy.RollingUpdate)
+	pod, before := &d.Template.Spec, &old.Template.Spec
+	keep(&pod.DNSPolicy, before.DNSPolicy)
+	keep(&pod.RestartPolicy, before.RestartPolicy)
+	keep(&pod.SchedulerName, before.SchedulerName)
+	keep(&pod.SecurityContext, before.SecurityContext)
+	keep(&pod.DeprecatedServiceAccount, before.DeprecatedServiceAccount)
+	keep(&pod.TerminationGracePeriodSeconds, before.TerminationGracePeriodSeconds)
+	for i := range min(len(pod.Volumes), len(before.Volumes)) {
+		if now, before := pod.Volumes[i].Secret, before.Volumes[i].Secret; now != nil && before != nil {
+			keep(&now.DefaultMode, before.DefaultMode)
+		}
+	}
+	for i := range min(len(pod.Containers), len(before.Containers)) {
+		c, before := &pod.Containers[i], &before.Containers[i]
+		keep(&c.ImagePullPolicy, before.ImagePullPolicy)
+		keep(&c.TerminationMessagePath, before.TerminationMessagePath)
+		keep(&c.TerminationMessagePolicy, before.TerminationMessagePolicy)
+	}
+}
+
+// keep sets a field that is not set.
+func keep[T comparable](field *T, value T) { *field = cmp.Or(*field, value) }
 
 // serviceAccountOf returns the service account of the pods of a Deployment.
 func serviceAccountOf(spec v1alpha1.StrategyDeploymentSpec) string {

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -122,6 +123,23 @@ const (
 	maxDeletes = 5
 )
 
+// deleteOldPlans deletes the InstallPlans of the oldest generations among the first ten of each namespace by name, as
+// OLM does.
+func (r *run) deleteOldPlans() {
+	for _, namespace := range slices.Clone(r.State.InstallPlans.Namespaces()) {
+		plans := slices.Collect(r.State.InstallPlans.In(namespace))
+		plans = plans[:min(len(plans), maxPlans+maxDeletes)]
+		slices.SortStableFunc(plans, func(a, b cluster.Object[*v1alpha1.InstallPlan]) int {
+			return cmp.Or(cmp.Compare(a.Value.Spec.Generation, b.Value.Spec.Generation),
+				a.Value.CreationTimestamp.Compare(b.Value.CreationTimestamp.Time))
+		})
+		for _, o := range plans[:max(0, len(plans)-maxPlans)] {
+			text := fmt.Sprintf("generation %d", o.Value.Spec.Generation)
+			remove(r, o, text, computed("OLM keeps five InstallPlans in a namespace, the newest"))
+		}
+	}
+}
+
 // createPlan creates the InstallPlan for an answer.
 func (r *run) createPlan(answer *olm.NamespaceResult) *v1alpha1.InstallPlan {
 	plan := &v1alpha1.InstallPlan{
@@ -195,11 +213,9 @@ func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) 
 				StartingCSV: s.StartingCSV, InstallPlanApproval: v1alpha1.ApprovalAutomatic,
 			},
 		}
+		c := resolve.Choice{Bundle: s.StartingCSV, Catalog: s.Catalog, CatalogNamespace: s.CatalogNamespace}
 		gvk := v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.SubscriptionKind)
-		listed = append(listed, newStep(s.StartingCSV, v1alpha1.StepResource{
-			CatalogSource: s.Catalog, CatalogSourceNamespace: s.CatalogNamespace,
-			Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: s.Name, Manifest: jsonText(subscription),
-		}))
+		listed = append(listed, newStep(c, gvk, s.Name, jsonText(subscription)))
 	}
 	catalogs := map[string]bool{}
 	for _, c := range answer.Install {
@@ -208,9 +224,9 @@ func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) 
 		objects, _ := b.objects(answer.Name) // unpack reports errors
 		for _, o := range objects {
 			if b.Image == "" {
-				listed = append(listed, newStep(c.Bundle, bundleStep(c, o, listedManifest(c, o, b))))
+				listed = append(listed, newStep(c, stepKind(o), o.GetName(), listedManifest(c, o, b)))
 			} else {
-				unpacked = append(unpacked, newStep(c.Bundle, bundleStep(c, o, reference(c, b))))
+				unpacked = append(unpacked, newStep(c, stepKind(o), o.GetName(), reference(c, b)))
 			}
 		}
 		if b.Image != "" {
@@ -229,8 +245,12 @@ func (r *run) addSteps(plan *v1alpha1.InstallPlan, answer *olm.NamespaceResult) 
 	plan.Status.CatalogSources = slices.Sorted(maps.Keys(catalogs))
 }
 
-func newStep(bundle string, o v1alpha1.StepResource) *v1alpha1.Step {
-	return &v1alpha1.Step{Resolving: bundle, Resource: o, Status: v1alpha1.StepStatusUnknown}
+// newStep returns the step that creates an object for a bundle.
+func newStep(c resolve.Choice, of schema.GroupVersionKind, name, manifest string) *v1alpha1.Step {
+	return &v1alpha1.Step{Resolving: c.Bundle, Status: v1alpha1.StepStatusUnknown, Resource: v1alpha1.StepResource{
+		CatalogSource: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace,
+		Group: of.Group, Version: of.Version, Kind: of.Kind, Name: name, Manifest: manifest,
+	}}
 }
 
 const kindBundleSecret = "BundleSecret"
@@ -242,15 +262,6 @@ func stepKind(o cluster.Kubernetes) schema.GroupVersionKind {
 		gvk.Kind = kindBundleSecret
 	}
 	return gvk
-}
-
-// bundleStep returns the step that creates an object of a bundle.
-func bundleStep(c resolve.Choice, o cluster.Kubernetes, manifest string) v1alpha1.StepResource {
-	gvk := stepKind(o)
-	return v1alpha1.StepResource{
-		CatalogSource: c.Catalog, CatalogSourceNamespace: c.CatalogNamespace,
-		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: o.GetName(), Manifest: manifest,
-	}
 }
 
 // listedManifest returns the manifest of an object of a bundle whose manifests are in the catalog.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/common/expfmt"
 )
 
@@ -15,7 +16,8 @@ import (
 // Metrics that depend on time or on responses of the API server are omitted: catalog_source_snapshots_total,
 // olm_resolution_duration_seconds and installplan_warnings_total.
 func (r *Result) WriteMetrics(out io.Writer) error {
-	m := metrics{prometheus.NewRegistry()}
+	registry := prometheus.NewRegistry()
+	m := metrics{promauto.With(registry)}
 	m.gauge("install_plan_count", "Number of install plans", r.State.InstallPlans.Len())
 	m.gauge("subscription_count", "Number of subscriptions", r.State.Subscriptions.Len())
 	m.gauge("catalog_source_count", "Number of catalog sources", r.State.CatalogSources.Len())
@@ -26,17 +28,16 @@ func (r *Result) WriteMetrics(out io.Writer) error {
 			ready.WithLabelValues(o.Value.Namespace, o.Value.Name).Set(oneIf(connection.LastObservedState == connected))
 		}
 	}
-	syncs := prometheus.NewCounterVec(prometheus.CounterOpts{
+	syncs := m.NewCounterVec(prometheus.CounterOpts{
 		Name: "subscription_sync_total", Help: "Monotonic count of subscription syncs",
 	}, []string{"name", "installed", "channel", "package", "approval"})
-	m.MustRegister(syncs)
 	for o := range r.State.Subscriptions.All() {
 		spec := o.Value.Spec
 		syncs.WithLabelValues(o.Value.Name, o.Value.Status.InstalledCSV, spec.Channel, spec.Package,
 			string(spec.InstallPlanApproval)).Inc()
 	}
 	m.operators(r)
-	families, err := m.Gather()
+	families, err := registry.Gather()
 	if err != nil {
 		return err
 	}
@@ -48,26 +49,22 @@ func (r *Result) WriteMetrics(out io.Writer) error {
 	return nil
 }
 
-type metrics struct{ *prometheus.Registry }
+type metrics struct{ promauto.Factory }
 
 // gauge adds a gauge without labels.
 func (m metrics) gauge(name, help string, value int) {
-	m.gauges(name, help).WithLabelValues().Set(float64(value))
+	m.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}).Set(float64(value))
 }
 
 func (m metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	m.MustRegister(g)
-	return g
+	return m.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
 // operators adds the metrics of ClusterServiceVersions. It ignores copies, as OLM does.
 func (m metrics) operators(r *Result) {
-	upgrades := prometheus.NewCounter(prometheus.CounterOpts{
+	m.NewCounter(prometheus.CounterOpts{
 		Name: "csv_upgrade_count", Help: "Monotonic count of CSV upgrades",
-	})
-	m.MustRegister(upgrades)
-	upgrades.Add(float64(r.replaced))
+	}).Add(float64(r.replaced))
 	succeeded := m.gauges("csv_succeeded", "Successful CSV install", "namespace", "name", "version")
 	abnormal := m.gauges("csv_abnormal", "CSV is not installed", "namespace", "name", "version", "phase", "reason")
 	count := 0

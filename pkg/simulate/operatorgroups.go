@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -65,19 +66,7 @@ func operatorGroups(ctx context.Context, r *run) error {
 			}
 		}
 	}
-	// Remove the APIs from the annotation of each group that no operator of its namespace provides.
-	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
-		apis, ok := operatorgroup.Prune(o.Value, func(yield func(*v1alpha1.ClusterServiceVersion) bool) {
-			for c := range g.State.ClusterServiceVersions.In(o.Value.Namespace) {
-				if !yield(c.Value) {
-					return
-				}
-			}
-		})
-		if ok && !apis.Equal(operatorgroup.Annotated(o.Value)) {
-			g.setProvidedAPIs(o, apis, "no operator of the namespace provides the others")
-		}
-	}
+	g.pruneAPIs()
 	return nil
 }
 
@@ -125,14 +114,7 @@ func keyOf(o metav1.Object) types.NamespacedName {
 func (g *groupController) updateTargets(namespacesChanged bool) {
 	var byLabel labelIndex
 	if namespacesChanged {
-		all := labelIndex{}
-		for o := range g.State.Namespaces.All() {
-			all[label{}] = append(all[label{}], o.Value)
-			for key, value := range o.Value.Labels {
-				all[label{key, value}] = append(all[label{key, value}], o.Value)
-			}
-		}
-		byLabel = all
+		byLabel = g.namespacesByLabel()
 	}
 	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
 		o, key := g.setCondition(o), keyOf(o.Value)
@@ -141,15 +123,7 @@ func (g *groupController) updateTargets(namespacesChanged bool) {
 			g.errors[key] = fmt.Errorf("ServiceAccount %s not found", o.Value.Spec.ServiceAccountName)
 		} else if namespacesChanged {
 			var targets []string
-			fewest := byLabel[label{}] // the namespaces with the rarest label of the group: it selects no others
-			if o.Value.Spec.Selector != nil {
-				for key, value := range o.Value.Spec.Selector.MatchLabels {
-					if some := byLabel[label{key, value}]; len(some) < len(fewest) {
-						fewest = some
-					}
-				}
-			}
-			targets, g.errors[key] = operatorgroup.Targets(o.Value, slices.Values(fewest))
+			targets, g.errors[key] = operatorgroup.Targets(o.Value, byLabel.candidates(o.Value.Spec.Selector))
 			old := slices.Sorted(slices.Values(o.Value.Status.Namespaces))
 			if g.errors[key] == nil && !slices.Equal(targets, old) {
 				o = update(g.run, o, func(og *operatorsv1.OperatorGroup) {
@@ -205,6 +179,30 @@ func (g *groupController) syncAccount(o group) (group, bool) {
 type labelIndex map[label][]*corev1.Namespace
 
 type label struct{ key, value string }
+
+func (g *groupController) namespacesByLabel() labelIndex {
+	all := labelIndex{}
+	for o := range g.State.Namespaces.All() {
+		all[label{}] = append(all[label{}], o.Value)
+		for key, value := range o.Value.Labels {
+			all[label{key, value}] = append(all[label{key, value}], o.Value)
+		}
+	}
+	return all
+}
+
+// candidates yields the namespaces with the rarest label of a selector, which selects no others.
+func (l labelIndex) candidates(selector *metav1.LabelSelector) iter.Seq[*corev1.Namespace] {
+	fewest := l[label{}]
+	if selector != nil {
+		for key, value := range selector.MatchLabels {
+			if some := l[label{key, value}]; len(some) < len(fewest) {
+				fewest = some
+			}
+		}
+	}
+	return slices.Values(fewest)
+}
 
 // updateIndex puts a group into the index.
 func (g *groupController) updateIndex(o group) {
@@ -392,6 +390,19 @@ func (g *groupController) reconcileAPIs(o csv, og group, apis operatorgroup.APIs
 			g.setProvidedAPIs(og, v.Annotated, "another OperatorGroup provides them there, too: "+namesOf(v.Rivals))
 		default:
 			return v
+		}
+	}
+}
+
+// pruneAPIs removes the APIs from the annotation of each group that no operator of its namespace provides.
+func (g *groupController) pruneAPIs() {
+	for _, o := range slices.Collect(g.State.OperatorGroups.All()) {
+		var operators []*v1alpha1.ClusterServiceVersion
+		for c := range g.State.ClusterServiceVersions.In(o.Value.Namespace) {
+			operators = append(operators, c.Value)
+		}
+		if apis, ok := operatorgroup.Prune(o.Value, operators); ok && !apis.Equal(operatorgroup.Annotated(o.Value)) {
+			g.setProvidedAPIs(o, apis, "no operator of the namespace provides the others")
 		}
 	}
 }

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -91,6 +95,24 @@ type installed struct {
 	permissions  func() *rbac.Authorizer // of all service accounts in the cluster, at the start of the controller
 }
 
+// operatorKind is the kind of the objects that list the objects of an operator.
+var operatorKind = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: "Operator"}
+
+// createOperators creates the Operators of the Subscriptions of a namespace. OLM takes their names from a label, whose
+// key has 63 characters. Their status, the list of the objects of an operator, is not simulated.
+func (r *run) createOperators(namespace string) {
+	for o := range r.State.Subscriptions.In(namespace) {
+		name := o.Value.Spec.Package + "." + namespace
+		name = strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_.")
+		if _, ok := r.State.Get(operatorKind, "", name); !ok {
+			r.put(untyped(&operatorsv1.Operator{
+				TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorKind.Kind},
+				ObjectMeta: metav1.ObjectMeta{Name: name},
+			}), "for Subscription "+o.Value.Name, computed("each operator of a namespace has an Operator"))
+		}
+	}
+}
+
 // authorizer returns the permissions of the service accounts of the cluster, without the bindings that OLM itself
 // creates for each operator: from a state with no other bindings, the permissions of an operator cannot be derived.
 func (r *run) authorizer() *rbac.Authorizer {
@@ -155,26 +177,19 @@ func (ns *installed) transition(o csv) {
 	}
 }
 
-// phase sets the phase of an operator. The times of its status stay empty: a simulation has no clock.
-func (r *run) phase(
-	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
-) csv {
-	if phase == v1alpha1.CSVPhaseReplacing && o.Value.Status.Phase != phase {
-		r.replaced++
-	}
-	return r.phaseAnd(o, phase, reason, message, why, nil)
-}
-
 // finalizer is the finalizer that keeps a deleted ClusterServiceVersion until OLM has deleted the objects of the
 // operator.
 const finalizer = "operators.coreos.com/csv-cleanup"
 
-// phaseAnd sets the phase and the requirement status. The requirement status is unchanged if rows is nil, or if phase,
-// reason and message do not change.
-func (r *run) phaseAnd(
+// phase sets the phase of an operator, and its requirement status if rows are given and the phase, reason or message
+// changes. The times of its status stay empty: a simulation has no clock.
+func (r *run) phase(
 	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
-	rows []v1alpha1.RequirementStatus,
+	rows ...v1alpha1.RequirementStatus,
 ) csv {
+	if phase == v1alpha1.CSVPhaseReplacing && o.Value.Status.Phase != phase {
+		r.replaced++
+	}
 	text := fmt.Sprintf("phase %s, reason %s: %s", phase, reason, message)
 	return update(r, o, func(c *v1alpha1.ClusterServiceVersion) {
 		if !slices.Contains(c.Finalizers, finalizer) {
@@ -207,19 +222,19 @@ func (ns *installed) pending(o csv) {
 		return
 	}
 	if !found.met {
-		o = ns.phaseAnd(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
-			"one or more requirements couldn't be found", computed("requirements are checked first"), found.rows)
+		o = ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+			"one or more requirements couldn't be found", computed("requirements are checked first"), found.rows...)
 		wait(ns.run, o, found.describeMissing(), Computed)
 		return
 	}
 	if err := checkWebhooks(o.Value); err != nil {
-		ns.phaseAnd(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInvalidWebhookDescription, err.Error(),
-			computed("webhooks need rules that OLM allows, and names of their own"), found.rows)
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInvalidWebhookDescription, err.Error(),
+			computed("webhooks need rules that OLM allows, and names of their own"), found.rows...)
 		return
 	}
 	if err := ns.ownerConflict(o); err != nil {
-		ns.phaseAnd(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonOwnerConflict, err.Error(),
-			computed("an API has one owner in a namespace, and its replacements"), found.rows)
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonOwnerConflict, err.Error(),
+			computed("an API has one owner in a namespace, and its replacements"), found.rows...)
 		return
 	}
 	if previous != nil && previous.Value.Status.Phase != v1alpha1.CSVPhaseReplacing {
@@ -227,8 +242,8 @@ func (ns *installed) pending(o csv) {
 			previous.Value.Name, orNone(string(previous.Value.Status.Phase))), Computed)
 		return
 	}
-	ns.phaseAnd(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
-		"all requirements found, attempting install", found.reason("its requirements are met"), found.rows)
+	ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install", found.reason("its requirements are met"), found.rows...)
 }
 
 func (ns *installed) invalidStrategy(o csv, err error) {
@@ -250,8 +265,8 @@ func (ns *installed) succeeded(o csv) {
 		ns.invalidStrategy(o, err)
 		return
 	case !found.met:
-		ns.phaseAnd(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met",
-			computed("requirements are checked again while it runs"), found.rows)
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met",
+			computed("requirements are checked again while it runs"), found.rows...)
 		return
 	}
 	if ns.isAssumedToFail(o) {
@@ -293,8 +308,8 @@ func (ns *installed) failed(o csv) {
 		ns.invalidStrategy(o, err)
 		wait(ns.run, o, "an install strategy that OLM knows", Computed)
 	case !found.met:
-		ns.phaseAnd(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "requirements not met",
-			computed("OLM checks a failed operator again"), found.rows)
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "requirements not met",
+			computed("OLM checks a failed operator again"), found.rows...)
 	case ns.conversionError(o.Value) != nil:
 		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "calculated deployment install is bad",
 			computed("OLM installs a failed operator again"))

@@ -74,24 +74,7 @@ func (ns *installed) requirements(c *v1alpha1.ClusterServiceVersion) (*findings,
 		ns.checkDefinition(c, d, f)
 	}
 	for _, d := range c.GetRequiredAPIServiceDescriptions() {
-		// Check a required APIService. One that was created in the simulation has no conditions, and is assumed to
-		// be available.
-		row := serviceRow(d)
-		isAvailable := func(c cluster.APIServiceCondition) bool {
-			return c.Type == "Available" && c.Status == metav1.ConditionTrue
-		}
-		o, ok := ns.State.APIServices.Get("", row.Name)
-		switch {
-		case !ok && ns.isKnown(hasOthers(&ns.input.APIServices), "APIServices", f):
-			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
-		case !ok:
-			f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
-		case len(o.Value.Status.Conditions) > 0 && !slices.ContainsFunc(o.Value.Status.Conditions, isAvailable):
-			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "")
-		default:
-			row.UUID = string(o.Value.UID)
-			f.add(row, v1alpha1.RequirementStatusReasonPresent, "")
-		}
+		ns.checkAPIService(d, f)
 	}
 	for _, d := range c.GetOwnedAPIServiceDescriptions() {
 		status := deploymentNotFound
@@ -212,6 +195,23 @@ func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		})
 	}
 	return isTrue(apiextensionsv1.Established) && isTrue(apiextensionsv1.NamesAccepted)
+}
+
+// checkAPIService checks a required APIService. One that was created in the simulation has no conditions, and is
+// assumed to be available.
+func (ns *installed) checkAPIService(d v1alpha1.APIServiceDescription, f *findings) {
+	row, status := serviceRow(d), v1alpha1.RequirementStatusReasonPresent
+	isAvailable := func(c cluster.APIServiceCondition) bool {
+		return c.Type == "Available" && c.Status == metav1.ConditionTrue
+	}
+	switch o, ok := ns.State.APIServices.Get("", row.Name); {
+	case !ok && ns.isKnown(hasOthers(&ns.input.APIServices), "APIServices", f),
+		ok && len(o.Value.Status.Conditions) > 0 && !slices.ContainsFunc(o.Value.Status.Conditions, isAvailable):
+		status = v1alpha1.RequirementStatusReasonNotPresent
+	case ok:
+		row.UUID = string(o.Value.UID)
+	}
+	f.add(row, status, "")
 }
 
 func serviceRow(d v1alpha1.APIServiceDescription) v1alpha1.RequirementStatus {

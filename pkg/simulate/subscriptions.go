@@ -1,18 +1,14 @@
 package simulate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/cluster"
@@ -36,20 +32,7 @@ var statusConditions = []v1alpha1.SubscriptionConditionType{
 // InstallPlan or a ClusterServiceVersion changes the status, OLM resolves the namespace one step later.
 func subscriptions(_ context.Context, r *run) error {
 	for _, namespace := range r.due() {
-		// Create the Operators of the Subscriptions of a namespace. OLM takes their names from a label, whose key
-		// has 63 characters. Their status, the list of the objects of an operator, is not simulated.
-		for o := range r.State.Subscriptions.In(namespace) {
-			name := o.Value.Spec.Package + "." + namespace
-			operator := &operatorsv1.Operator{
-				TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorKind.Kind},
-				ObjectMeta: metav1.ObjectMeta{
-					Name: strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_."),
-				},
-			}
-			if _, ok := r.State.Get(operatorKind, "", operator.Name); !ok {
-				r.put(untyped(operator), "for Subscription "+o.Value.Name, computed("each operator of a namespace has an Operator"))
-			}
-		}
+		r.createOperators(namespace)
 		for _, s := range r.question.Statuses(namespace) {
 			o, _ := r.State.Subscriptions.Get(namespace, s.Name)
 			before, installed := len(r.Events), o.Value.Status.InstalledCSV
@@ -92,9 +75,6 @@ func (r *run) setPlanPending(status *v1alpha1.SubscriptionStatus, plan string) {
 		Type: string(v1alpha1.SubscriptionInstallPlanPending), Status: metav1.ConditionTrue, Reason: string(phase),
 	})
 }
-
-// operatorKind is the kind of the objects that list the objects of an operator.
-var operatorKind = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: "Operator"}
 
 // due returns the namespaces with Subscriptions in which an object changed since they were last resolved.
 func (r *run) due() []string {
@@ -263,22 +243,7 @@ func conditionText(of, status, reason, message string) string {
 
 // resolution resolves the namespaces: it reports failures in conditions, unpacks bundles, and creates InstallPlans.
 func resolution(ctx context.Context, r *run) error {
-	for _, name := range slices.Clone(r.State.InstallPlans.Namespaces()) {
-		// Delete the InstallPlans of the oldest generations among the first ten by name, as OLM does.
-		if r.State.InstallPlans.LenIn(name) <= maxPlans {
-			continue
-		}
-		plans := slices.Collect(r.State.InstallPlans.In(name))
-		plans = plans[:min(len(plans), maxPlans+maxDeletes)]
-		slices.SortStableFunc(plans, func(a, b cluster.Object[*v1alpha1.InstallPlan]) int {
-			return cmp.Or(cmp.Compare(a.Value.Spec.Generation, b.Value.Spec.Generation),
-				a.Value.CreationTimestamp.Compare(b.Value.CreationTimestamp.Time))
-		})
-		for _, o := range plans[:len(plans)-maxPlans] {
-			text := fmt.Sprintf("generation %d", o.Value.Spec.Generation)
-			remove(r, o, text, computed("OLM keeps five InstallPlans in a namespace, the newest"))
-		}
-	}
+	r.deleteOldPlans()
 	var names []string
 	for _, name := range r.due() {
 		if r.synced[name] != r.Steps+1 {

@@ -2,7 +2,6 @@ package operatorgroup
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -62,13 +61,13 @@ func Provided(csv *v1alpha1.ClusterServiceVersion) (APIs, error) {
 // Prune returns the annotated APIs of a group that an operator in its namespace provides; copied operators do not
 // count. It reports false if OLM does not prune: the group is static, or an operator that OLM has not checked yet
 // provides an API that is not annotated.
-func Prune(g *operatorsv1.OperatorGroup, csvs iter.Seq[*v1alpha1.ClusterServiceVersion]) (APIs, bool) {
+func Prune(g *operatorsv1.OperatorGroup, csvs []*v1alpha1.ClusterServiceVersion) (APIs, bool) {
 	annotated := Annotated(g)
 	if g.Spec.StaticProvidedAPIs {
 		return annotated, false
 	}
 	provided := APIs{}
-	for csv := range csvs {
+	for _, csv := range csvs {
 		if csv.IsCopied() {
 			continue
 		}

@@ -109,7 +109,7 @@ func TestPrune(t *testing.T) {
 			for _, text := range tt.csvs {
 				csvs = append(csvs, read[v1alpha1.ClusterServiceVersion](t, text))
 			}
-			apis, ok := operatorgroup.Prune(g, slices.Values(csvs))
+			apis, ok := operatorgroup.Prune(g, csvs)
 			got := operatorgroup.Annotation(apis)
 			if !ok {
 				got = "not pruned"
