@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
 		"google.golang.org/protobuf", "github.com/cenkalti/backoff/v5", "internal/legible", "internal/regular",
-		"pkg/serve/internal/guard",
+		"pkg/serve/internal/guard", "internal/parallel",
 	},
 	"pkg/serve/internal/guard": {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/serve/store": {
@@ -102,8 +102,8 @@ var arrows = map[string][]string{
 		"k8s.io/component-helpers",
 	},
 	"pkg/cluster/catalogsource": {
-		"github.com/distribution/reference", "github.com/operator-framework/api", "internal/legible", "k8s.io/api",
-		"k8s.io/apimachinery",
+		"pkg/cluster/operator", "github.com/distribution/reference", "github.com/operator-framework/api",
+		"internal/legible", "k8s.io/api", "k8s.io/apimachinery",
 	},
 	"pkg/cluster/operatorgroup": {
 		"internal/plural", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
@@ -226,7 +226,7 @@ var arrows = map[string][]string{
 	"internal/shell":       {},
 	"internal/spool": {
 		"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile",
-		"internal/pool",
+		"internal/pool", "internal/regular",
 	},
 	"internal/strictyaml": {"pkg/place", "internal/document", "internal/nearest", json, "internal/format"},
 	"internal/tarfs": {

@@ -17,6 +17,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // The labels of the objects that OLM creates for a CatalogSource.
@@ -25,7 +27,6 @@ const (
 	LabelPodHash     = "olm.pod-spec-hash"
 	LabelServiceHash = "olm.service-spec-hash"
 
-	labelManaged   = "olm.managed"
 	labelUnpackRef = "operatorframework.io/bundle-unpack-ref"
 )
 
@@ -112,7 +113,7 @@ func ServiceAccount(source *v1alpha1.CatalogSource) *corev1.ServiceAccount {
 		a.Name, a.ImagePullSecrets = configMapAccount(source), nil
 		return a
 	}
-	a.OwnerReferences = []metav1.OwnerReference{owner(source, true, true)}
+	a.OwnerReferences[0].BlockOwnerDeletion, a.OwnerReferences[0].Controller = new(true), new(true)
 	return a
 }
 
@@ -139,7 +140,7 @@ func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPoli
 	unpack := networkPolicy(source, source.Name+"-unpack-bundles", metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{
 			{Key: labelUnpackRef, Operator: metav1.LabelSelectorOpExists},
-			{Key: labelManaged, Operator: metav1.LabelSelectorOpIn, Values: []string{"true"}},
+			{Key: operator.LabelManaged, Operator: metav1.LabelSelectorOpIn, Values: []string{"true"}},
 		},
 	})
 	unpack.Spec.Egress = toServer
@@ -168,20 +169,17 @@ func tcp(port int32) []networkingv1.NetworkPolicyPort {
 // meta returns the metadata of an object of a CatalogSource, without labels.
 func meta(source *v1alpha1.CatalogSource, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Name: name, Namespace: source.Namespace, OwnerReferences: []metav1.OwnerReference{owner(source, false, false)},
+		Name: name, Namespace: source.Namespace, OwnerReferences: []metav1.OwnerReference{owner(source)},
 	}
 }
 
-func owner(source *v1alpha1.CatalogSource, blockDeletion, controller bool) metav1.OwnerReference {
-	return metav1.OwnerReference{
-		APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Name: source.Name, UID: source.UID,
-		BlockOwnerDeletion: &blockDeletion, Controller: &controller,
-	}
+func owner(source *v1alpha1.CatalogSource) metav1.OwnerReference {
+	return operator.Owner(v1alpha1.CatalogSourceCRDAPIVersion, v1alpha1.CatalogSourceKind, source)
 }
 
-func managed() map[string]string { return map[string]string{labelManaged: "true"} }
+func managed() map[string]string { return map[string]string{operator.LabelManaged: "true"} }
 
 // labels returns the labels of the pod, which are also its selector.
 func labels(source *v1alpha1.CatalogSource) map[string]string {
-	return map[string]string{LabelName: source.Name, labelManaged: "true"}
+	return map[string]string{LabelName: source.Name, operator.LabelManaged: "true"}
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/pkg/cluster/operator"
 )
 
 // ConfigMapImage is the image that serves a catalog from a ConfigMap, unless the arguments of OLM have another one.
@@ -21,7 +23,7 @@ func FromConfigMap(source *v1alpha1.CatalogSource) bool {
 
 // Adopt makes a CatalogSource an owner of its ConfigMap, and labels the ConfigMap as not managed by OLM.
 func Adopt(configMap metav1.Object, source *v1alpha1.CatalogSource) {
-	reference := owner(source, false, false)
+	reference := owner(source)
 	owners := configMap.GetOwnerReferences()
 	if slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool {
 		return o.Kind == reference.Kind && o.Name == reference.Name && o.UID == reference.UID
@@ -30,7 +32,7 @@ func Adopt(configMap metav1.Object, source *v1alpha1.CatalogSource) {
 	}
 	configMap.SetOwnerReferences(append(slices.Clone(owners), reference))
 	meta := metav1.ObjectMeta{Labels: configMap.GetLabels()}
-	metav1.SetMetaDataLabel(&meta, labelManaged, "false")
+	metav1.SetMetaDataLabel(&meta, operator.LabelManaged, "false")
 	configMap.SetLabels(meta.Labels)
 }
 
@@ -47,23 +49,12 @@ func configMapVersion(source *v1alpha1.CatalogSource) string {
 
 // Permissions returns the Role with which a pod reads its ConfigMap, and its binding.
 func Permissions(source *v1alpha1.CatalogSource) (*rbacv1.Role, *rbacv1.RoleBinding) {
-	apiVersion := rbacv1.SchemeGroupVersion.String()
-	role := &rbacv1.Role{
-		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersion, Kind: "Role"},
-		ObjectMeta: meta(source, source.Name+"-configmap-reader"),
-		Rules: []rbacv1.PolicyRule{{
-			Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"},
-			ResourceNames: []string{source.Spec.ConfigMap},
-		}},
-	}
-	binding := &rbacv1.RoleBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersion, Kind: "RoleBinding"},
-		ObjectMeta: meta(source, source.Name+"-server-configmap-reader"),
-		Subjects: []rbacv1.Subject{{
-			Kind: rbacv1.ServiceAccountKind, Name: configMapAccount(source), Namespace: source.Namespace,
-		}},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name},
-	}
-	role.Labels, binding.Labels = managed(), managed()
+	rule := operator.Rule([]string{"get"}, "", "configmaps")
+	rule.ResourceNames = []string{source.Spec.ConfigMap}
+	m := meta(source, source.Name+"-configmap-reader")
+	m.Labels = managed()
+	subjects := operator.Subjects(source.Namespace, configMapAccount(source))
+	role, binding := operator.Role(m, []rbacv1.PolicyRule{rule}, subjects)
+	binding.Name = source.Name + "-server-configmap-reader"
 	return role, binding
 }
