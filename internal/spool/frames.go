@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // Frames are compressed frames by their number. Calls of put may be concurrent; calls of get may be, too, after the
@@ -91,11 +91,8 @@ func (f *frames) createFile() error {
 
 // writeError reports the failed write with its directory, but without the name of the file, which is unlinked.
 func (f *frames) writeError(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err
-	}
 	return fmt.Errorf("buffer input: write spool file in %s, %d MB so far: %w",
-		filepath.Dir(f.file.Name()), f.fileEnd>>20, err)
+		filepath.Dir(f.file.Name()), f.fileEnd>>20, regular.WithoutPath(err))
 }
 
 // get returns a frame. A frame in the file is read into buf, which grows if needed.

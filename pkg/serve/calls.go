@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
@@ -59,12 +59,13 @@ func (c *calls) call(ctx context.Context, method string, next func() error) erro
 		}
 	}
 	start := time.Now()
-	err := recovered(next)
+	err := parallel.Catch(next)
 	if errors.Is(err, store.ErrDataLoss) {
 		c.live.Damaged(err)
 	}
-	if p, ok := errors.AsType[*panicError](err); ok {
-		c.log.Error("panic in handler", "value", p.value, "stack", string(p.stack))
+	if p, ok := errors.AsType[*parallel.PanicError](err); ok {
+		c.log.Error("panic in handler", "value", p.Value, "stack", string(p.Stack))
+		err = fmt.Errorf("panic: %v", p.Value)
 	}
 	if err != nil {
 		err = statusOf(err)
@@ -74,23 +75,6 @@ func (c *calls) call(ctx context.Context, method string, next func() error) erro
 }
 
 func isRegistry(method string) bool { return strings.HasPrefix(method, "/api.") }
-
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
-// recovered returns the error of call, or a [*panicError] if call panics.
-func recovered(call func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v, debug.Stack()}
-		}
-	}()
-	return call()
-}
 
 func (c *calls) report(ctx context.Context, method string, took time.Duration, err error) {
 	code := status.Code(err)
