@@ -209,24 +209,22 @@ func (x *explainer) preferred(d decision) []Preference {
 		return nil
 	}
 	var preferences []Preference
+	var from *Catalog // of the bundle with the requirement
+	forSubscription := x.subscription(d.Subject) != nil
+	if !forSubscription {
+		from = x.variables[d.Subject].catalog
+	}
 	chosen := x.variables[d.Others[d.chosen]]
 	for _, v := range d.Others[d.chosen+1:] {
 		if v == d.Others[d.chosen] { // a Subscription without a channel may list it twice
 			continue
 		}
-		rule := x.q.rule(chosen.entry, x.variables[v].entry, x.subscription(d.Subject) != nil, x.catalogOf(d.Subject))
+		rule := x.q.rule(chosen.entry, x.variables[v].entry, forSubscription, from)
 		if !slices.ContainsFunc(preferences, func(p Preference) bool { return p.Rule == rule }) {
 			preferences = append(preferences, Preference{x.variables[v].identifier, rule, x.name(v)})
 		}
 	}
 	return preferences
-}
-
-func (x *explainer) catalogOf(v int) *Catalog {
-	if v < len(x.variables) {
-		return x.variables[v].catalog
-	}
-	return nil
 }
 
 // rule returns the rule by which OLM prefers a to b, for a Subscription or for a requirement of a bundle of a catalog.

@@ -21,7 +21,7 @@ import (
 // check returns an error with the reasons for which OLM refuses a bundle. It checks the features that the bundle uses
 // first, and the options last.
 func check(b *bundle.Contents, opts Options) error {
-	c := &checker{Contents: b, errs: nil}
+	c := &checker{Contents: b}
 	for _, checks := range [][]func(){
 		{func() { c.checkSupported(opts) }},
 		{

@@ -41,7 +41,7 @@ func (o *Options) args() []string {
 		return nil
 	}
 	return []string{
-		"serve", "/configs", "--cache-dir=/tmp/cache", "--cache-enforce-integrity",
+		"serve", catalogDir, "--cache-dir=" + cacheDir, "--cache-enforce-integrity",
 		fmt.Sprintf("--http-addr=:%d", o.HTTPPort),
 	}
 }
