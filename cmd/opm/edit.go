@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,17 +80,10 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		return err
 	}
 	problems, invalid := problemsOf(paths, results)
-	hint := ""
-	if remove, ok := e.(edit.Remove); ok && invalid != nil && remove.Kind == edit.Bundle && !remove.Reconnect {
-		remove.Reconnect, opts.DryRun = true, true
-		others, err := edit.ApplyAll(cmd.Context(), paths, remove, opts)
-		if err == nil && !slices.ContainsFunc(others, func(r *edit.Result) bool { return len(r.Problems) > 0 }) {
-			hint = "hint: with --reconnect, what updates the bundle updates what that updates, and the package stays valid\n"
-		}
-	}
-	done()
 	stderr := cmd.ErrOrStderr()
 	if invalid != nil {
+		hint := hintReconnect(cmd.Context(), paths, e, opts)
+		done()
 		unchanged := fmt.Sprintf("%s is unchanged: the package would not be valid", paths[0])
 		if len(paths) > 1 {
 			unchanged = "no catalog is changed: the package would not be valid in " + strings.Join(invalid, ", ")
@@ -97,6 +91,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		err := printProblems(stderr, stderr, problems, false)
 		return withNotes(cmd, err, "opm: "+legibleLines(unchanged)+"\n"+hint)
 	}
+	done()
 	for i, r := range results {
 		for _, note := range r.Notes {
 			if len(paths) > 1 {
@@ -130,6 +125,20 @@ func (f *editFlags) printDiffs(cmd *cobra.Command, results []*edit.Result) error
 	}
 	_, err := textOutput(cmd).Write(all)
 	return err
+}
+
+// hintReconnect returns a line that names --reconnect, if the flag would make a refused edit valid.
+func hintReconnect(ctx context.Context, paths []string, e edit.Edit, opts edit.Options) string {
+	remove, ok := e.(edit.Remove)
+	if !ok || remove.Kind != edit.Bundle || remove.Reconnect {
+		return ""
+	}
+	remove.Reconnect, opts.DryRun = true, true
+	results, err := edit.ApplyAll(ctx, paths, remove, opts)
+	if err != nil || slices.ContainsFunc(results, func(r *edit.Result) bool { return len(r.Problems) > 0 }) {
+		return ""
+	}
+	return "hint: with --reconnect, what updates the bundle updates what that updates, and the package stays valid\n"
 }
 
 // problemsOf returns the problems of all results, and the paths of the results that have any.

@@ -155,6 +155,23 @@ func warnAt(cmd *cobra.Command, pos declcfg.Pos, what string) {
 	fmt.Fprintln(cmd.ErrOrStderr(), placed(pos, problem.Warning, what))
 }
 
+// warnOnce returns a function that prints a warning, unless it has printed it before.
+func warnOnce(cmd *cobra.Command) func(*declcfg.Error) {
+	printOnce := printOnce(cmd.ErrOrStderr())
+	return func(e *declcfg.Error) { printOnce(placed(e.Pos, problem.Warning, e.Message())) }
+}
+
+// printOnce returns a function that prints a line, unless it has printed it before.
+func printOnce(w io.Writer) func(line string) {
+	printed := map[string]bool{}
+	return func(line string) {
+		if !printed[line] {
+			printed[line] = true
+			fmt.Fprintln(w, line)
+		}
+	}
+}
+
 // legibleLines escapes an error message for terminals, and cuts long values in it. Lines after the first are indented,
 // since they do not begin another error.
 func legibleLines(message string) string {

@@ -346,14 +346,3 @@ func readFileOrURL(cmd *cobra.Command, name string) ([]byte, error) {
 	}
 	return text, err
 }
-
-// warnOnce returns a function that prints a warning, unless it has printed it before.
-func warnOnce(cmd *cobra.Command) func(*declcfg.Error) {
-	said := map[string]bool{}
-	return func(e *declcfg.Error) {
-		if line := placed(e.Pos, "warning", e.Message()); !said[line] {
-			said[line] = true
-			fmt.Fprintln(cmd.ErrOrStderr(), line)
-		}
-	}
-}

@@ -211,15 +211,7 @@ func (f *serveFlags) listenAndServe(
 		log.Info("listening", "http", l.Addr().String(), "tls", f.tls.Cert != "")
 	}
 	if f.portFile != "" {
-		tcp, ok := grpc.Addr().(*net.TCPAddr)
-		if !ok {
-			return fmt.Errorf("write port: %s has none", grpc.Addr())
-		}
-		err := atomicfile.Write(f.portFile, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, tcp.Port)
-			return err
-		})
-		if err != nil {
+		if err := writePort(f.portFile, grpc.Addr()); err != nil {
 			return err
 		}
 		defer os.Remove(f.portFile)
@@ -229,6 +221,17 @@ func (f *serveFlags) listenAndServe(
 	}
 	log.Info("server stopped cleanly")
 	return nil
+}
+
+func writePort(file string, addr net.Addr) error {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return fmt.Errorf("write port: %s has none", addr)
+	}
+	return atomicfile.Write(file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, tcp.Port)
+		return err
+	})
 }
 
 // serveFlags are the flags of opm serve.

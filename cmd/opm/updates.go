@@ -163,13 +163,8 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 func (f *updatesFlags) print(
 	cmd *cobra.Command, packages iter.Seq[*declcfg.PackageIndex], outline *resolve.Outline, index *declcfg.Index,
 ) error {
-	warned := map[string]bool{} // rows may be computed twice
-	f.opts.Refused = func(err error) {
-		if text := err.Error(); !warned[text] {
-			warned[text] = true
-			warn(cmd, "%s", text)
-		}
-	}
+	warnOnce := printOnce(cmd.ErrOrStderr()) // rows may be computed twice
+	f.opts.Refused = func(err error) { warnOnce("opm: warning: " + err.Error()) }
 	dependencies, err := outline.Dependencies(cmd.Context(), index, packages)
 	if err != nil {
 		return err
