@@ -19,7 +19,7 @@ const (
 )
 
 // Append appends the encoding of a *[Package], *[Channel], *[Bundle] or *[Deprecations], byte for byte as upstream
-// writes it.
+// writes it, or of one *[Entry] or *[Deprecation] in such an object.
 func (f Format) Append(dst []byte, object any) []byte {
 	d := format.New()
 	defer d.Release()
@@ -39,6 +39,10 @@ func (f Format) appendObject(dst []byte, v any, d *format.Document) []byte {
 		e.bundle(v)
 	case *Deprecations:
 		e.deprecations(v)
+	case *Entry:
+		e.entry(v)
+	case *Deprecation:
+		e.deprecation(v)
 	default:
 		panic(fmt.Sprintf("declcfg: no object of the format: %T", v))
 	}

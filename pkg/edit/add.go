@@ -94,11 +94,11 @@ func (a Add) apply(p *pkg) error {
 // reference returns the object with which a basic template refers to the image of a bundle. It includes the bundle name
 // if the last bundle of the template does.
 func (p *pkg) reference(b *declcfg.Bundle) jsontext.Value {
-	members := []member{{"schema", encoded(b.Schema)}, {"image", encoded(b.Image)}}
+	short := declcfg.Bundle{Schema: b.Schema, Image: b.Image}
 	if last := p.last(declcfg.SchemaBundle); last != nil && last.Name != "" {
-		members = slices.Insert(members, 1, member{"name", encoded(b.Name)})
+		short.Name = b.Name
 	}
-	return joined(members)
+	return declcfg.JSON.Append(nil, &short)
 }
 
 // convert gives a bundle the form of the last bundle in the package that has manifests or metadata.
@@ -148,21 +148,8 @@ func (p *pkg) addEntry(e declcfg.Entry, channel string, u Updates) error {
 		c.Entries = []declcfg.Entry{e}
 		return p.insert(p.insertionPoint(c.Schema, c.Name, p.end()), declcfg.JSON.Append(nil, c))
 	}
-	return item.unit.append(item.ptr("/entries"), entryObject(e))
-}
-
-func entryObject(e declcfg.Entry) jsontext.Value {
-	members := []member{{"name", encoded(e.Name)}}
-	if e.Replaces != "" {
-		members = append(members, member{"replaces", encoded(e.Replaces)})
-	}
-	if len(e.Skips) > 0 {
-		members = append(members, member{"skips", encoded(e.Skips)})
-	}
-	if e.SkipRange != "" {
-		members = append(members, member{"skipRange", encoded(e.SkipRange)})
-	}
-	return joined(members)
+	e.Unknown = nil // such as comments of other tools about the entry in its other channel
+	return item.unit.append(item.ptr(entries), declcfg.JSON.Append(nil, &e))
 }
 
 // replaced returns the name that a new entry of a channel replaces: the given name, or else the head of the channel. If
@@ -314,7 +301,7 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 	}
 	u0 := p.units[0]
 	if len(images) > 0 {
-		return u0.append(jsontext.Pointer("/"+stage+"/bundles"), joined([]member{{"image", encoded(image)}}))
+		return u0.append(jsontext.Pointer("/"+stage+"/bundles"), encoded(map[string]string{"image": image}))
 	}
 	tree, err := u0.tree()
 	if err != nil {
@@ -327,8 +314,8 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 	if last := tree.last().name; last != strings.ToLower(last[:1])+last[1:] { // capitalized keys are valid, too
 		stage, bundles, key = capital(stage), capital(bundles), capital(key)
 	}
-	list := listOf(joined([]member{{key, encoded(image)}}))
-	return u0.set(jsontext.Pointer("/"+stage), joined([]member{{bundles, list}}))
+	list := []map[string]string{{key: image}}
+	return u0.set(jsontext.Pointer("/"+stage), encoded(map[string]any{bundles: list}))
 }
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }

@@ -61,7 +61,7 @@ func (p *pkg) files() (all [][]*unit) {
 	return all
 }
 
-// entries points to the list of objects in a template.
+// entries points to the entries of a template, a channel or deprecations.
 const entries jsontext.Pointer = "/entries"
 
 // ptr returns the pointer to a value of the item in its document.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
@@ -148,7 +146,7 @@ func (e Remove) entry(item *item, c *declcfg.Channel) error {
 			return err
 		}
 	}
-	return item.unit.removeElements(item.ptr("/entries"), k)
+	return item.unit.removeElements(item.ptr(entries), k)
 }
 
 // reconnect makes an entry replace the predecessor of a removed entry. The entry also skips the removed bundle and its
@@ -211,13 +209,12 @@ func (e Deprecate) apply(p *pkg) error {
 			return items[i].unit.set(items[i].ptr(entries.AppendToken(strconv.Itoa(k)))+"/message", encoded(e.Message))
 		}
 	}
-	entry := joined([]member{{"reference", referenceObject(reference)}, {"message", encoded(e.Message)}})
+	entry := declcfg.Deprecation{Reference: reference, Message: e.Message}
 	if len(items) > 0 {
-		return items[0].unit.append(items[0].ptr("/entries"), entry)
+		return items[0].unit.append(items[0].ptr(entries), declcfg.JSON.Append(nil, &entry))
 	}
-	return p.insert(p.end(), joined([]member{
-		{"schema", encoded(declcfg.SchemaDeprecations)}, {"package", encoded(p.name)},
-		{"entries", listOf(entry)},
+	return p.insert(p.end(), declcfg.JSON.Append(nil, &declcfg.Deprecations{
+		Schema: declcfg.SchemaDeprecations, Package: p.name, Entries: []declcfg.Deprecation{entry},
 	}))
 }
 
@@ -237,7 +234,7 @@ func (p *pkg) undeprecate(references ...declcfg.Reference) (found bool, err erro
 		case len(indices) == len(d.Entries):
 			err = p.remove(items[i])
 		default:
-			err = items[i].unit.removeElements(items[i].ptr("/entries"), indices...)
+			err = items[i].unit.removeElements(items[i].ptr(entries), indices...)
 		}
 		if found = true; err != nil {
 			return found, err
@@ -247,15 +244,6 @@ func (p *pkg) undeprecate(references ...declcfg.Reference) (found bool, err erro
 }
 
 func isSame(a, b declcfg.Reference) bool { return a.Schema == b.Schema && a.Name == b.Name }
-
-// referenceObject encodes a reference as a JSON object; a reference to the package has no name.
-func referenceObject(r declcfg.Reference) jsontext.Value {
-	members := []member{{"schema", encoded(r.Schema)}}
-	if r.Name != "" {
-		members = append(members, member{"name", encoded(r.Name)})
-	}
-	return joined(members)
-}
 
 // check returns an error unless the package has an object of this kind and name, or is the package with this name.
 func (p *pkg) check(kind Kind, name string) error {

@@ -200,5 +200,3 @@ func joined(members []member) jsontext.Value {
 	}
 	return append(raw, '}')
 }
-
-func listOf(v jsontext.Value) jsontext.Value { return append(append(jsontext.Value{'['}, v...), ']') }
