@@ -41,7 +41,8 @@ var arrows = map[string][]string{
 	},
 	"pkg/serve/web": {
 		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
-		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", json, "pkg/resolve",
+		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "golang.org/x/sync", json,
+		"pkg/resolve",
 		"pkg/list",
 	},
 	"pkg/publish": {
@@ -158,7 +159,7 @@ var arrows = map[string][]string{
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
-		"internal/regular", "pkg/platform",
+		"internal/regular", "golang.org/x/sync", "pkg/platform",
 	},
 	"pkg/bundle": {
 		"pkg/problem", "pkg/platform", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
 	"go.podman.io/image/v5/types"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/regular"
 )
@@ -51,7 +52,7 @@ type helperCall struct{ name, server string }
 
 // A helperAnswer is the cached answer of a helper for a server.
 type helperAnswer struct {
-	asking chan struct{} // a lock held while the helper runs
+	asking *semaphore.Weighted // a lock held while the helper runs
 	known  bool
 	config authn.AuthConfig
 	err    error
@@ -186,16 +187,14 @@ func (k *keychain) ask(ctx context.Context, name, server string) (authn.AuthConf
 	k.mu.Lock()
 	got, ok := k.helped[call]
 	if !ok {
-		got = &helperAnswer{asking: make(chan struct{}, 1)}
+		got = &helperAnswer{asking: semaphore.NewWeighted(1)}
 		k.helped[call] = got
 	}
 	k.mu.Unlock()
-	select {
-	case got.asking <- struct{}{}:
-		defer func() { <-got.asking }()
-	case <-ctx.Done():
+	if got.asking.Acquire(ctx, 1) != nil {
 		return authn.AuthConfig{}, context.Cause(ctx)
 	}
+	defer got.asking.Release(1)
 	if !got.known {
 		got.config, got.err = askHelper(ctx, name, server)
 		got.known = ctx.Err() == nil

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -49,14 +50,14 @@ type Plan struct {
 	Images []*Image // sorted: images by target, then catalogs
 
 	to     Target
-	asking chan struct{} // a slot for each request
+	asking *semaphore.Weighted // has a slot for each request
 }
 
 // NewPlan resolves images: it finds their manifests and signatures, and the ones that the target already has. An image
 // that cannot be resolved has a Failure. It is an error if two sources have the same target, or if the target cannot be
 // written.
 func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
-	p := &Plan{Options: o, Images: merge(images), to: to, asking: make(chan struct{}, maxRequests)}
+	p := &Plan{Options: o, Images: merge(images), to: to, asking: semaphore.NewWeighted(maxRequests)}
 	p.Jobs = cmp.Or(p.Jobs, DefaultJobs)
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	if p.Progress == nil {
@@ -168,13 +169,11 @@ func (p *Plan) each(ctx context.Context, limit int, images []*Image, fn func(con
 
 // ask calls fn, which sends one request, when fewer than the maximum number of requests are running.
 func (p *Plan) ask(ctx context.Context, fn func() error) error {
-	select {
-	case p.asking <- struct{}{}:
-		defer func() { <-p.asking }()
-		return fn()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := p.asking.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer p.asking.Release(1)
+	return fn()
 }
 
 func (i *Image) fail(err error) { i.Failure, i.Manifests, i.state = err.Error(), nil, Failed }

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -37,7 +38,7 @@ func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 		return nil, fmt.Errorf("target %s: %w", p.to, err)
 	}
 	r := run{
-		Plan: p, transferring: make(chan struct{}, p.Jobs), transfers: map[v1.Hash]*transfer{},
+		Plan: p, transferring: semaphore.NewWeighted(int64(p.Jobs)), transfers: map[v1.Hash]*transfer{},
 		hints: map[v1.Hash]string{}, expected: map[v1.Hash]bool{},
 	}
 	for _, img := range r.earlier() {
@@ -105,7 +106,7 @@ func (r *run) since(dir *Directory) (digests []string) {
 // A run is the state of [Plan.Run].
 type run struct {
 	*Plan
-	transferring chan struct{} // a slot for each blob
+	transferring *semaphore.Weighted // has a slot for each blob
 	giveUp       context.CancelCauseFunc
 	failures     atomic.Int64 // number of failures of the target since its last success
 
@@ -118,7 +119,7 @@ type run struct {
 // A transfer is the transfer of a blob to the target. Its lock is held while the blob is copied, so that a blob that
 // several images share is copied once.
 type transfer struct {
-	lock  chan struct{}
+	lock  *semaphore.Weighted
 	repos []string // repositories that have the blob
 }
 
@@ -276,12 +277,10 @@ func (r *run) write(ctx context.Context, fn func() error) error {
 // lock waits for the transfer of a digest, and returns the function that ends it.
 func (r *run) lock(ctx context.Context, digest v1.Hash) (unlock func(), err error) {
 	t := r.transfer(digest)
-	select {
-	case t.lock <- struct{}{}:
-		return func() { <-t.lock }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := t.lock.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
+	return func() { t.lock.Release(1) }, nil
 }
 
 func (r *run) transfer(digest v1.Hash) *transfer {
@@ -289,7 +288,7 @@ func (r *run) transfer(digest v1.Hash) *transfer {
 	defer r.mu.Unlock()
 	t := r.transfers[digest]
 	if t == nil {
-		t = &transfer{lock: make(chan struct{}, 1)}
+		t = &transfer{lock: semaphore.NewWeighted(1)}
 		r.transfers[digest] = t
 	}
 	return t
@@ -309,12 +308,10 @@ func (r *run) blob(ctx context.Context, img *Image, b Blob, n *atomic.Int64) err
 			return nil
 		}
 	}
-	select {
-	case r.transferring <- struct{}{}:
-		defer func() { <-r.transferring }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := r.transferring.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer r.transferring.Release(1)
 	open, before := r.open(img, b, from, n), n.Load()
 	err = r.write(ctx, func() error { return r.to.upload(ctx, img.Repository, b, cmp.Or(from, r.hint(img, b)), open) })
 	if err != nil {

@@ -23,10 +23,10 @@ func (o *openedRef) openBundle(ctx context.Context, fsys fs.FS, what, image stri
 	if opts.Warn != nil {
 		opts.Warn = func(e *declcfg.Error) { o.warnings = append(o.warnings, e) }
 	}
-	if err := o.cpu.acquire(ctx); err != nil {
+	if err := o.cpu.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer func() { <-o.cpu }()
+	defer o.cpu.Release(1)
 	b, err := bundle.Parse(fsys, o.ref, opts)
 	if err != nil {
 		return err
@@ -56,19 +56,6 @@ func (o *openedRef) addBundle(b *declcfg.Bundle) error {
 // bundleMemory is the maximum size of the compressed bundles in memory, more than a hundred bundles. Others are stored
 // in a file.
 const bundleMemory = 4 << 20
-
-// A semaphore limits CPU work, because more references are opened at once than there are CPUs.
-type semaphore chan struct{}
-
-// acquire waits for the semaphore. A receive from the channel releases it.
-func (t semaphore) acquire(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // A BundleError is the error of opening a bundle if only catalogs are accepted.
 type BundleError struct {

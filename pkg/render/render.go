@@ -16,6 +16,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -50,7 +52,7 @@ type identity struct{ pkg, name, image string }
 // An opener opens the references of one Catalog.
 type opener struct {
 	Options
-	cpu      semaphore
+	cpu      *semaphore.Weighted // limits CPU work: more references are opened at once than there are CPUs
 	record   declcfg.Record
 	bundles  *spool.Store
 	reusable func(context.Context) (map[string][]*declcfg.Meta, error) // bundles by image; read once
@@ -75,7 +77,7 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	if opts.Jobs <= 0 {
 		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
 	}
-	op := &opener{Options: opts, cpu: make(semaphore, min(opts.Jobs, runtime.GOMAXPROCS(0)))}
+	op := &opener{Options: opts, cpu: semaphore.NewWeighted(int64(min(opts.Jobs, runtime.GOMAXPROCS(0))))}
 	held := opts.Spool
 	held.MemoryLimit = cmp.Or(held.MemoryLimit, bundleMemory)
 	op.bundles = spool.NewStore(1, held)

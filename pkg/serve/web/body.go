@@ -99,11 +99,11 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, b body, code codi
 		header.Set("Content-Encoding", string(code))
 		header.Set("Content-Length", strconv.FormatInt(stored.Size(), 10))
 		write = copyOf(stored)
-	case code != identity && (r.Method == http.MethodHead || h.encoders.take()):
+	case code != identity && (r.Method == http.MethodHead || h.encoders.slots.TryAcquire(1)):
 		header.Set("Content-Encoding", string(code))
 		write = func(w io.Writer) error { return h.encoders.encode(w, code, b.write) }
 		if r.Method != http.MethodHead {
-			defer func() { <-h.encoders.slots }()
+			defer h.encoders.slots.Release(1)
 		}
 	default:
 		if tag := b.tagIn(identity); tag != "" {

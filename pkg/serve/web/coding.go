@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/pool"
 )
@@ -50,7 +51,7 @@ func isAccepted(parameters string) bool {
 
 // encoders compress responses, a limited number at a time.
 type encoders struct {
-	slots      chan struct{}
+	slots      *semaphore.Weighted // one for each response
 	gzip, zstd *pool.Pool[encoder]
 }
 
@@ -69,17 +70,7 @@ func newEncoders(n int) *encoders {
 		return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true)))
 	}
-	return &encoders{make(chan struct{}, n), pool.New(n, newGzip, release), pool.New(n, newZstd, release)}
-}
-
-// take takes a slot for an encoder, and reports whether one was free. The caller must return the slot.
-func (e *encoders) take() bool {
-	select {
-	case e.slots <- struct{}{}:
-		return true
-	default:
-		return false
-	}
+	return &encoders{semaphore.NewWeighted(int64(n)), pool.New(n, newGzip, release), pool.New(n, newZstd, release)}
 }
 
 func (e *encoders) encode(w io.Writer, c coding, write func(io.Writer) error) error {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/list"
@@ -189,7 +191,7 @@ type perCatalog[T any] struct {
 
 // A cachedValue is the value for the content of a catalog. It is computed at the first request.
 type cachedValue[T any] struct {
-	lock     chan struct{} // has an element while the value is read or computed
+	lock     *semaphore.Weighted // held while the value is read or computed
 	objects  *store.Catalog
 	computed bool
 	value    T
@@ -199,13 +201,11 @@ type cachedValue[T any] struct {
 // for it. An error is not cached, and may be ctx's.
 func (p *perCatalog[T]) of(ctx context.Context, c *Catalog, produce func() (T, error)) (T, error) {
 	v := p.entry(c)
-	select {
-	case v.lock <- struct{}{}:
-		defer func() { <-v.lock }()
-	case <-ctx.Done():
+	if err := v.lock.Acquire(ctx, 1); err != nil {
 		var none T
-		return none, ctx.Err()
+		return none, err
 	}
+	defer v.lock.Release(1)
 	if !v.computed {
 		value, err := produce()
 		if err != nil {
@@ -225,7 +225,7 @@ func (p *perCatalog[T]) entry(c *Catalog) *cachedValue[T] {
 	if v := p.byName[c.Name]; v != nil && v.objects == c.Objects {
 		return v
 	}
-	v := &cachedValue[T]{lock: make(chan struct{}, 1), objects: c.Objects}
+	v := &cachedValue[T]{lock: semaphore.NewWeighted(1), objects: c.Objects}
 	p.byName[c.Name] = v
 	return v
 }

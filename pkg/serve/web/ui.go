@@ -66,14 +66,12 @@ func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values,
 // limitViews calls produce and returns its result. A view needs a whole package, so at most one view per CPU is
 // produced at a time. The error may be the error of the context of r.
 func limitViews[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
-	select {
-	case h.views <- struct{}{}:
-		defer func() { <-h.views }()
-		return produce()
-	case <-r.Context().Done():
+	if err := h.views.Acquire(r.Context(), 1); err != nil {
 		var none T
-		return none, r.Context().Err()
+		return none, err
 	}
+	defer h.views.Release(1)
+	return produce()
 }
 
 // view returns a handler that sends the result of produce as JSON, or status 404 if it is nil. The arguments of produce

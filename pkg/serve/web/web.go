@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -82,7 +83,7 @@ type handler struct {
 	encoders *encoders
 	lists    perCatalog[*packageList]
 	indexes  perCatalog[*list.Index]
-	views    chan struct{} // an element for each view that is being produced
+	views    *semaphore.Weighted // has a slot for each view that is being produced
 }
 
 // New returns the handler of all routes.
@@ -106,7 +107,7 @@ func New(o Options) http.Handler {
 	h := &handler{
 		Options:  o,
 		encoders: newEncoders(o.Encoders),
-		views:    make(chan struct{}, runtime.GOMAXPROCS(0)),
+		views:    semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 	}
 	mux := http.NewServeMux()
 	for pattern, serve := range h.routes() {
