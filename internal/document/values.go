@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -277,6 +278,26 @@ func (f *finder) inMapping(o *origin, w *wanted, n *yaml.Node) {
 		key, _ := yamljson.Key(n.Content[i])
 		if child := w.child(key); child != nil {
 			f.inNode(o, child, n.Content[i+1], o.offset(n.Content[i]), o.offset(n.Content[i+1]))
+		}
+	}
+}
+
+// Children yields the members of a JSON object by key, or the elements of a list by index. A value is valid until the
+// next one.
+func Children(raw jsontext.Value) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		d := jsontext.NewDecoder(bytes.NewBuffer(raw), Lenient)
+		begin, err := d.ReadToken()
+		for i := 0; err == nil && d.PeekKind() != jsontext.KindEndObject && d.PeekKind() != jsontext.KindEndArray; i++ {
+			key := strconv.Itoa(i)
+			if begin.Kind() == jsontext.KindBeginObject {
+				name, _ := d.ReadToken()
+				key = name.String()
+			}
+			var value jsontext.Value
+			if value, err = d.ReadValue(); err != nil || !yield(key, value) {
+				return
+			}
 		}
 	}
 }

@@ -1,15 +1,12 @@
 package strictyaml
 
 import (
-	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -69,7 +66,7 @@ func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer
 	case kind == jsontext.KindBeginObject && v.Kind() == reflect.Map:
 		r.mapping(raw, v, ptr)
 	case kind == jsontext.KindBeginArray && v.Kind() == reflect.Slice:
-		for i, element := range values(raw) {
+		for i, element := range document.Children(raw) {
 			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
 			r.value(element, v.Index(v.Len()-1), ptr.AppendToken(i))
 		}
@@ -108,7 +105,7 @@ func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 
 func (r *reader) mapping(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
 	v.Set(reflect.MakeMap(v.Type()))
-	for key, value := range values(raw) {
+	for key, value := range document.Children(raw) {
 		element := reflect.New(v.Type().Elem()).Elem()
 		r.value(value, element, ptr.AppendToken(key))
 		v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), element)
@@ -117,7 +114,7 @@ func (r *reader) mapping(raw jsontext.Value, v reflect.Value, ptr jsontext.Point
 
 func (r *reader) object(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
 	fields, given := fieldsOf(v.Type()), map[string]string{}
-	for key, value := range values(raw) {
+	for key, value := range document.Children(raw) {
 		at := ptr.AppendToken(key)
 		name, ok := match(fields, key)
 		if !ok {
@@ -163,23 +160,4 @@ func match(fields map[string][]int, key string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// values yields the members of an object by key, or the elements of a list by index.
-func values(raw jsontext.Value) iter.Seq2[string, jsontext.Value] {
-	return func(yield func(string, jsontext.Value) bool) {
-		d := jsontext.NewDecoder(bytes.NewBuffer(raw), document.Lenient)
-		begin, err := d.ReadToken()
-		for i := 0; err == nil && d.PeekKind() != jsontext.KindEndObject && d.PeekKind() != jsontext.KindEndArray; i++ {
-			key := strconv.Itoa(i)
-			if begin.Kind() == jsontext.KindBeginObject {
-				name, _ := d.ReadToken()
-				key = name.String()
-			}
-			var value jsontext.Value
-			if value, err = d.ReadValue(); err != nil || !yield(key, value) {
-				return
-			}
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	documents "github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -111,37 +112,22 @@ func (p *parser) readManifest(name string) *manifest {
 // typeOf returns the API version and the kind of an object. As in opm, an object whose API version has more than two
 // parts has no kind.
 func typeOf(object jsontext.Value) (apiVersion, kind string) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(object))
-	if token, err := d.ReadToken(); err != nil || token.Kind() != jsontext.KindBeginObject {
-		return "", ""
-	}
-	for d.PeekKind() == jsontext.KindString {
-		name, _ := d.ReadToken()
-		switch name.String() {
+	for key, value := range documents.Children(object) {
+		switch key {
 		case "apiVersion":
-			apiVersion = textOf(d)
+			apiVersion = textOf(value)
 		case "kind":
-			kind = textOf(d)
 			if strings.Count(apiVersion, "/") > 1 {
 				return "", ""
 			}
-			return apiVersion, kind // keys are sorted
-		default:
-			if d.SkipValue() != nil {
-				return "", ""
-			}
+			return apiVersion, textOf(value) // keys are sorted
 		}
 	}
 	return "", ""
 }
 
-// textOf reads the next value. It returns "" if the value is not a string.
-func textOf(d *jsontext.Decoder) string {
-	isText := d.PeekKind() == jsontext.KindString
-	value, err := d.ReadValue()
-	if err != nil || !isText {
-		return ""
-	}
+// textOf returns the text of a string, and "" for another value.
+func textOf(value jsontext.Value) string {
 	text, err := jsontext.AppendUnquote(nil, value)
 	if err != nil {
 		return ""

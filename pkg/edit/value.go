@@ -137,21 +137,6 @@ type member struct {
 	value jsontext.Value
 }
 
-func membersOf(raw jsontext.Value) (all []member) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	if d.PeekKind() != jsontext.KindBeginObject {
-		return nil
-	}
-	_, _ = d.ReadToken() // raw is valid
-	for d.PeekKind() == jsontext.KindString {
-		name, _ := d.ReadToken()
-		key := name.String()
-		value, _ := d.ReadValue()
-		all = append(all, member{key, value.Clone()})
-	}
-	return all
-}
-
 // like returns an object with its keys in the order and the spelling of the other elements of its list.
 func like(raw jsontext.Value, others []*node) jsontext.Value {
 	var names []string            // in the order of the other elements
@@ -166,14 +151,15 @@ func like(raw jsontext.Value, others []*node) jsontext.Value {
 			}
 		}
 	}
-	members := membersOf(raw)
-	if len(members) == 0 {
+	if raw.Kind() != jsontext.KindBeginObject {
 		return raw
 	}
-	for i, m := range members {
-		if k := at(m.name); k < len(names) {
-			members[i].name = names[k]
+	var members []member
+	for name, value := range document.Children(raw) {
+		if k := at(name); k < len(names) {
+			name = names[k]
 		}
+		members = append(members, member{name, value.Clone()})
 	}
 	slices.SortStableFunc(members, func(a, b member) int { return at(a.name) - at(b.name) })
 	return joined(members)
