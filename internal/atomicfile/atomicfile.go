@@ -46,7 +46,13 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 	if err := fill(f); err != nil {
 		return err
 	}
-	return f.commit()
+	if err := f.finish(); err != nil {
+		return err
+	}
+	if err := f.rename(); err != nil {
+		return pathError("create", path, err)
+	}
+	return nil
 }
 
 // MkdirAll creates a directory and its missing parents, with a mode that ignores the umask.
@@ -67,7 +73,7 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 	return err
 }
 
-// A file is a temporary file to be committed or aborted. It must be used by one goroutine only.
+// A file is a temporary file that is finished and renamed, or only aborted. It must be used by one goroutine only.
 type file struct {
 	path   string // for errors
 	opts   Options
@@ -77,7 +83,6 @@ type file struct {
 	file   *os.File // the open file tmp
 	unlock func()
 	failed error // the first failure of Write
-	done   bool
 }
 
 // begin creates the temporary file for path. The directory must exist.
@@ -93,7 +98,7 @@ func begin(path string, opts Options) (*file, error) {
 	}
 	f := &file{path: path, opts: opts, root: root, name: name}
 	if _, missing := root.Lstat(name); missing == nil && !opts.Replace {
-		err = fs.ErrExist // early, before the content is produced: commit decides
+		err = fs.ErrExist // early, before the content is produced: rename decides
 	} else {
 		f.tmp, f.file, f.unlock, err = tempFile(root, 0o666)
 	}
@@ -104,7 +109,7 @@ func begin(path string, opts Options) (*file, error) {
 	return f, nil
 }
 
-// Write implements io.Writer. After a failed Write, commit fails too.
+// Write implements io.Writer. After a failed Write, finish fails too.
 func (f *file) Write(p []byte) (int, error) {
 	n, err := f.file.Write(p)
 	if err != nil {
@@ -112,21 +117,6 @@ func (f *file) Write(p []byte) (int, error) {
 		f.failed = errors.Join(f.failed, err)
 	}
 	return n, err
-}
-
-// commit renames the file to its target. If that fails, the file is removed, as by abort.
-func (f *file) commit() error {
-	if f.done {
-		return pathError("write", f.path, fs.ErrClosed)
-	}
-	defer f.abort()
-	if err := f.finish(); err != nil {
-		return err
-	}
-	if err := f.rename(); err != nil {
-		return pathError("create", f.path, err)
-	}
-	return nil
 }
 
 // finish sets the mode and syncs the file to disk.
@@ -178,14 +168,10 @@ func (f *file) claim() error {
 	return nil
 }
 
-// abort removes the temporary file. After commit or abort it does nothing, so it can be deferred.
+// abort removes the temporary file. It does not change a file that was renamed, so it can be deferred.
 func (f *file) abort() {
-	if f.done {
-		return
-	}
-	f.done = true
-	_ = f.file.Close()       // commit closed it already
-	_ = f.root.Remove(f.tmp) // already renamed if commit replaced a file
+	_ = f.file.Close()       // finish may have closed it
+	_ = f.root.Remove(f.tmp) // not there if it was renamed, not linked
 	f.unlock()
 	_ = f.root.Close() // nothing was written to it
 }

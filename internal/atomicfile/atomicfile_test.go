@@ -106,20 +106,20 @@ func TestNothingLeftWhenFillPanics(t *testing.T) {
 	_ = Write(filepath.Join(dir, "f"), Options{}, func(io.Writer) error { panic("x") })
 }
 
-// TestFailedWriteIsNotForgotten checks that commit fails if the fill function ignored a write error, such as the error
-// of a full disk.
+// TestFailedWriteIsNotForgotten checks that Write fails if the fill function ignored a write error, such as the error of
+// a full disk.
 func TestFailedWriteIsNotForgotten(t *testing.T) {
 	dir := t.TempDir()
-	f, err := begin(filepath.Join(dir, "f"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.file.Close() // simulates a full disk
-	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), f.path) {
-		t.Errorf("Write = %v, want an error with the name of the target", err)
-	}
-	if err := f.commit(); err == nil {
-		t.Error("Commit gave no error")
+	err := Write(filepath.Join(dir, "f"), Options{}, func(w io.Writer) error {
+		f := w.(*file)
+		f.file.Close() // simulates a full disk
+		if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), f.path) {
+			t.Errorf("Write = %v, want an error with the name of the target", err)
+		}
+		return nil
+	})
+	if err == nil {
+		t.Error("no error")
 	}
 	holds(t, dir)
 }
@@ -138,8 +138,8 @@ func TestTargetThatAppearsMeanwhile(t *testing.T) {
 
 func TestOneOfManyWins(t *testing.T) {
 	for name, rename := range map[string]func(f *file) error{
-		"link":  (*file).commit,
-		"claim": func(f *file) error { defer f.abort(); return f.claim() },
+		"link":  (*file).rename,
+		"claim": (*file).claim,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -159,6 +159,7 @@ func TestOneOfManyWins(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, f := range files {
 				wg.Go(func() {
+					defer f.abort()
 					err := rename(f)
 					if err == nil {
 						won.Add(1)
@@ -211,18 +212,4 @@ func TestLongName(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, dir, name, "x")
-}
-
-func TestCommitTwice(t *testing.T) {
-	f, err := begin(filepath.Join(t.TempDir(), "f"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.commit(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.commit(); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("second Commit = %v, want fs.ErrClosed", err)
-	}
-	f.abort()
 }
