@@ -229,7 +229,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 		fmt.Fprintf(stderr, "opm: %s: %s\n%s", name, legibleLines(fail.reason), fail.after)
 		return nil
 	}
-	for _, err := range flatten(nil, err) {
+	for _, err := range flatten(err) {
 		line := fmt.Sprintf("opm: error: %s: %s", name, legibleLines(err.Error()))
 		if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 			line = placed(e.Pos, problem.Error, e.Message())

@@ -72,7 +72,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	case why != nil:
 		f = &failure{reason: fmt.Sprintf("write output: %v", why)}
 	default:
-		f = listErrors(w, cmd, flatten(nil, err))
+		f = listErrors(w, cmd, flatten(err))
 	}
 	if f.reason != "" {
 		fmt.Fprintf(w, "Error: %s\n", legibleLines(f.reason))
@@ -116,17 +116,17 @@ func outputFailure(err error) error {
 // maxErrors is the maximum number of printed errors. A file that is not a catalog may have many more.
 const maxErrors = 1000
 
-// flatten appends an error, or all errors that are joined in it.
-func flatten(errs []error, err error) []error {
+// flatten returns an error, or all errors that are joined in it.
+func flatten(err error) (errs []error) {
 	if e, ok := err.(*statusError); ok { //nolint:errorlint // run adds it as the outermost error
 		err = e.error
 	}
 	many, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		return append(errs, err)
+		return []error{err}
 	}
 	for _, e := range many.Unwrap() {
-		errs = flatten(errs, e)
+		errs = append(errs, flatten(e)...)
 	}
 	return errs
 }

@@ -219,7 +219,7 @@ func readEach[T any](
 		if _, ok := errors.AsType[*failure](err); ok {
 			err = errors.New("it is not valid") // the problems are printed
 		}
-		for _, err := range flatten(nil, err) {
+		for _, err := range flatten(err) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.name), legibleLines(err.Error()))
 		}
 		out = append(out, r.name)

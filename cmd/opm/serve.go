@@ -110,7 +110,7 @@ func stopped(log *slog.Logger, err error, args, names []string) error {
 	invalid, ok := errors.AsType[*serve.ProblemsError](err)
 	switch {
 	case !ok:
-		return failed(reason(flatten(nil, err)))
+		return failed(reason(flatten(err)))
 	case invalid.Clash:
 		return &failure{problem.Reason(invalid.Problems), "hint: " + adviceOnClash(args, names) + "\n"}
 	}
