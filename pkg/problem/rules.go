@@ -121,9 +121,9 @@ func (r *Rules) WriteTable(w io.Writer) error {
 
 func (r *Rule) write(out *bufio.Writer) {
 	fmt.Fprintf(out, "%s (%s)\n", r.Name, r.Severity)
-	writeParagraph(out, "  ", sentence(r.Summary)+" "+r.Reason)
+	writeParagraph(out, sentence(r.Summary)+" "+r.Reason)
 	if r.Fix != "" {
-		writeParagraph(out, "  ", "To do: "+r.Fix+".")
+		writeParagraph(out, "To do: "+r.Fix+".")
 	}
 	if r.Schema != "" {
 		fmt.Fprintf(out, "\n  Given with --schema:\n\n")
@@ -150,8 +150,9 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 const width = 100
 
-// writeParagraph writes a wrapped paragraph, with indent before every line.
-func writeParagraph(out *bufio.Writer, indent, text string) {
+// writeParagraph writes an indented paragraph.
+func writeParagraph(out *bufio.Writer, text string) {
+	const indent = "  "
 	line := indent
 	for word := range strings.FieldsSeq(text) {
 		switch {

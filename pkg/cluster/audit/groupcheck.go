@@ -8,7 +8,6 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -81,7 +80,7 @@ func CheckGroup(ctx context.Context, state, added *cluster.State) (*GroupCheck, 
 	for o := range added.OperatorGroups.All() {
 		g, _ = after.State.OperatorGroups.Get(o.Value.Namespace, o.Value.Name)
 	}
-	if err := after.Invalid[keyOf(g.Value)]; err != nil {
+	if err := after.Invalid[operatorgroup.Key(g.Value)]; err != nil {
 		return nil, &declcfg.Error{Pos: g.Pos, Err: fmt.Errorf("%s: %w", simulate.RefTo(g.Value), err)}
 	}
 	siblings := []simulate.Ref{}
@@ -110,10 +109,6 @@ func merged(state *cluster.State, g *operatorsv1.OperatorGroup) *operatorsv1.Ope
 		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, key, value)
 	}
 	return changed
-}
-
-func keyOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
-	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 }
 
 // broken returns the operators that start to fail because of their group, or fail for a different reason.
@@ -165,7 +160,7 @@ func sharedGroups(in *simulate.Groups, with *operatorsv1.OperatorGroup) []Shared
 	all := []SharedGroup{}
 	for o := range in.State.OperatorGroups.All() {
 		apis := operatorgroup.Annotated(o.Value)
-		namespaces := in.Index.Shared(keyOf(with), keyOf(o.Value))
+		namespaces := in.Index.Shared(operatorgroup.Key(with), operatorgroup.Key(o.Value))
 		if o.Value.Namespace != with.Namespace && len(apis) > 0 && len(namespaces) > 0 {
 			all = append(all, SharedGroup{
 				Group: simulate.RefTo(o.Value), Place: o.Pos, Namespaces: namespaces,

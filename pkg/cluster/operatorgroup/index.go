@@ -48,7 +48,7 @@ func NewIndex(groups ...*operatorsv1.OperatorGroup) *Index {
 
 // Put adds a group with its status.namespaces and its annotation, or replaces its entry.
 func (x *Index) Put(g *operatorsv1.OperatorGroup) {
-	name := nameOf(g)
+	name := Key(g)
 	x.Delete(name)
 	e := &entry{name: name, apis: Annotated(g), targets: sets.Set[string]{}}
 	switch {
@@ -172,6 +172,7 @@ func sorted(entries sets.Set[*entry]) []types.NamespacedName {
 	return names
 }
 
-func nameOf(g *operatorsv1.OperatorGroup) types.NamespacedName {
+// Key returns the namespace and the name of a group.
+func Key(g *operatorsv1.OperatorGroup) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 }

@@ -27,7 +27,7 @@ type Verdict struct {
 
 // Decide returns the verdict about an operator of group g that provides these APIs. The group must be in the index.
 func (x *Index) Decide(g *operatorsv1.OperatorGroup, apis APIs) Verdict {
-	v := Verdict{Annotated: Annotated(g), Rivals: x.Rivals(nameOf(g), apis)}
+	v := Verdict{Annotated: Annotated(g), Rivals: x.Rivals(Key(g), apis)}
 	subset, intersecting := v.Annotated.IsSuperset(apis), len(v.Rivals) > 0
 	switch {
 	case subset && !intersecting:
