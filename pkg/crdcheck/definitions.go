@@ -37,8 +37,8 @@ func (c *contents) find(name string) (digest, bool) {
 	return digest{}, false
 }
 
-// add stores the definitions of a bundle without duplicates. Calls may be concurrent. The returned contents have the error [bundle.ErrNoManifests] if the manifests
-// of the bundle are only in its image.
+// add stores the definitions of a bundle without duplicates. Calls may be concurrent. The returned contents have the
+// error [bundle.ErrNoManifests] if the manifests of the bundle are only in its image.
 func (b *Bundles) add(of *declcfg.Bundle) *contents {
 	c := &contents{err: bundle.ErrNoManifests}
 	for manifest, err := range of.Manifests() {

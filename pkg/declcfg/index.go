@@ -28,8 +28,8 @@ type PackageIndex struct {
 	content uint64
 }
 
-// Content returns a hash of the objects of a package of an [Index], which is the same for equal objects in other places.
-// Hashes differ between processes.
+// Content returns a hash of the objects of a package of an [Index]. It is the same for equal objects in other places, and
+// differs between processes.
 func (p *PackageIndex) Content() uint64 { return p.content }
 
 // An Indexed is one object of an index.
@@ -155,7 +155,7 @@ func indexed[T any](m *Meta, v any) Indexed[T] {
 	return Indexed[T]{m, value}
 }
 
-// Names returns the names of all packages, sorted. The first one, "", is for objects without a package, if there are any.
+// Names returns the names of all packages, sorted. The first one is "" if there are objects without a package.
 func (x *Index) Names() []string { return slices.Sorted(maps.Keys(x.packages)) }
 
 // Definitions yields the names of all packages, sorted as by [Index.Names], each with its olm.package objects: one in a

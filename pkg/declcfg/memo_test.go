@@ -68,7 +68,7 @@ func TestReadIndexAnd(t *testing.T) {
 		{"a.yaml": {Data: []byte(text)}}, {"b.yaml": {Data: []byte(text)}, "loom.yaml": {Data: []byte("schema: olm.package\nname: loom\n")}},
 	} {
 		var kept []string
-		part := func(m *declcfg.Meta, v any) (string, error) {
+		part := func(_ *declcfg.Meta, v any) (string, error) {
 			parts.Add(1)
 			if b, ok := v.(*declcfg.Bundle); ok {
 				return b.Image, nil
