@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -111,6 +112,12 @@ func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	repo, rest, isBlob := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/"), "/blobs/")
 	switch {
+	case !isBlob && r.Method == http.MethodPut: // the inner registry keeps what a client sent before it was killed
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 	case !isBlob:
 	case strings.HasPrefix(rest, "uploads"):
 		if digest, from := r.URL.Query().Get("mount"), r.URL.Query().Get("from"); digest != "" && f.mount(repo, from, digest) {
