@@ -10,9 +10,12 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // someTime is the current time in the tests.
@@ -177,4 +180,42 @@ func FuzzRetryAfter(f *testing.F) {
 			t.Errorf("got %v", got)
 		}
 	})
+}
+
+// TestQueue checks that a registry that limits the rate of requests gets few at a time from then on.
+func TestQueue(t *testing.T) {
+	const requests = 40
+	var mu sync.Mutex
+	asked, now, most := 0, 0, 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		asked++
+		if asked <= requests {
+			mu.Unlock()
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		time.Sleep(50 * time.Millisecond)
+		mu.Lock()
+		now--
+		mu.Unlock()
+	}))
+	defer server.Close()
+	stack := newStack(t, TransportOptions{}, t.TempDir())
+	var group errgroup.Group
+	for range requests {
+		group.Go(func() error {
+			code, _, err := read(stack.RoundTrip(newRequest(t.Context(), t, http.MethodGet, server.URL, nil)))
+			if err == nil && code != http.StatusOK {
+				err = fmt.Errorf("status %d", code)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil || most > maxQueued {
+		t.Errorf("%d requests at a time, want at most %d; %v", most, maxQueued, err)
+	}
 }

@@ -55,7 +55,7 @@ type stallTransport struct {
 
 func (t *stallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	limit := t.limit
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !isRead(r) {
 		limit *= uploadPatience
 	}
 	w := newStallWatch(r, limit)

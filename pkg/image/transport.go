@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // DefaultTimeout is the default of TransportOptions.Timeout.
@@ -62,7 +64,7 @@ type TransportOptions struct {
 //
 //	registryTransport  no plain HTTP unless allowed; one ping for each registry; bounded responses; resumed downloads
 //	userAgent          identifies opm
-//	retryTransport     retries, honouring Retry-After
+//	retryTransport     retries, honouring Retry-After; few requests at a time to registries that limit the rate
 //	insecureTransport  reports registries that only an insecure transport accepts
 //	stallTransport     gives up on silence and on transfers below the minimum speed
 //	certTransport      connects only to allowed targets, with the certificates of each host
@@ -145,8 +147,9 @@ var busyStatuses = []int{
 
 // A retryTransport retries requests when a registry is busy or the connection breaks.
 type retryTransport struct {
-	inner http.RoundTripper
-	log   *slog.Logger
+	inner  http.RoundTripper
+	log    *slog.Logger
+	queues sync.Map // of *semaphore.Weighted, by host; see queue
 
 	now    func() time.Time
 	random func() float64 // in [0, 1)
@@ -159,6 +162,11 @@ func newRetryTransport(inner http.RoundTripper, log *slog.Logger) *retryTranspor
 
 // RoundTrip implements [http.RoundTripper]. It returns the last response, even if that is an error.
 func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var p queuePlace
+	defer p.leave()
+	if err := p.take(r.Context(), t.queue(r, nil)); err != nil {
+		return nil, err
+	}
 	for attempt := 1; ; attempt++ {
 		response, err := t.inner.RoundTrip(r)
 		if attempt == retryAttempts || !worthRetry(r, response, err) {
@@ -180,6 +188,9 @@ func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			log.Info("registry is busy, retrying", "status", response.StatusCode)
 		}
 		discard(response)
+		if err := p.take(r.Context(), t.queue(r, response)); err != nil {
+			return nil, err
+		}
 		if err := t.sleep(r.Context(), wait); err != nil {
 			return nil, err
 		}
@@ -187,13 +198,55 @@ func (t *retryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
+// maxQueued is the maximum number of concurrent requests to a registry that limits their rate. A request keeps its
+// place in the queue until its last attempt. The others wait, and do not use up their attempts.
+const maxQueued = 8
+
+// queue returns the queue of a registry that has answered 429 Too Many Requests, now or before. It is nil for other
+// registries, and for uploads.
+func (t *retryTransport) queue(r *http.Request, response *http.Response) *semaphore.Weighted {
+	queue, ok := t.queues.Load(r.URL.Host)
+	if response != nil && response.StatusCode == http.StatusTooManyRequests {
+		queue, _ = t.queues.LoadOrStore(r.URL.Host, semaphore.NewWeighted(maxQueued))
+		ok = true
+	}
+	if !ok || !isRead(r) {
+		return nil
+	}
+	return queue.(*semaphore.Weighted) //nolint:forcetypeassert // there are no others
+}
+
+// A queuePlace is the place of a request in a queue. The zero value is no place.
+type queuePlace struct{ queue *semaphore.Weighted }
+
+// take waits for a place, unless the request has one or there is no queue.
+func (p *queuePlace) take(ctx context.Context, queue *semaphore.Weighted) error {
+	if queue == nil || p.queue != nil {
+		return nil
+	}
+	if err := queue.Acquire(ctx, 1); err != nil {
+		return context.Cause(ctx)
+	}
+	p.queue = queue
+	return nil
+}
+
+func (p *queuePlace) leave() {
+	if p.queue != nil {
+		p.queue.Release(1)
+	}
+}
+
+// isRead reports whether a request changes nothing.
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
 // worthRetry reports whether a retry may have another result. A request that changes something is repeated only if
 // the registry says that it did not process it.
 func worthRetry(r *http.Request, response *http.Response, err error) bool {
 	if r.Context().Err() != nil || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
 		return false
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !isRead(r) {
 		return err == nil && response.StatusCode == http.StatusTooManyRequests
 	}
 	if err != nil {
