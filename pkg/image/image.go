@@ -13,8 +13,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
@@ -52,6 +54,8 @@ type Image struct {
 	limits Limits
 	spool  spool.Options
 
+	downloaded sync.Map // of io.ReadCloser, by number of the layer, until Files reads them
+
 	mu      sync.Mutex
 	closers closers
 }
@@ -74,6 +78,11 @@ func (i *Image) Size() (n int64) {
 
 // Close releases the resources of the image. Its file systems from Files can no longer be read.
 func (i *Image) Close() error {
+	i.downloaded.Range(func(_, layer any) bool {
+		i.closeLater(layer.(io.ReadCloser)) //nolint:forcetypeassert // Download stores no others
+		return true
+	})
+	i.downloaded.Clear()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	slices.Reverse(i.closers)
@@ -140,6 +149,35 @@ func printable(text string) string {
 	return legible.Text(text)
 }
 
+// maxDownloaded is the maximum number of layers that Download fetches, because each may be an open file.
+const maxDownloaded = 4
+
+// Download fetches the layers, or the first few of many, so that the next call of Files need not wait for a registry.
+func (i *Image) Download(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for n, desc := range i.layers[:min(len(i.layers), maxDownloaded)] {
+		group.Go(func() error {
+			return parallel.Catch(func() error {
+				layer, err := i.source.blob(ctx, desc)
+				if err != nil {
+					return fmt.Errorf("read image %s: layer %s: %w", i.Ref, desc.Digest, err)
+				}
+				i.downloaded.Store(n, layer)
+				return nil
+			})
+		})
+	}
+	return group.Wait()
+}
+
+// layer opens a layer, unless Download has opened it.
+func (i *Image) layer(ctx context.Context, n int) (io.ReadCloser, error) {
+	if layer, ok := i.downloaded.LoadAndDelete(n); ok {
+		return layer.(io.ReadCloser), nil //nolint:forcetypeassert // Download stores no others
+	}
+	return i.source.blob(ctx, i.layers[n])
+}
+
 // Files returns the directory dir of the image as a file system; "/" is the whole image. If names in dir are given, the
 // result contains these with everything below them, and may lack other files. The layers are fetched and read
 // completely, usually once. Layers are skipped if their annotation shows that they have none of the requested files,
@@ -158,7 +196,7 @@ func (i *Image) Files(ctx context.Context, dir string, names ...string) (fs.FS, 
 			Name:  desc.Digest.String(),
 			Size:  desc.Size,
 			Names: listedNames(desc),
-			Open:  func(ctx context.Context) (io.ReadCloser, error) { return i.source.blob(ctx, desc) },
+			Open:  func(ctx context.Context) (io.ReadCloser, error) { return i.layer(ctx, n) },
 		}
 	}
 	fsys, err := tarfs.Union(ctx, layers, dir, names, tarfs.Options{Limits: i.limits.Archive(), Spool: i.spool})

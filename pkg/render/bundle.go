@@ -18,15 +18,16 @@ func (o *openedRef) openBundle(ctx context.Context, fsys fs.FS, what, image stri
 	if o.Bundles == nil {
 		return &BundleError{o.ref, "a bundle " + what}
 	}
+	return o.onCPU(ctx, func() error { return o.parseBundle(fsys, image) })
+}
+
+// parseBundle adds the bundle in fsys.
+func (o *openedRef) parseBundle(fsys fs.FS, image string) error {
 	opts := *o.Bundles
 	opts.Image = image
 	if opts.Warn != nil {
 		opts.Warn = func(e *declcfg.Error) { o.warnings = append(o.warnings, e) }
 	}
-	if err := o.cpu.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer o.cpu.Release(1)
 	b, err := bundle.Parse(fsys, o.ref, opts)
 	if err != nil {
 		return err
@@ -56,6 +57,15 @@ func (o *openedRef) addBundle(b *declcfg.Bundle) error {
 // bundleMemory is the maximum size of the compressed bundles in memory, more than a hundred bundles. Others are stored
 // in a file.
 const bundleMemory = 4 << 20
+
+// onCPU calls fn when a CPU is free.
+func (o *openedRef) onCPU(ctx context.Context, fn func() error) error {
+	if err := o.cpu.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer o.cpu.Release(1)
+	return fn()
+}
 
 // A BundleError is the error of opening a bundle if only catalogs are accepted.
 type BundleError struct {

@@ -52,13 +52,18 @@ func (o *openedRef) readImage(ctx context.Context, img *image.Image) error {
 	case o.Bundles == nil:
 		return &BundleError{o.ref, "a bundle image"}
 	}
-	fsys, err := img.Files(ctx, "/", "manifests", "metadata")
-	if err != nil {
-		return err
-	}
 	ref := ""
 	if img.Pinned != "" { // a cluster can pull it by this reference
 		ref = o.ref
 	}
-	return errors.Join(o.openBundle(ctx, fsys, "image", ref), img.Close()) // close now, to have few open images
+	if err := img.Download(ctx); err != nil {
+		return err
+	}
+	return o.onCPU(ctx, func() error {
+		fsys, err := img.Files(ctx, "/", "manifests", "metadata")
+		if err != nil {
+			return err
+		}
+		return errors.Join(o.parseBundle(fsys, ref), img.Close()) // close now, to have few open images
+	})
 }
