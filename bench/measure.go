@@ -103,7 +103,7 @@ func bundleJobs(operators string, images imageServer, delay time.Duration) ([]jo
 		{name: fmt.Sprintf("render, %d bundle images, %v a request", all, delay), args: render(images.Slow, all),
 			budget: budget{time: 15 * time.Second}, relative: steady},
 		{name: fmt.Sprintf("render, %d bundle images, HTTP/2, %v a request", all, delay),
-			args:   append([]string{"render", "--skip-tls-verify", "--jobs", "64"}, images.refs(images.SlowTLS, all)...),
+			args:   append([]string{"render", "--skip-tls-verify"}, images.refs(images.SlowTLS, all)...),
 			budget: budget{time: 4 * time.Second}, relative: steady, ownFlags: true},
 		{name: "validate, catalog image", args: []string{"validate", "--use-http", images.Prompt + "/" + images.Catalog},
 			relative: growth{job: "validate", time: 2, rss: noiseOfRSS}},

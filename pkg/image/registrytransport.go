@@ -43,10 +43,11 @@ var ErrPlainHTTP = errors.New("plain HTTP is not allowed")
 // a ping for each repository, does not resume downloads, reads up to 100 MB of a manifest, follows redirects without
 // limit, and tries plain HTTP, with credentials, for registries with a local name.
 type registryTransport struct {
-	inner    http.RoundTripper
-	insecure bool // allow plain HTTP
-	limits   Limits
-	pings    sync.Map // of *ping, by registry, scheme and host
+	inner       http.RoundTripper
+	insecure    bool // allow plain HTTP
+	limits      Limits
+	pings       sync.Map // of *ping, by registry, scheme and host
+	multiplexes sync.Map // of bool, by registry; see observe
 }
 
 func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -63,6 +64,7 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.observe(r, resp)
 	hideRealms(r, resp)
 	if next, ok := redirectToAddress(r, resp); ok {
 		discard(resp)
@@ -74,6 +76,18 @@ func (t *registryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, downgrade(to)
 	}
 	return resp, nil
+}
+
+// observe records whether a registry speaks HTTP/2. That is known after a blob, because many registries redirect to
+// other servers, and no longer true after any manifest or blob over HTTP/1.
+func (t *registryTransport) observe(r *http.Request, resp *http.Response) {
+	const manifest, blob = "manifests", "blobs"
+	switch kind := path.Base(path.Dir(redirectedFrom(r).URL.Path)); {
+	case resp.ProtoMajor < 2 && (kind == manifest || kind == blob):
+		t.multiplexes.Store(registryOf(r), false)
+	case kind == blob && resp.StatusCode == http.StatusOK:
+		t.multiplexes.LoadOrStore(registryOf(r), true)
+	}
 }
 
 // check returns an error if the request is not allowed.

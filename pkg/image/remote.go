@@ -22,7 +22,7 @@ import (
 
 // A registryClient talks to registries, with or without verified TLS. Its puller logs in once per repository.
 type registryClient struct {
-	transport http.RoundTripper
+	transport *registryTransport
 	puller    *remote.Puller
 }
 
@@ -58,6 +58,28 @@ func (o *Opener) client(place candidate) (registryClient, error) {
 		return o.insecure()
 	}
 	return o.secure()
+}
+
+// Multiplexes reports whether the images of a registry, or of its mirrors, have come over HTTP/2 so far, where many
+// requests share a connection. It is false before the first image.
+func (o *Opener) Multiplexes(ref string) bool {
+	_, r, err := o.remote(ref)
+	if err != nil {
+		return false
+	}
+	some := false
+	for _, place := range r.places {
+		client, err := o.client(place)
+		if err != nil {
+			return false
+		}
+		multiplexes, known := client.transport.multiplexes.Load(place.Ref.Context().RegistryStr())
+		if known && multiplexes == false {
+			return false
+		}
+		some = some || known
+	}
+	return some
 }
 
 // A remoteSource is the source of an image in a registry or its mirrors.

@@ -20,6 +20,9 @@ func (o *openedRef) openImage(ctx context.Context) error {
 	if isLocked {
 		ref = locked.Pinned()
 	}
+	if images.Multiplexes(ref) {
+		o.endTurn()
+	}
 	img, err := images.Open(ctx, ref)
 	switch {
 	case isLocked && errors.Is(err, image.ErrNotFound):
@@ -43,6 +46,9 @@ func (o *openedRef) readImage(ctx context.Context, img *image.Image) error {
 	case kind == image.Catalog && o.BundleImages:
 		return fmt.Errorf("open bundle %q: the image is a catalog, not a bundle", o.ref)
 	case kind == image.Catalog:
+		if err := o.takeTurn(ctx); err != nil { // decompressing layers takes memory
+			return err
+		}
 		fsys, err := img.Files(ctx, dir)
 		if err != nil {
 			return err
@@ -59,6 +65,7 @@ func (o *openedRef) readImage(ctx context.Context, img *image.Image) error {
 	if err := img.Download(ctx); err != nil {
 		return err
 	}
+	o.endTurn()
 	return o.onCPU(ctx, func() error {
 		fsys, err := img.Files(ctx, "/", "manifests", "metadata")
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,9 +14,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"text/template"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-containerregistry/pkg/crane"
@@ -72,16 +75,29 @@ func imageOf(t testing.TB, labels map[string]string, files map[string][]byte) v1
 
 // A testRegistry is a registry that counts requests.
 type testRegistry struct {
-	host     string
-	requests atomic.Int64
-	gone     atomic.Bool // all images are removed
+	host      string
+	transport http.RoundTripper
+	requests  atomic.Int64
+	gone      atomic.Bool // all images are removed
+
+	mu            sync.Mutex
+	delay         time.Duration // of each answer
+	waiting, most int           // requests at a time, now and at most
 }
 
+// newRegistry returns a registry that speaks HTTP/1.1.
 func newRegistry(t testing.TB) *testRegistry {
+	t.Helper()
+	return startRegistry(t, (*httptest.Server).Start)
+}
+
+// startRegistry returns a registry whose server is started by start.
+func startRegistry(t testing.TB, start func(*httptest.Server)) *testRegistry {
 	t.Helper()
 	r := &testRegistry{}
 	handler := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		defer r.wait()()
 		r.requests.Add(1)
 		if r.gone.Load() && req.URL.Path != "/v2/" {
 			w.WriteHeader(http.StatusNotFound)
@@ -89,9 +105,25 @@ func newRegistry(t testing.TB) *testRegistry {
 		}
 		handler.ServeHTTP(w, req)
 	}))
+	start(server)
 	t.Cleanup(server.Close)
-	r.host = strings.TrimPrefix(server.URL, "http://")
+	r.host, r.transport = server.Listener.Addr().String(), server.Client().Transport
 	return r
+}
+
+// wait counts a request until the returned function is called, and delays it.
+func (r *testRegistry) wait() (end func()) {
+	r.mu.Lock()
+	r.waiting++
+	r.most = max(r.most, r.waiting)
+	delay := r.delay
+	r.mu.Unlock()
+	time.Sleep(delay)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.waiting--
+	}
 }
 
 // push pushes an image and returns its reference by tag.
@@ -101,7 +133,7 @@ func (r *testRegistry) push(t testing.TB, repository string, img v1.Image) strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := remote.Write(ref, img); err != nil {
+	if err := remote.Write(ref, img, remote.WithTransport(r.transport)); err != nil {
 		t.Fatal(err)
 	}
 	return ref.String()
@@ -290,6 +322,47 @@ func TestJobs(t *testing.T) {
 		if got != want || strings.Join(warnings, "\n") != strings.Join(warned, "\n") {
 			t.Errorf("%d jobs give something else", jobs)
 		}
+	}
+}
+
+// TestMultiplexing checks that over HTTP/2 more requests are made at a time than over HTTP/1.1, unless a number of jobs
+// is given.
+func TestMultiplexing(t *testing.T) {
+	overHTTP2 := func(s *httptest.Server) {
+		s.EnableHTTP2 = true
+		s.StartTLS()
+	}
+	for _, test := range []struct {
+		name     string
+		start    func(*httptest.Server)
+		jobs     int
+		min, max int
+	}{
+		{"HTTP/1.1", (*httptest.Server).Start, 0, 10, 16},
+		{"HTTP/1.1 with TLS", (*httptest.Server).StartTLS, 0, 10, 16},
+		{"HTTP/2", overHTTP2, 0, 33, 64},
+		{"HTTP/2, 20 jobs", overHTTP2, 20, 17, 20},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := startRegistry(t, test.start)
+			var refs []string
+			for i := range 160 {
+				files := maps.Clone(bundleFiles)
+				files["manifests/number.yaml"] = fmt.Appendf(nil, "kind: Number\nmetadata: {name: n%d}\n", i)
+				refs = append(refs, r.push(t, fmt.Sprintf("oak%d", i), imageOf(t, bundleLabels, files)))
+			}
+			r.delay, r.most = 20*time.Millisecond, 0
+			opts := withImages(t, "")
+			opts.Jobs = test.jobs
+			c, err := render.Open(t.Context(), refs, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if r.most < test.min || r.most > test.max {
+				t.Errorf("%d requests at a time, want %d to %d", r.most, test.min, test.max)
+			}
+		})
 	}
 }
 

@@ -26,7 +26,9 @@ import (
 
 // Options configure the opening of references. The zero value accepts no standard input, no images and no bundles.
 type Options struct {
-	Jobs  int       // references opened in parallel; 0 means 16, or the number of CPUs if that is higher
+	// Jobs is the number of references opened in parallel. 0 means 16, or the number of CPUs if that is higher, and 64
+	// for images of registries that speak HTTP/2.
+	Jobs  int
 	Stdin io.Reader // read for "-"; nil makes "-" an error
 
 	// Bundles are the options for reading bundles, except Image, which is set to the image reference. Nil makes bundles
@@ -80,7 +82,8 @@ const Stdin = reference.Stdin
 // An openedRef is an opened reference, or the error of opening it.
 type openedRef struct {
 	*opener
-	ref string
+	ref  string
+	turn bool // it has one of the opener's turns
 
 	sources  []declcfg.Source
 	parsed   *declcfg.Meta // a bundle that was just parsed and needs no check; nil for other sources
@@ -122,6 +125,23 @@ func (o *openedRef) open(ctx context.Context) error {
 	}
 	o.addSource(declcfg.Source{Name: o.ref, FS: os.DirFS(o.ref)})
 	return nil
+}
+
+// takeTurn waits for a turn, unless the reference has one.
+func (o *openedRef) takeTurn(ctx context.Context) (err error) {
+	if !o.turn {
+		err = o.turns.Acquire(ctx, 1)
+		o.turn = err == nil
+	}
+	return err
+}
+
+// endTurn lets another reference take its turn.
+func (o *openedRef) endTurn() {
+	if o.turn {
+		o.turns.Release(1)
+	}
+	o.turn = false
 }
 
 // addSource adds a catalog.

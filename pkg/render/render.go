@@ -24,9 +24,13 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// defaultJobs is the default number of references that are opened in parallel. Most of that time is spent waiting for
-// registries; CPU work is limited by a semaphore.
-const defaultJobs = 16
+// The default number of references that are opened in parallel. Most of that time is spent waiting for registries; CPU
+// work is limited by a semaphore.
+const (
+	defaultJobs = 16
+	// multiplexedJobs is the number for images of registries that speak HTTP/2: requests share a connection.
+	multiplexedJobs = 64
+)
 
 // A Catalog has the objects of one or more references, in their order. It stays open until Close, because objects are
 // read again when they are written.
@@ -52,6 +56,7 @@ type identity struct{ pkg, name, image string }
 // An opener opens the references of one Catalog.
 type opener struct {
 	Options
+	turns    *semaphore.Weighted // limits the references being opened
 	cpu      *semaphore.Weighted // limits CPU work: more references are opened at once than there are CPUs
 	record   declcfg.Record
 	bundles  *spool.Store
@@ -74,10 +79,13 @@ func Open(ctx context.Context, refs []string, opts Options) (*Catalog, error) {
 	if i := slices.Index(refs, Stdin); i >= 0 && opts.Stdin != nil && slices.Contains(refs[i+1:], Stdin) {
 		return nil, fmt.Errorf("%q is given twice: standard input can be read only once", Stdin)
 	}
+	turns := opts.Jobs
 	if opts.Jobs <= 0 {
-		opts.Jobs = max(defaultJobs, runtime.GOMAXPROCS(0))
+		turns = max(defaultJobs, runtime.GOMAXPROCS(0))
+		opts.Jobs = max(multiplexedJobs, turns)
 	}
-	op := &opener{Options: opts, cpu: semaphore.NewWeighted(int64(min(opts.Jobs, runtime.GOMAXPROCS(0))))}
+	op := &opener{Options: opts, turns: semaphore.NewWeighted(int64(turns))}
+	op.cpu = semaphore.NewWeighted(int64(min(turns, runtime.GOMAXPROCS(0))))
 	held := opts.Spool
 	held.MemoryLimit = cmp.Or(held.MemoryLimit, bundleMemory)
 	op.bundles = spool.NewStore(1, held)
@@ -104,7 +112,10 @@ func (op *opener) open(ctx context.Context, refs []string) (*Catalog, error) {
 	var errs []error
 	open := func(ref string) *openedRef {
 		o := &openedRef{opener: op, ref: ref}
-		o.err = o.open(ctx)
+		defer o.endTurn()
+		if o.err = o.takeTurn(ctx); o.err == nil {
+			o.err = o.open(ctx)
+		}
 		if op.Opened != nil {
 			op.Opened(ref)
 		}
