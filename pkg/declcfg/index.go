@@ -28,8 +28,8 @@ type PackageIndex struct {
 	content uint64
 }
 
-// Content returns a hash of the objects of a package of an [Index]. It is the same for equal objects in other places, and
-// differs between processes.
+// Content returns a hash of the objects of a package of an [Index]. It is the same for equal objects in other places,
+// and differs between processes.
 func (p *PackageIndex) Content() uint64 { return p.content }
 
 // An Indexed is one object of an index.

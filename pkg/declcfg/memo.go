@@ -51,8 +51,8 @@ func (t Twin) Pos(p Pos) Pos {
 // hashBlock is the number of bytes that are read and hashed at a time, few enough for the cache of the CPU.
 const hashBlock = 128 << 10
 
-// identified returns f, with the key of its content if f has a memo, and with the content if that fits into a buffer and
-// is not in the memo. The key stays empty if the file cannot be read, so that reading it again returns the error.
+// identified returns f, with the key of its content if f has a memo, and with the content if that fits into a buffer
+// and is not in the memo. The key stays empty if the file cannot be read, so that reading it again returns the error.
 func (f *file) identified() *file {
 	if f.memo == nil || f.withheld != nil {
 		return f
