@@ -12,7 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 )
 
-// A packedPackage holds the objects of a package in bytes: about 200 for a bundle with its entries in channels, a third
+// A packedPackage holds the objects of a package in bytes: about 100 for a bundle with its entries in channels, a fifth
 // of a [PackageIndex], and without pointers that the garbage collector follows.
 type packedPackage struct {
 	name     string
@@ -21,8 +21,8 @@ type packedPackage struct {
 	channels int // number of objects
 	bundles  int
 
-	values []byte  // schema, name and value of each other object, in the order read
-	places []byte  // the rest of each Meta
+	values packer  // schema, name and value of each other object, in the order read
+	places packer  // the rest of each Meta
 	files  []*file // which places refer to, counted from 1
 	loose  []*Meta // of objects that are in no file
 
@@ -43,9 +43,9 @@ func (p *packedPackage) add(m *Meta, v any) {
 		p.packages = append(p.packages, indexed[Package](m, v))
 		return
 	}
-	w := packer(p.values)
+	w := &p.values
 	w.number(slices.Index(packedSchemas, m.Schema))
-	w.text(m.Name)
+	w.textLike(&w.name, m.Name)
 	w.textUnless(m.Package, p.name)
 	switch v := v.(type) {
 	case *Channel:
@@ -55,13 +55,13 @@ func (p *packedPackage) add(m *Meta, v any) {
 		w.textUnless(v.Package, m.Package)
 		w.number(len(v.Entries))
 		for _, e := range v.Entries {
-			w.text(e.Name)
-			w.text(e.Replaces)
+			w.textLike(&w.name, e.Name)
+			w.textLike(&w.name, e.Replaces)
 			w.text(e.SkipRange)
 			w.text(string(e.Unknown))
 			w.number(len(e.Skips))
 			for _, name := range e.Skips {
-				w.text(name)
+				w.textLike(&w.name, name)
 			}
 		}
 	case *BundleSummary:
@@ -80,14 +80,12 @@ func (p *packedPackage) add(m *Meta, v any) {
 	default:
 		w.flag(false)
 	}
-	p.values = w
 	p.place(m)
 }
 
 // place adds the position and the source of an object.
 func (p *packedPackage) place(m *Meta) {
-	w, s := packer(p.places), &m.src
-	defer func() { p.places = w }()
+	w, s := &p.places, &m.src
 	if s.file == nil {
 		p.loose = append(p.loose, m)
 		w.number(0)
@@ -101,7 +99,7 @@ func (p *packedPackage) place(m *Meta) {
 	} {
 		w.number(n)
 	}
-	w = binary.NativeEndian.AppendUint64(w, s.sum)
+	w.buf = binary.NativeEndian.AppendUint64(w.buf, s.sum)
 	w.flag(s.yaml)
 	w.flag(s.repaired)
 }
@@ -121,7 +119,7 @@ func (p *packedPackage) load() *PackageIndex {
 	defer p.mu.Unlock()
 	if p.loaded == nil {
 		p.loaded = p.unpack()
-		p.packages, p.values, p.places, p.files, p.loose = nil, nil, nil, nil, nil
+		p.packages, p.values, p.places, p.files, p.loose = nil, packer{}, packer{}, nil, nil
 	}
 	return p.loaded
 }
@@ -140,13 +138,13 @@ func (p *packedPackage) unpack() *PackageIndex {
 	x := &PackageIndex{Name: p.name, Packages: slices.Clip(p.packages), content: p.content()}
 	x.Channels = make([]Indexed[Channel], 0, p.channels)
 	x.Bundles = make([]Indexed[BundleSummary], 0, p.bundles)
-	values := unpacker{p.values, make(map[string]string, len(p.values)/bytesPerText)}
-	places := unpacker{p.places, nil}
+	values := unpacker{rest: p.values.buf, shared: make(map[string]string, len(p.values.buf)/bytesPerText)}
+	places := unpacker{rest: p.places.buf}
 	loose := p.loose
 	for len(values.rest) > 0 {
 		o := &unpackedObject{} // one for all parts: few objects outlive the others of their package
 		m := &o.meta
-		m.Schema, m.Name = packedSchemas[values.number()], values.text()
+		m.Schema, m.Name = packedSchemas[values.number()], values.textLike(&values.name)
 		m.Package = values.textOr(p.name)
 		v := values.value(o)
 		if n := places.number(); n == 0 {
@@ -172,7 +170,7 @@ type packageContent struct {
 
 // content returns the hash for [PackageIndex.Content].
 func (p *packedPackage) content() uint64 {
-	sum := maphash.Bytes(seed, p.values)
+	sum := maphash.Bytes(seed, p.values.buf)
 	for _, o := range p.packages {
 		if o.Value != nil {
 			sum = maphash.Comparable(seed, packageContent{sum, o.Value.Name, o.Value.DefaultChannel})
@@ -182,7 +180,7 @@ func (p *packedPackage) content() uint64 {
 }
 
 // bytesPerText is about the number of packed bytes for each text that unpacking shares.
-const bytesPerText = 100
+const bytesPerText = 50
 
 type unpackedObject struct {
 	meta    Meta
@@ -202,13 +200,13 @@ func (u *unpacker) value(o *unpackedObject) any {
 		c.Entries = listOf[Entry](u)
 		for i := range c.Entries {
 			e := &c.Entries[i]
-			e.Name, e.Replaces, e.SkipRange = u.text(), u.text(), u.text()
+			e.Name, e.Replaces, e.SkipRange = u.textLike(&u.name), u.textLike(&u.name), u.text()
 			if keys := u.text(); keys != "" {
 				e.Unknown = jsontext.Value(keys)
 			}
 			e.Skips = listOf[string](u)
 			for k := range e.Skips {
-				e.Skips[k] = u.text()
+				e.Skips[k] = u.textLike(&u.name)
 			}
 		}
 		return c
@@ -225,10 +223,13 @@ func (u *unpacker) value(o *unpackedObject) any {
 	return d
 }
 
-// A packer is packed text, to which its methods add.
-type packer []byte
+// A packer has packed text, to which its methods add.
+type packer struct {
+	buf         []byte
+	name, image string // the last ones
+}
 
-func (w *packer) number(n int) { *w = binary.AppendUvarint(*w, uint64(n)) }
+func (w *packer) number(n int) { w.buf = binary.AppendUvarint(w.buf, uint64(n)) }
 
 func (w *packer) flag(set bool) {
 	n := 0
@@ -240,7 +241,20 @@ func (w *packer) flag(set bool) {
 
 func (w *packer) text(s string) {
 	w.number(len(s))
-	*w = append(*w, s...)
+	w.buf = append(w.buf, s...)
+}
+
+// textLike adds a text that usually begins like the last one of its kind, without this beginning.
+func (w *packer) textLike(last *string, s string) {
+	n := 0
+	for n < min(len(s), len(*last)) && s[n] == (*last)[n] {
+		n++
+	}
+	w.number(n)
+	w.text(s[n:])
+	if s != "" {
+		*last = s
+	}
 }
 
 // textUnless adds a text that usually has the value usual.
@@ -253,7 +267,7 @@ func (w *packer) textUnless(s, usual string) {
 
 func (w *packer) bundle(b *BundleSummary, name string) {
 	w.textUnless(b.Name, name)
-	w.text(b.Image)
+	w.textLike(&w.image, b.Image)
 	w.text(b.Dependency)
 	w.flag(b.Deprecated)
 	w.flag(b.Version != nil)
@@ -262,7 +276,7 @@ func (w *packer) bundle(b *BundleSummary, name string) {
 	}
 	v := b.Version.Semver
 	for _, n := range []uint64{v.Major, v.Minor, v.Patch} {
-		*w = binary.AppendUvarint(*w, n)
+		w.buf = binary.AppendUvarint(w.buf, n)
 	}
 	more := len(v.Pre) + len(v.Build) + len(b.Version.Release)
 	w.flag(more > 0)
@@ -274,8 +288,10 @@ func (w *packer) bundle(b *BundleSummary, name string) {
 
 // An unpacker reads what a packer has written, in the same order.
 type unpacker struct {
-	rest   []byte
-	shared map[string]string // equal texts share their memory: most bundles are named by two entries
+	rest        []byte
+	shared      map[string]string // equal texts share their memory: most bundles are named by two entries
+	name, image string            // the last ones
+	whole       []byte            // memory of textLike
 }
 
 func (u *unpacker) number() int { return int(u.uint()) }
@@ -296,14 +312,30 @@ func listOf[T any](u *unpacker) []T {
 
 func (u *unpacker) flag() bool { return u.number() == 1 }
 
-func (u *unpacker) text() string {
+func (u *unpacker) text() string { return u.share(u.bytes()) }
+
+func (u *unpacker) bytes() []byte {
 	n := u.number()
 	b := u.rest[:n]
 	u.rest = u.rest[n:]
+	return b
+}
+
+func (u *unpacker) share(b []byte) string {
 	s, ok := u.shared[string(b)]
 	if !ok {
 		s = string(b)
 		u.shared[s] = s
+	}
+	return s
+}
+
+func (u *unpacker) textLike(last *string) string {
+	u.whole = append(u.whole[:0], (*last)[:u.number()]...)
+	u.whole = append(u.whole, u.bytes()...)
+	s := u.share(u.whole)
+	if s != "" {
+		*last = s
 	}
 	return s
 }
@@ -316,11 +348,12 @@ func (u *unpacker) textOr(usual string) string {
 }
 
 func (u *unpacker) bundle(o *unpackedObject) {
-	o.bundle = BundleSummary{Name: u.textOr(o.meta.Name), Image: u.text(), Dependency: u.text(), Deprecated: u.flag()}
+	b := &o.bundle
+	b.Name, b.Image, b.Dependency, b.Deprecated = u.textOr(o.meta.Name), u.textLike(&u.image), u.text(), u.flag()
 	if !u.flag() {
 		return
 	}
-	o.bundle.Version = &o.version
+	b.Version = &o.version
 	o.version.Semver = semver.Version{Major: u.uint(), Minor: u.uint(), Patch: u.uint()}
 	if u.flag() {
 		o.version, _ = ParseVersion(u.text(), u.text()) // it was parsed before
