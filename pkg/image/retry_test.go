@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -182,40 +181,39 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// TestQueue checks that a registry that limits the rate of requests gets few at a time from then on.
+// TestQueue checks that a registry that has limited the rate of requests gets few at a time from then on.
 func TestQueue(t *testing.T) {
-	const requests = 40
-	var mu sync.Mutex
-	asked, now, most := 0, 0, 0
+	var limited atomic.Bool
+	var now, most atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		mu.Lock()
-		asked++
-		if asked <= requests {
-			mu.Unlock()
+		if !limited.Swap(true) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		now++
-		most = max(most, now)
-		mu.Unlock()
-		time.Sleep(50 * time.Millisecond)
-		mu.Lock()
-		now--
-		mu.Unlock()
+		n := now.Add(1)
+		defer now.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); {
+			m = most.Load()
+		}
+		time.Sleep(20 * time.Millisecond) // so that others come meanwhile
 	}))
 	defer server.Close()
 	stack := newStack(t, TransportOptions{}, t.TempDir())
-	var group errgroup.Group
-	for range requests {
-		group.Go(func() error {
-			code, _, err := read(stack.RoundTrip(newRequest(t.Context(), t, http.MethodGet, server.URL, nil)))
-			if err == nil && code != http.StatusOK {
-				err = fmt.Errorf("status %d", code)
-			}
-			return err
-		})
+	ask := func() error {
+		code, _, err := read(stack.RoundTrip(newRequest(t.Context(), t, http.MethodGet, server.URL, nil)))
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("status %d", code)
+		}
+		return err
 	}
-	if err := group.Wait(); err != nil || most > maxQueued {
-		t.Errorf("%d requests at a time, want at most %d; %v", most, maxQueued, err)
+	if err := ask(); err != nil {
+		t.Fatal(err)
+	}
+	var group errgroup.Group
+	for range 40 {
+		group.Go(ask)
+	}
+	if err := group.Wait(); err != nil || most.Load() > maxQueued {
+		t.Errorf("%d requests at a time, want at most %d; %v", most.Load(), maxQueued, err)
 	}
 }
