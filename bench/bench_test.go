@@ -258,7 +258,7 @@ func TestBundleJobs(t *testing.T) {
 		"render, 20 bundle images: 22, last h:1/image190",
 		"render, 20 bundle images, 1s a request: 22, last h:2/image190",
 		"render, 200 bundle images, 1s a request: 202, last h:2/image199",
-		"render, 200 bundle images, HTTP/2, 1s a request: 204, last h:3/image199",
+		"render, 200 bundle images, HTTP/2, 1s a request: 202, last h:3/image199",
 		"validate, catalog image: 3, last h:1/catalog",
 		"render, catalog image of opm build: 3, last h:1/bench/built:latest",
 	}
