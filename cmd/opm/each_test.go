@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEachAlone checks that --each prints for a catalog what the command prints for it alone, although files
-// that are equal to files of an earlier catalog are not read again.
+// TestEachAlone compares the output of --each with the outputs for each catalog alone, although files that are equal to
+// files of an earlier catalog are not read again.
 func TestEachAlone(t *testing.T) {
 	dir := t.TempDir()
 	catalogs := []string{filepath.Join(dir, "v1"), filepath.Join(dir, "v2"), filepath.Join(dir, "v3")}

@@ -119,9 +119,12 @@ func (f *graphFlags) draw(cmd *cobra.Command, graphs []*graph.Package, catalogs 
 				"to draw all, run: opm graph %s -o html", catalogs, catalogs))
 			return
 		}
-		name := of[0].Name
-		warnOfSize(cmd, fmt.Sprintf("package %q", name), size, fmt.Sprintf("draw one channel with --channel, or run: "+
-			"opm graph %s %s -o html", catalogs, name[strings.LastIndex(name, " ")+1:]))
+		pkg := of[0].Name
+		if f.each.given() {
+			pkg = pkg[strings.LastIndex(pkg, inCatalog)+len(inCatalog):]
+		}
+		warnOfSize(cmd, fmt.Sprintf("package %q", of[0].Name), size, fmt.Sprintf("draw one channel with --channel, or run: "+
+			"opm graph %s %s -o html", catalogs, pkg))
 	}
 	formats := draw.Formats()
 	i := slices.IndexFunc(formats, func(d draw.Format) bool { return d.Name == f.format })

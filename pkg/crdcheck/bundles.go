@@ -23,13 +23,19 @@ type Bundles struct {
 
 	memo     *Memo
 	store    *spool.Store // of the definitions that memo did not have
+	finished bool         // the store can be read
 	contents map[declcfg.Key]*contents
 }
 
 // Read reads catalogs, which may be single bundles. The options are for the temporary files of the definitions. The
 // error joins all read errors. The caller closes the Bundles; the sources are not used after Read.
 func Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
-	return new(Memo).Read(ctx, opts, sources...)
+	var m Memo
+	b, err := m.Read(ctx, opts, sources...)
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return b, nil
 }
 
 // A Memo keeps what checks with the same options have in common, for catalogs with equal files, such as those for
@@ -45,7 +51,7 @@ type Memo struct {
 	all   []*Bundles
 }
 
-// Close closes all Bundles that were read with the memo.
+// Close closes all Bundles that were read with the memo, even those of catalogs with errors.
 func (m *Memo) Close() error {
 	var errs []error
 	for _, b := range m.all {
@@ -54,12 +60,20 @@ func (m *Memo) Close() error {
 	return errors.Join(errs...)
 }
 
-// Read is [Read] with the memo. The Bundles must stay open as long as others are read.
+// Read is [Read] with the memo, whose Close closes the Bundles. They must stay open as long as others are read.
 func (m *Memo) Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Source) (*Bundles, error) {
 	if m.texts == nil {
 		m.images, m.verdicts, m.texts = map[string]*contents{}, map[pair]verdict{}, map[digest]*io.SectionReader{}
 	}
-	b := &Bundles{&declcfg.Index{}, m, spool.NewStore(1, opts), map[declcfg.Key]*contents{}}
+	if n := len(m.all); n > 0 { // its catalog may not have been checked
+		if err := m.all[n-1].finish(); err != nil {
+			return nil, err
+		}
+	}
+	b := &Bundles{
+		Index: &declcfg.Index{}, memo: m, store: spool.NewStore(1, opts), contents: map[declcfg.Key]*contents{},
+	}
+	m.all = append(m.all, b)
 	sources = slices.Clone(sources)
 	for i := range sources {
 		sources[i].Memo = &m.files
@@ -75,9 +89,8 @@ func (m *Memo) Read(ctx context.Context, opts image.SpoolOptions, sources ...dec
 	}
 	if errs != nil {
 		slices.SortStableFunc(errs, declcfg.CompareErrors)
-		return nil, errors.Join(append(errs, b.Close())...)
+		return nil, errors.Join(errs...)
 	}
-	m.all = append(m.all, b)
 	return b, nil
 }
 
@@ -103,6 +116,15 @@ func (b *Bundles) keep(o *declcfg.Object) (keptObject, error) {
 	}
 	kept.value = declcfg.Slim(v)
 	return kept, err
+}
+
+// finish makes the stored definitions readable. No more can be added.
+func (b *Bundles) finish() error {
+	if b.finished {
+		return nil
+	}
+	b.finished = true
+	return b.store.Finish()
 }
 
 // Close releases the memory and the temporary files of the definitions.

@@ -101,7 +101,7 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if err := b.store.Finish(); err != nil {
+	if err := b.finish(); err != nil {
 		return nil, err
 	}
 	resources, err := resourcesOf(opts.State)

@@ -146,6 +146,37 @@ func TestMemo(t *testing.T) {
 	}
 }
 
+// TestMemoAfterErrors compares definitions that the memo has from a catalog that was not checked, or that could not be
+// read as a whole.
+func TestMemoAfterErrors(t *testing.T) {
+	files := fstest.MapFS{"channel.yaml": {Data: []byte("{schema: olm.channel, package: kiln, name: stable, " +
+		"entries: [{name: v1}, {name: v2, replaces: v1}]}")}}
+	for i, kind := range []string{"string", "integer"} {
+		crd := head + "\n  scope: Namespaced\n  versions: [{name: v1, served: true, storage: true, schema: " +
+			"{openAPIV3Schema: {type: object, properties: {size: {type: " + kind + "}}}}}]\n"
+		files[kind+".yaml"] = &fstest.MapFile{Data: fmt.Appendf(nil,
+			"{schema: olm.bundle, package: kiln, name: v%d, properties: [%s]}", i+1, objects(t, crd))}
+	}
+	broken := maps.Clone(files)
+	broken["z.yaml"] = &fstest.MapFile{Data: []byte("schema: [")}
+	for name, first := range map[string]fstest.MapFS{"not checked": files, "not read": broken} {
+		var memo Memo
+		defer memo.Close()
+		_, err := memo.Read(t.Context(), image.SpoolOptions{}, declcfg.Source{Name: "a", FS: first})
+		if (err != nil) != (name == "not read") {
+			t.Fatal(err)
+		}
+		bundles, err := memo.Read(t.Context(), image.SpoolOptions{}, declcfg.Source{Name: "b", FS: files})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := bundles.Check(t.Context(), Options{})
+		if err != nil || report.Unchecked != 0 || report.Refused[graph.V1] != 1 {
+			t.Errorf("%s: %+v, %v", name, report, err)
+		}
+	}
+}
+
 // TestNotChecked checks updates of bundles whose manifests are not available.
 func TestNotChecked(t *testing.T) {
 	a := t.TempDir()

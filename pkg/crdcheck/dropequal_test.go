@@ -27,7 +27,7 @@ func TestDropEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bundles.store.Finish(); err != nil {
+	if err := bundles.finish(); err != nil {
 		t.Fatal(err)
 	}
 	results, dropped := 0, 0

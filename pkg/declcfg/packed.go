@@ -286,7 +286,7 @@ func (w *packer) bundle(b *BundleSummary, name string) {
 	}
 }
 
-// An unpacker reads what a packer has written, in the same order.
+// An unpacker reads the text of a packer, in the same order.
 type unpacker struct {
 	rest        []byte
 	shared      map[string]string // equal texts share their memory: most bundles are named by two entries

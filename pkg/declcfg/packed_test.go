@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// TestPacked checks that an index returns what was added to it: values, Metas, and objects that are in no file.
+// TestPacked compares the objects of an index with the added ones: their values and Metas, and objects in no file.
 func TestPacked(t *testing.T) {
 	source := Source{Name: "c", FS: fstest.MapFS{
 		"a.yaml": {Data: []byte(`# a comment

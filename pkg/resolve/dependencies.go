@@ -248,7 +248,7 @@ type Outline struct {
 	providing map[declcfg.GVK][]string // package names
 }
 
-// ReadIndex is [declcfg.ReadIndex], and keeps what the outline needs.
+// ReadIndex is [declcfg.ReadIndex]. It also keeps the parts of bundles that the outline needs.
 func (o *Outline) ReadIndex(ctx context.Context, sources ...declcfg.Source) (*declcfg.Index, error) {
 	o.required, o.apis, o.claims = map[declcfg.Key][]Property{}, map[string][]string{}, map[string][]string{}
 	return declcfg.ReadIndexAnd(ctx, outlined, o.keep, sources...)
