@@ -190,13 +190,13 @@ func TestKeepGoing(t *testing.T) {
 		if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, packages) {
 			t.Errorf("got packages %q", got)
 		}
-		ready, page := fetch(t, web, "/readyz?verbose", nil).body, fetch(t, web, "/ui/v1/catalogs", nil).body
-		count := fmt.Sprintf("\nopm_catalog_withheld_packages %d\n", len(withheld)) // counted after the catalog is served
+		count := fmt.Sprintf("\nopm_catalog_withheld_packages %d\n", len(withheld)) // the last to change
 		for start := time.Now(); !strings.Contains(fetch(t, web, "/metrics", nil).body, count); time.Sleep(time.Millisecond) {
 			if time.Since(start) > patience {
 				t.Fatalf("metrics: %s", fetch(t, web, "/metrics", nil).body)
 			}
 		}
+		ready, page := fetch(t, web, "/readyz?verbose", nil).body, fetch(t, web, "/ui/v1/catalogs", nil).body
 		if strings.Count(ready, "\n") != 1+len(withheld) || strings.Contains(page, "withheld") != (len(withheld) > 0) {
 			t.Errorf("readyz: %s, page: %s", ready, page)
 		}
