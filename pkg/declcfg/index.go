@@ -7,6 +7,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
 // An Index holds the objects of a catalog by package, with only the fields that relate them to each other. It is small
@@ -188,7 +190,7 @@ func (x *Index) Package(name string) *PackageIndex {
 }
 
 // Each yields the packages of these names that exist or, without names, all packages in the order of [Index.Names].
-// Unlike [Index.Packages] it unpacks one at a time, so that memory does not grow with the catalog; another iteration
+// Unlike [Index.Packages] it unpacks only a few ahead, so that memory does not grow with the catalog; another iteration
 // may yield other copies.
 func (x *Index) Each(names ...string) iter.Seq[*PackageIndex] {
 	return func(yield func(*PackageIndex) bool) {
@@ -196,12 +198,19 @@ func (x *Index) Each(names ...string) iter.Seq[*PackageIndex] {
 		if len(names) == 0 {
 			chosen = x.Names()
 		}
-		for _, name := range chosen {
-			if p := x.packages[name]; p != nil && !yield(p.view()) {
+		for p := range parallel.Map(context.Background(), 0, slices.Values(chosen), x.view) {
+			if p != nil && !yield(p) {
 				return
 			}
 		}
 	}
+}
+
+func (x *Index) view(name string) *PackageIndex {
+	if p := x.packages[name]; p != nil {
+		return p.view()
+	}
+	return nil
 }
 
 // Slim drops the fields of a decoded object that an index does not need: icons, descriptions, properties and unknown

@@ -57,29 +57,48 @@ func (r *relations) check(ctx context.Context) {
 			known = append(known, name)
 		}
 	}
-	for p := range r.index.Each() {
-		switch {
-		case p.Name == "": // each object without a package has a problem of its own
-			continue
-		case len(p.Packages) == 0:
-			r.unknownPackage(p, known)
-		default:
-			if !r.unreadable.mayHave(p.Name) {
-				channels, bundles := namesOf(p.Channels), namesOf(p.Bundles)
-				r.defaultChannel(p, channels)
-				r.entryBundles(p, bundles)
-				r.bundleChannels(p)
-				r.deprecations(p, channels, bundles)
+	hasRules := slices.ContainsFunc(updateRules.Rules, func(u problem.Rule) bool { return !r.validator.off[u.Name] })
+	sound := func(yield func(*declcfg.PackageIndex) bool) {
+		for p := range r.index.Each() {
+			if r.checkPackage(p, known); hasRules && r.isSound(p) && !yield(p) {
+				return
 			}
-			r.versions(p)
-			r.ownRanges(p)
-			r.policy(p)
-			r.target(p)
 		}
-		r.duplicates(p)
 	}
+	r.updates(ctx, sound)
 	r.heads(ctx)
-	r.updates(ctx)
+}
+
+// checkPackage checks the relations between the objects of a package.
+func (r *relations) checkPackage(p *declcfg.PackageIndex, known []string) {
+	switch {
+	case p.Name == "": // each object without a package has a problem of its own
+		return
+	case len(p.Packages) == 0:
+		r.unknownPackage(p, known)
+	default:
+		if !r.unreadable.mayHave(p.Name) {
+			channels, bundles := namesOf(p.Channels), namesOf(p.Bundles)
+			r.defaultChannel(p, channels)
+			r.entryBundles(p, bundles)
+			r.bundleChannels(p)
+			r.deprecations(p, channels, bundles)
+		}
+		r.versions(p)
+		r.ownRanges(p)
+		r.policy(p)
+		r.target(p)
+	}
+	r.duplicates(p)
+}
+
+// isSound reports whether a checked package is complete and has no errors.
+func (r *relations) isSound(p *declcfg.PackageIndex) bool {
+	isBroken := func(m *declcfg.Meta) bool {
+		s := r.scopes[m.Key()]
+		return s != nil && s.broken
+	}
+	return p.Name != "" && !r.wrong[p.Name] && !r.unreadable.mayHave(p.Name) && !slices.ContainsFunc(p.Metas(), isBroken)
 }
 
 // duplicates reports packages, channels, bundles and deprecations that are defined more than once.

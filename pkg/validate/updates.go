@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,32 +14,23 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// updates checks the update paths in packages without errors.
-func (r *relations) updates(ctx context.Context) {
-	if !slices.ContainsFunc(updateRules.Rules, func(u problem.Rule) bool { return !r.validator.off[u.Name] }) {
-		return
-	}
-	for _, s := range r.scopes {
-		if s.broken {
-			r.wrong[s.meta.Owner()] = true
-		}
-	}
-	packages := func(yield func(*declcfg.PackageIndex) bool) {
-		for p := range r.index.Each() {
-			if p.Name != "" && !r.wrong[p.Name] && !r.unreadable.mayHave(p.Name) && !yield(p) {
-				return
+// updates checks the update paths in packages.
+func (r *relations) updates(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex]) {
+	v := r.validator
+	check := func(p *declcfg.PackageIndex) []scope { return v.opts.Memo.updatesOf(p, v.updates) }
+	var found []scope // added later, because packages may use the scopes of r
+	for channels := range parallel.Map(ctx, 0, packages, check) {
+		for _, s := range channels {
+			if len(s.found) > 0 {
+				found = append(found, s)
 			}
 		}
 	}
-	v := r.validator
-	check := func(p *declcfg.PackageIndex) []scope { return v.opts.Memo.updatesOf(p, v.updates) }
-	for channels := range parallel.Map(ctx, 0, packages, check) {
-		for _, s := range channels {
-			n := min(len(s.found), r.room)
-			r.room -= n
-			all := r.of(s.meta)
-			all.found = append(all.found, s.found[:n]...)
-		}
+	for _, s := range found {
+		n := min(len(s.found), r.room)
+		r.room -= n
+		all := r.of(s.meta)
+		all.found = append(all.found, s.found[:n]...)
 	}
 }
 
