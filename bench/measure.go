@@ -101,7 +101,7 @@ func bundleJobs(operators string, images imageServer, delay time.Duration) ([]jo
 		{name: fmt.Sprintf("render, %d bundle images, %v a request", all/10, delay), args: render(images.Slow, all/10),
 			budget: budget{time: 3 * time.Second}, relative: steady},
 		{name: fmt.Sprintf("render, %d bundle images, %v a request", all, delay), args: render(images.Slow, all),
-			budget: budget{time: 15 * time.Second}, relative: steady},
+			budget: budget{time: 10 * time.Second}, relative: steady},
 		{name: fmt.Sprintf("render, %d bundle images, HTTP/2, %v a request", all, delay),
 			args:   append([]string{"render", "--skip-tls-verify"}, images.refs(images.SlowTLS, all)...),
 			budget: budget{time: 4 * time.Second}, relative: steady, ownFlags: true},

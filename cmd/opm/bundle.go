@@ -164,7 +164,7 @@ func (f *bundleRendering) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil,
 		"replace the registry or repository OLD of images by NEW: `OLD=NEW`")
 	flags.IntVar(&f.jobs, "jobs", 0,
-		"open `N` references in parallel (default 16, or the number of CPUs if higher; 64 over HTTP/2)")
+		"open `N` references in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
 	flags.StringVar(&f.lock, "lock", "", "render images by the digests in the lock `FILE`, and add new ones to it")
 	flags.StringArrayVar(&f.reuse, "reuse", nil,
 		"take bundles whose locked image no longer exists from this previously rendered `CATALOG`")

@@ -49,7 +49,7 @@ catalog image.`,
 	flags.StringArrayVar(&check.state.paths, "state", nil,
 		"evaluate the custom resources of the cluster with the manifests in this `PATH`; may be repeated")
 	flags.IntVar(&check.jobs, "jobs", 0,
-		"open `N` images in parallel (default 16, or the number of CPUs if higher; 64 over HTTP/2)")
+		"open `N` images in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
 	flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")
 	exclude(cmd, "rules", "jobs", "lock", "olm", "package", "state")
 	addReadFlags(cmd, &check.images)

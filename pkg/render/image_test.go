@@ -338,10 +338,10 @@ func TestMultiplexing(t *testing.T) {
 		jobs     int
 		min, max int
 	}{
-		{"HTTP/1.1", (*httptest.Server).Start, 0, 10, 16},
-		{"HTTP/1.1 with TLS", (*httptest.Server).StartTLS, 0, 10, 16},
+		{"HTTP/1.1", (*httptest.Server).Start, 0, 10, 20},
+		{"HTTP/1.1 with TLS", (*httptest.Server).StartTLS, 0, 10, 20},
 		{"HTTP/2", overHTTP2, 0, 33, 64},
-		{"HTTP/2, 20 jobs", overHTTP2, 20, 17, 20},
+		{"HTTP/2, 30 jobs", overHTTP2, 30, 21, 30},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := startRegistry(t, test.start)

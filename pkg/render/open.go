@@ -26,7 +26,7 @@ import (
 
 // Options configure the opening of references. The zero value accepts no standard input, no images and no bundles.
 type Options struct {
-	// Jobs is the number of references opened in parallel. 0 means 16, or the number of CPUs if that is higher, and 64
+	// Jobs is the number of references opened in parallel. 0 means 20, or the number of CPUs if that is higher, and 64
 	// for images of registries that speak HTTP/2.
 	Jobs  int
 	Stdin io.Reader // read for "-"; nil makes "-" an error

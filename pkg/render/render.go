@@ -27,7 +27,7 @@ import (
 // The default number of references that are opened in parallel. Most of that time is spent waiting for registries; CPU
 // work is limited by a semaphore.
 const (
-	defaultJobs = 16
+	defaultJobs = 20
 	// multiplexedJobs is the number for images of registries that speak HTTP/2: requests share a connection.
 	multiplexedJobs = 64
 )
