@@ -214,8 +214,8 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 		debug.FreeOSMemory() // return the memory of the build
 	}
 	r.guard.Loaded()
+	r.setState(state{httpMissing: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld}) // before clients see s
 	r.live.Swap(s)
-	r.setState(state{httpMissing: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld})
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
 		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
 	r.status.loaded(r.number, web.Load{
