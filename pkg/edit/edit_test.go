@@ -150,6 +150,23 @@ properties:
 	}
 }
 
+// TestApplyAllSameFile checks that a file that two catalogs share through a link is named.
+func TestApplyAllSameFile(t *testing.T) {
+	_, file := write(t)
+	link := filepath.Join(t.TempDir(), "oak.yaml")
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	want := link + ": the file is the same as " + file + "; leave out one of the two catalogs"
+	for _, dryRun := range []bool{true, false} {
+		e, o := edit.DefaultChannel{Channel: "next"}, edit.Options{DryRun: dryRun}
+		_, err := edit.ApplyAll(t.Context(), []string{file, link}, e, o)
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 // TestApplyAll checks that an edit of several catalogs changes all of them or none.
 func TestApplyAll(t *testing.T) {
 	dir := t.TempDir()

@@ -70,6 +70,9 @@ func newWriter(plans []*plan) (w *writer, err error) {
 	if len(w.changes) == 0 {
 		return w, nil
 	}
+	if err := w.checkDistinct(); err != nil {
+		return w, err
+	}
 	slices.SortStableFunc(w.changes, func(a, b *change) int { return a.order - b.order })
 	if err := w.lock(); err != nil {
 		return w, err
@@ -80,6 +83,19 @@ func newWriter(plans []*plan) (w *writer, err error) {
 		}
 	}
 	return w, nil
+}
+
+// checkDistinct returns an error if two of the files are the same, because a catalog has a link to a file of another.
+func (w *writer) checkDistinct() error {
+	for i, c := range w.changes {
+		for _, other := range w.changes[:i] {
+			if os.SameFile(c.info, other.info) {
+				err := fmt.Errorf("the file is the same as %s; leave out one of the two catalogs", other.path)
+				return &declcfg.Error{Pos: declcfg.Pos{File: c.path}, Err: err}
+			}
+		}
+	}
+	return nil
 }
 
 // objectsIn returns the number of objects in a file of a catalog.
