@@ -173,6 +173,12 @@ func (f *reportFlags) printAll(cmd *cobra.Command, text io.Writer, format string
 		return nil
 	}
 	report, notes := *all[0].report, ""
+	if fail, ok := errors.AsType[*failure](f.each.sumUp(nil)); ok {
+		report.Incomplete = fail.reason
+	}
+	if f.writeBaseline && report.Incomplete != "" {
+		return fmt.Errorf("the baseline is not written: %s", report.Incomplete)
+	}
 	report.Problems, report.Version, report.Counts = nil, thisBuild().Version, sumOfCounts(all)
 	for _, b := range f.byBaseline(all) {
 		if f.writeBaseline {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -51,9 +52,13 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	report, failure, err := f.planAcross(cmd, refs)
+	report, leftOut, err := f.planAcross(cmd, refs)
 	if err != nil {
 		return err
+	}
+	result := report.Report()
+	if fail, ok := errors.AsType[*failure](leftOut); ok {
+		result.Incomplete = fail.reason
 	}
 	plans := report.Plans
 	if !f.all && f.across.installed == nil && f.across.state.paths == nil {
@@ -71,8 +76,8 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = f.across.print(cmd, cmd.ErrOrStderr(), f.format, c, report.Report(), report.Summary())
-	return cmp.Or(err, failure)
+	err = f.across.print(cmd, cmd.ErrOrStderr(), f.format, c, result, report.Summary())
+	return cmp.Or(err, leftOut)
 }
 
 // planAcross reads the catalogs and makes the plans. failure is the error about catalogs that are left out.

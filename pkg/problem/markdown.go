@@ -9,9 +9,12 @@ import (
 func (r *Report) Comment() *report.Report {
 	out := &report.Report{}
 	out.Heading(3, r.Subject+": "+Summary(r.Problems))
-	items := make([]string, len(r.Problems))
-	for i, p := range r.Problems {
-		items[i] = p.item()
+	var items []string
+	if r.Incomplete != "" {
+		items = append(items, report.Strong(string(Error))+" "+r.Incomplete)
+	}
+	for _, p := range r.Problems {
+		items = append(items, p.item())
 	}
 	out.List(r.Limit, items)
 	return out

@@ -21,6 +21,10 @@ type Report struct {
 	Counts   map[string]int // numbers of checked objects, by key, for JSON and YAML; nil for none
 	Limit    int            // maximum characters of the list in Markdown, which counts the rest; 0 means no limit
 
+	// Incomplete is the reason why the check did not pass even without errors, such as a catalog that cannot be read;
+	// "" for none. Text does not have it.
+	Incomplete string
+
 	// Wrap returns the value that JSON and YAML have instead of the result; nil for the result itself.
 	Wrap func(*Result) any
 }
@@ -57,7 +61,7 @@ func (r *Report) Write(w io.Writer, format Format) error {
 	case SARIF:
 		return r.writeSARIF(w)
 	case GitHub:
-		return writeGitHub(w, r.Problems)
+		return r.writeGitHub(w)
 	case Markdown:
 		return r.Comment().Markdown(w)
 	}
@@ -94,7 +98,7 @@ type printed struct {
 
 // Result returns the value that is written as JSON and YAML.
 func (r *Report) Result() *Result {
-	res := &Result{Passed: !HasErrors(r.Problems), Counts: r.Counts}
+	res := &Result{Passed: r.Incomplete == "" && !HasErrors(r.Problems), Counts: r.Counts}
 	var errors []*Problem
 	for _, p := range r.Problems {
 		if p.Severity == Error {
@@ -105,8 +109,14 @@ func (r *Report) Result() *Result {
 			p.Consequences, p.Catalogs,
 		})
 	}
-	if !res.Passed {
+	switch {
+	case errors != nil:
 		res.Error = &resultError{"invalid " + r.Subject + ":\n" + Lines(errors)}
+		if r.Incomplete != "" {
+			res.Error.Message += "\n" + r.Incomplete
+		}
+	case !res.Passed:
+		res.Error = &resultError{r.Incomplete}
 	}
 	return res
 }
@@ -139,8 +149,13 @@ func writeJSON(w io.Writer, v any, opts ...json.Options) error {
 	return err
 }
 
-func writeGitHub(w io.Writer, problems []*Problem) error {
-	for _, p := range problems {
+func (r *Report) writeGitHub(w io.Writer) error {
+	if r.Incomplete != "" {
+		if _, err := fmt.Fprintf(w, "::error::%s\n", githubText.Replace(legible.Name(r.Incomplete))); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.Problems {
 		var lines []string
 		for line := range strings.SplitSeq(p.text(), "\n") {
 			lines = append(lines, legible.Name(line))

@@ -329,6 +329,27 @@ func TestSARIFLocations(t *testing.T) {
 	}
 }
 
+// TestIncomplete checks that no format passes a check that is incomplete.
+func TestIncomplete(t *testing.T) {
+	for format, want := range map[problem.Format]string{
+		problem.JSON:     "{\n  \"passed\": false,\n  \"error\": {\n    \"message\": \"1 catalog failed: v2\"\n  }\n}\n",
+		problem.YAML:     "error:\n  message: '1 catalog failed: v2'\npassed: false\n\n",
+		problem.GitHub:   "::error::1 catalog failed: v2\n",
+		problem.Markdown: "### catalog: no problems\n\n- **error** 1 catalog failed: v2\n",
+		problem.SARIF:    `"executionSuccessful": false,`,
+	} {
+		report := problem.Report{Subject: "catalog", Rules: rules, Incomplete: "1 catalog failed: v2"}
+		got := write(t, func(w *bytes.Buffer) error { return report.Write(w, format) })
+		if got != want && (format != problem.SARIF || !strings.Contains(got, want)) {
+			t.Errorf("%s: got\n%s\nwant\n%s", format, got, want)
+		}
+	}
+	report := problem.Report{Subject: "catalog", Rules: rules, Problems: two, Incomplete: "1 catalog failed: v2"}
+	if got := report.Result().Error.Message; !strings.HasSuffix(got, "[channel-head]\n1 catalog failed: v2") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestLimit checks that Markdown lists as many problems as fit, and counts the others.
 func TestLimit(t *testing.T) {
 	const a, b, c = "- **error** ä\n", "- **error** b\n", "- **error** c\n"

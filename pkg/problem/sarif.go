@@ -15,9 +15,18 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool       sarifTool     `json:"tool"`
-		ColumnKind string        `json:"columnKind"`
-		Results    []sarifResult `json:"results"`
+		Tool        sarifTool         `json:"tool"`
+		Invocations []sarifInvocation `json:"invocations,omitempty"`
+		ColumnKind  string            `json:"columnKind"`
+		Results     []sarifResult     `json:"results"`
+	}
+	sarifInvocation struct {
+		Successful    bool                `json:"executionSuccessful"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications"`
+	}
+	sarifNotification struct {
+		Level   string    `json:"level"`
+		Message sarifText `json:"message"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -72,6 +81,11 @@ func (r *Report) writeSARIF(w io.Writer) error {
 		Tool:       sarifTool{sarifDriver{Name: "opm", Version: r.Version}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    []sarifResult{},
+	}
+	if r.Incomplete != "" {
+		run.Invocations = []sarifInvocation{
+			{Notifications: []sarifNotification{{sarifLevel(Error), sarifText{r.Incomplete}}}},
+		}
 	}
 	indexOf := map[string]int{}
 	for i := range r.Rules.all {
