@@ -69,17 +69,35 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 	return c, nil
 }
 
-// parseNamedRefs reads arguments [NAME=]CATALOG, whose names must differ.
+// parseNamedRefs reads arguments [NAME=]CATALOG, whose names must differ. Images of one repository are told apart by
+// their tags.
 func parseNamedRefs(args []string) ([]*namedRef, error) {
 	var refs []*namedRef
-	seen := map[string]string{}
+	count := map[string]int{}
 	for _, arg := range args {
 		r := parseNamedRef(arg)
-		if other, ok := seen[r.name]; ok {
-			return nil, usageError{fmt.Errorf("%q and %q are both named %s; name one, as in NAME=CATALOG", other, arg, r.name)}
-		}
-		seen[r.name] = arg
 		refs = append(refs, r)
+		count[r.name]++
+	}
+	seen := map[string]string{}
+	hasStdin := false
+	for i, r := range refs {
+		if tag := tagOf(r.ref); tag != "" && count[r.name] > 1 && r.ref == args[i] {
+			r.name += "-" + tag
+		}
+		other, repeated := seen[r.name]
+		switch {
+		case r.name == "":
+			return nil, usageError{fmt.Errorf("no name before the equals sign of %q", args[i])}
+		case r.ref == render.Stdin && hasStdin:
+			return nil, usageError{errors.New("standard input can be read only once")}
+		case repeated:
+			return nil, usageError{
+				fmt.Errorf("%q and %q are both named %s; name one, as in NAME=CATALOG", other, args[i], r.name),
+			}
+		}
+		seen[r.name] = args[i]
+		hasStdin = hasStdin || r.ref == render.Stdin
 	}
 	return refs, nil
 }
@@ -96,21 +114,39 @@ func parseNamedRef(arg string) *namedRef {
 // baseName returns the last component of a reference, without the extension of a file or the tag and digest of an
 // image.
 func baseName(ref string) string {
-	if ref == render.Stdin {
+	r := reference.Of(ref)
+	if r.Kind == reference.StandardInput {
 		return "stdin"
 	}
-	isImage := reference.Of(ref).Kind.IsImage()
-	if abs, err := filepath.Abs(ref); err == nil && !isImage {
-		ref = filepath.ToSlash(abs)
+	base := path.Base(ref)
+	if r.Kind != reference.Registry {
+		base = path.Base(filepath.ToSlash(r.Path))
+		if abs, err := filepath.Abs(r.Path); err == nil {
+			base = path.Base(filepath.ToSlash(abs))
+		}
 	}
-	base, _, _ := strings.Cut(path.Base(ref), "@")
-	if isImage {
+	base, _, _ = strings.Cut(base, "@")
+	if r.Kind.IsImage() {
 		base, _, _ = strings.Cut(base, ":")
 	}
 	for _, ext := range []string{".gz", ".tar", ".tgz", ".json", ".yaml", ".yml"} {
 		base = strings.TrimSuffix(base, ext)
 	}
 	return base
+}
+
+// tagOf returns the tag of a reference to an image, or "".
+func tagOf(ref string) string {
+	r := reference.Of(ref)
+	switch {
+	case r.Kind == reference.Registry:
+		base, _, _ := strings.Cut(path.Base(ref), "@")
+		_, tag, _ := strings.Cut(base, ":")
+		return tag
+	case r.Kind.IsImage() && !strings.HasSuffix(ref, "@"+r.Name):
+		return r.Name[strings.LastIndexByte(r.Name, ':')+1:] // it may be a whole reference
+	}
+	return ""
 }
 
 // open opens the catalogs for [serve.LoadOptions].
