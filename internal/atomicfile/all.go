@@ -9,35 +9,49 @@ import (
 	"slices"
 )
 
-// WriteAll writes the files at paths, with the content that fill writes for each, over existing files, and creates
-// missing directories. The files get their names once all of them are on disk. After any failure, everything is as it
-// was before. An error from fill is returned unchanged.
-func WriteAll(paths []string, fill func(path string, w io.Writer) error) (err error) {
+// WriteAll writes the files at paths, with the content that fill writes for each, over existing files. It is [ChangeAll]
+// without removed files.
+func WriteAll(paths []string, fill func(path string, w io.Writer) error) error {
+	changes := make([]Change, len(paths))
+	for i, path := range paths {
+		changes[i] = Change{Path: path, Fill: func(w io.Writer) error { return fill(path, w) }}
+	}
+	return ChangeAll(changes)
+}
+
+// A Change is a file that [ChangeAll] writes or removes.
+type Change struct {
+	Path string
+	Mode fs.FileMode           // as in [Options]
+	Fill func(io.Writer) error // writes the content; nil removes the file
+}
+
+// ChangeAll writes files, over existing files, and removes files, and creates missing directories. The files are changed
+// in the order of changes once all content is on disk. They may be on several file systems. After any failure,
+// everything is as it was before. An error from Fill is returned unchanged.
+func ChangeAll(changes []Change) (err error) {
 	var b batch
 	defer func() { b.end(err) }()
-	for _, path := range paths {
-		made, err := makeDirs(filepath.Dir(path))
-		b.made = append(b.made, made...)
-		if err != nil {
-			return err
-		}
-		f, err := begin(path, Options{Replace: true})
-		if err != nil {
-			return err
-		}
-		b.files = append(b.files, &batchFile{file: f})
-		if err := fill(path, f); err != nil {
+	for _, c := range changes {
+		if err := b.add(c); err != nil {
 			return err
 		}
 	}
 	for _, f := range b.files {
+		if f.remove {
+			continue
+		}
 		if err := f.finish(); err != nil {
 			return err
 		}
 	}
 	for _, f := range b.files {
 		if err := f.replace(); err != nil {
-			return errors.Join(pathError("create", f.path, err), b.restore())
+			doing := "create"
+			if f.remove {
+				doing = "remove"
+			}
+			return errors.Join(pathError(doing, f.path, err), b.restore())
 		}
 	}
 	return nil
@@ -49,9 +63,35 @@ type batch struct {
 	files []*batchFile
 }
 
+// add writes the content of a change to a temporary file.
+func (b *batch) add(c Change) error {
+	dir := filepath.Dir(c.Path)
+	if c.Fill == nil {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return pathError("remove", c.Path, err)
+		}
+		f := &file{path: c.Path, root: root, name: filepath.Base(c.Path)}
+		b.files = append(b.files, &batchFile{file: f, remove: true})
+		return nil
+	}
+	made, err := makeDirs(dir)
+	b.made = append(b.made, made...)
+	if err != nil {
+		return err
+	}
+	f, err := begin(c.Path, Options{Replace: true, Mode: c.Mode})
+	if err != nil {
+		return err
+	}
+	b.files = append(b.files, &batchFile{file: f})
+	return c.Fill(f)
+}
+
 // A batchFile is a file whose previous content can be restored.
 type batchFile struct {
 	*file
+	remove  bool   // the file is removed; it has no temporary file
 	old     string // temporary directory with the replaced file; "" if there is none
 	unlock  func() // unlocks old
 	renamed bool
@@ -64,7 +104,11 @@ func (b *batch) end(err error) {
 			_ = f.root.RemoveAll(f.old)
 			f.unlock()
 		}
-		f.abort()
+		if f.remove {
+			_ = f.root.Close() // nothing was written to it
+		} else {
+			f.abort()
+		}
 	}
 	if err == nil {
 		return
@@ -90,7 +134,7 @@ func (b *batch) restore() error {
 
 func (f *batchFile) kept() string { return filepath.Join(f.old, "old") }
 
-// replace gives the file its name, and keeps an existing file of that name.
+// replace gives the file its name, or removes it. It keeps an existing file of that name.
 func (f *batchFile) replace() error {
 	switch info, err := f.root.Lstat(f.name); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -102,6 +146,9 @@ func (f *batchFile) replace() error {
 		if err := f.keep(); err != nil {
 			return err
 		}
+	}
+	if f.remove {
+		return f.root.Remove(f.name)
 	}
 	err := f.rename()
 	f.renamed = err == nil

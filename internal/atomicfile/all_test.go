@@ -87,3 +87,30 @@ func TestWriteAllRestores(t *testing.T) {
 		})
 	}
 }
+
+// TestChangeAll checks that files are written and removed together, and restored after a failure.
+func TestChangeAll(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(at(name), []byte("old "+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := ChangeAll([]Change{
+		{Path: at("a"), Fill: text("new")}, {Path: at("b")}, {Path: at("d/e"), Fill: text("new")}, {Path: at("missing")},
+	})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want an error about a missing file", err)
+	}
+	if got, want := list(t, dir), "a=old a b=old b c=old c"; got != want {
+		t.Errorf("after a failure: got %s, want %s", got, want)
+	}
+	err = ChangeAll([]Change{{Path: at("a"), Mode: 0o640, Fill: text("new")}, {Path: at("b")}})
+	if got, want := list(t, dir), "a=new c=old c"; err != nil || got != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	if info, err := os.Stat(at("a")); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("got mode %v, %v", info.Mode(), err)
+	}
+}

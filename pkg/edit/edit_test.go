@@ -150,6 +150,50 @@ properties:
 	}
 }
 
+// TestApplyAllReadOnly checks that catalogs that could be written are unchanged if the directory of another cannot be.
+func TestApplyAllReadOnly(t *testing.T) {
+	_, first := write(t)
+	dir, last := write(t)
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o700) //nolint:errcheck // t.TempDir reports it
+	if f, err := os.CreateTemp(dir, ""); err == nil {
+		_ = f.Close()
+		t.Skip("the user can write to all directories")
+	}
+	_, err := edit.ApplyAll(t.Context(), []string{first, last}, edit.DefaultChannel{Channel: "next"}, edit.Options{})
+	if want := "create " + last + ": permission denied"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if text, err := os.ReadFile(first); err != nil || string(text) != catalog {
+		t.Errorf("%v, %s", err, text)
+	}
+}
+
+// TestApplyAllFileSystems checks that catalogs on several file systems are edited together.
+func TestApplyAllFileSystems(t *testing.T) {
+	_, first := write(t)
+	dir, err := os.MkdirTemp("/dev/shm", "opm-edit-")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.RemoveAll(dir)
+	last := filepath.Join(dir, "oak.yaml")
+	if err := os.WriteFile(last, []byte(catalog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{first, last}
+	if _, err := edit.ApplyAll(t.Context(), paths, edit.DefaultChannel{Channel: "next"}, edit.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "defaultChannel: next") {
+			t.Errorf("%v, %s", err, text)
+		}
+	}
+}
+
 // TestApplyAllSameFile checks that a file that two catalogs share through a link is named.
 func TestApplyAllSameFile(t *testing.T) {
 	_, file := write(t)

@@ -42,7 +42,7 @@ func (s fileSplice) end() int64 { return s.offset + int64(len(s.old)) }
 // A writer changes and creates the files of an edit.
 type writer struct {
 	root    *os.Root // a directory that contains all files that change
-	names   []string // names of these files, relative to root
+	paths   []string // paths of these files without symbolic links
 	changes []*change
 	created map[string][]byte // content of new files, by path
 	unlocks []func()
@@ -173,13 +173,14 @@ func (c *change) removal(u *unit) (fileSplice, error) {
 
 // lock locks the files, so that no other edit changes them.
 func (w *writer) lock() error {
-	var paths []string
+	var paths []string // absolute
 	for _, c := range w.changes {
 		path, err := filepath.EvalSymlinks(c.path)
-		if err == nil {
-			path, err = filepath.Abs(path)
-		}
 		if err != nil {
+			return err
+		}
+		w.paths = append(w.paths, path)
+		if path, err = filepath.Abs(path); err != nil {
 			return err
 		}
 		paths = append(paths, path)
@@ -199,7 +200,6 @@ func (w *writer) lock() error {
 		if err != nil {
 			return err
 		}
-		w.names = append(w.names, name)
 		switch unlock, err := atomicfile.TryLock(w.root, name); {
 		case err == nil:
 			w.unlocks = append(w.unlocks, unlock)
@@ -214,55 +214,32 @@ func (w *writer) lock() error {
 
 var errBusy = errors.New("another edit is changing the file; run the command again")
 
-// write creates and replaces the files after all new versions are on the disk, and deletes the files without remaining
-// objects. The order of the files allows the same edit to be repeated if the process is killed in between.
+// write creates, replaces and deletes the files after all new versions are on the disk. The order of the files allows the
+// same edit to be repeated if the process is killed in between. After a failure, all files are as they were before.
 func (w *writer) write() error {
-	created := slices.Sorted(maps.Keys(w.created))
-	err := atomicfile.WriteAll(created, func(path string, to io.Writer) error {
-		_, err := to.Write(w.created[path])
-		return err
-	})
-	if err != nil {
+	var all []atomicfile.Change
+	for _, path := range slices.Sorted(maps.Keys(w.created)) {
+		all = append(all, atomicfile.Change{Path: path, Fill: func(to io.Writer) error {
+			_, err := to.Write(w.created[path])
+			return err
+		}})
+	}
+	for i, c := range w.changes {
+		one := atomicfile.Change{Path: w.paths[i], Mode: c.info.Mode().Perm(), Fill: c.copy}
+		if c.deleted {
+			one.Fill = nil
+		}
+		all = append(all, one)
+	}
+	if err := atomicfile.ChangeAll(all); err != nil {
 		return err
 	}
-	if err := w.replace(); err != nil {
-		for _, path := range created {
-			_ = os.Remove(path) // the first error is more useful
+	for _, c := range w.changes {
+		if c.deleted && c.inTree {
+			_ = os.Remove(filepath.Dir(c.path)) // fails if the directory has other files
 		}
-		return err
 	}
 	return nil
-}
-
-func (w *writer) replace() error {
-	if len(w.changes) == 0 {
-		return nil
-	}
-	err := atomicfile.Merge(w.root, func(stage *os.Root) error {
-		for i, c := range w.changes {
-			if c.deleted {
-				continue
-			}
-			name := w.names[i]
-			if err := stage.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-				return err
-			}
-			opts := atomicfile.Options{Root: stage, Mode: c.info.Mode().Perm()}
-			if err := atomicfile.Write(name, opts, c.copy); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, w.names...)
-	for i, c := range w.changes {
-		if c.deleted && err == nil {
-			err = w.root.Remove(w.names[i])
-			if c.inTree {
-				_ = os.Remove(filepath.Dir(c.path)) // fails if the directory has other files
-			}
-		}
-	}
-	return err
 }
 
 func (c *change) copy(to io.Writer) error {
