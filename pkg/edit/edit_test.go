@@ -247,3 +247,54 @@ func TestApplyAll(t *testing.T) {
 		}
 	}
 }
+
+// TestDiff checks that a diff has context on both sides also where a removed document is like its neighbours, and that
+// a deleted file becomes /dev/null; otherwise patch and git cannot apply it.
+func TestDiff(t *testing.T) {
+	object := func(schema, name, rest string) string {
+		return "{\n    \"schema\": \"olm." + schema + "\",\n    \"name\": \"" + name + "\",\n    " + rest + "\n}\n"
+	}
+	channel := func(name string) string {
+		return object("channel", name, "\"package\": \"oak\",\n    \"entries\": [{\"name\": \"oak.v1.0.0\"}]")
+	}
+	file := filepath.Join(t.TempDir(), "oak.json")
+	text := object("package", "oak", `"defaultChannel": "stable"`) + channel("next") + channel("stable") +
+		object("bundle", "oak.v1.0.0", `"package": "oak", "image": "example.com/oak:1", "properties": [
+        {"type": "olm.package", "value": {"packageName": "oak", "version": "1.0.0"}}]`)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		remove edit.Remove
+		want   string // after the names of the files
+	}{
+		{edit.Remove{Kind: edit.Channel, Name: "next"}, `@@ -5,12 +5,6 @@
+ }
+ {
+     "schema": "olm.channel",
+-    "name": "next",
+-    "package": "oak",
+-    "entries": [{"name": "oak.v1.0.0"}]
+-}
+-{
+-    "schema": "olm.channel",
+     "name": "stable",
+     "package": "oak",
+     "entries": [{"name": "oak.v1.0.0"}]
+`},
+		{edit.Remove{Kind: edit.Package, Name: "oak"}, "@@ -1,23 +0,0 @@\n-" +
+			strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n-") + "\n"},
+	} {
+		r, err := edit.Apply(t.Context(), file, tt.remove, edit.Options{DryRun: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := file
+		if tt.remove.Kind == edit.Package {
+			after = os.DevNull
+		}
+		if want := "--- " + file + "\n+++ " + after + "\n" + tt.want; string(r.Diff) != want {
+			t.Errorf("got\n%s\nwant\n%s", r.Diff, want)
+		}
+	}
+}

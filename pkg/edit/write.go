@@ -287,15 +287,21 @@ func (w *writer) diffs(plans []*plan) error {
 	return nil
 }
 
-// The number of lines around each change in a diff, and their maximum total size.
+// The number of lines around all changes that are compared, and their maximum total size. It is more than a diff has,
+// because the diff may have a change some lines earlier or later, between equal lines.
 const (
-	contextLines = 3
+	contextLines = 50
 	contextBytes = 64 << 10
 )
 
 // diff returns the changes to one file. Because a file may be large, only the part from the first to the last change is
 // compared.
 func (c *change) diff() ([]byte, error) {
+	if c.deleted {
+		old, err := c.read(0, c.info.Size())
+		_, text, _ := bytes.Cut(diff.Diff(c.path, old, os.DevNull, nil), []byte("\n"))
+		return text, err
+	}
 	from, err := c.contextBefore(c.splices[0].offset)
 	if err != nil {
 		return nil, err
