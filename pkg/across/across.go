@@ -118,7 +118,7 @@ func Gaps(catalogs []*Catalog) []string {
 // with OLM Classic and OLM v1.
 type Options struct {
 	OLM       []graph.Semantics // empty for both; OLM v1 is left out if the first platform does not have it
-	Package   string            // the only package; "" for all
+	Package   string            // the only package; "" for all; an error wraps ErrNotFound
 	Bundles   []string          // the only installed bundles, by name; empty for all; an error wraps ErrNotFound
 	Operators []Operator        // the operators of a cluster, instead of the bundles of the first catalog
 }
@@ -132,7 +132,7 @@ type Operator struct {
 	OLM     graph.Semantics
 }
 
-// Run makes the plans. The error is the error of [Check], of ctx, or about a bundle that no catalog has.
+// Run makes the plans. The error is the error of [Check], of ctx, or about a bundle or a package that no catalog has.
 func Run(ctx context.Context, catalogs []*Catalog, o Options) (*Report, error) {
 	if err := Check(catalogs); err != nil {
 		return nil, err
@@ -162,19 +162,48 @@ func Run(ctx context.Context, catalogs []*Catalog, o Options) (*Report, error) {
 	}
 	for _, name := range o.Bundles {
 		if !known[name] {
-			var names []string
-			for _, x := range catalogs[0].Index.Packages() {
-				for _, b := range x.Bundles {
-					if b.Value != nil {
-						names = append(names, b.Value.Name)
-					}
-				}
-			}
-			return nil, declcfg.NotFound("no bundle", name, names)
+			return nil, o.unknownBundle(catalogs[0], name)
+		}
+	}
+	if o.Package != "" && len(known) == 0 {
+		if err := o.checkPackage(catalogs); err != nil {
+			return nil, err
 		}
 	}
 	r.Problems = problem.Sort(r.Problems) // and removes the ones that both versions of OLM have
 	return r, nil
+}
+
+// unknownBundle returns the error about an installed bundle that the first catalog neither has nor updates.
+func (o Options) unknownBundle(first *Catalog, bundle string) error {
+	what, names := "no bundle", []string(nil)
+	if o.Package != "" {
+		what = fmt.Sprintf("package %q has no bundle", o.Package)
+	}
+	for _, name := range o.packages(first) {
+		if x := first.Index.Package(name); x != nil {
+			for _, b := range x.Bundles {
+				if b.Value != nil && b.Value.Name != bundle { // it may be in no channel
+					names = append(names, b.Value.Name)
+				}
+			}
+		}
+	}
+	return declcfg.NotFound(what, bundle, names)
+}
+
+// checkPackage returns an error if no catalog has the chosen package.
+func (o Options) checkPackage(catalogs []*Catalog) error {
+	var names []string
+	for _, c := range catalogs {
+		for _, x := range c.Index.Packages() {
+			if x.Name == o.Package {
+				return nil
+			}
+			names = append(names, x.Name)
+		}
+	}
+	return declcfg.NotFound("no package", o.Package, names)
 }
 
 // packages returns the names of the packages with plans, sorted.

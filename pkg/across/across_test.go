@@ -254,7 +254,6 @@ func TestOptions(t *testing.T) {
 		want []string
 	}{
 		{"bundle", across.Options{Bundles: []string{"kiln.v1.1.0"}}, []string{"1.1.0 stable: upgrade to 4.19"}},
-		{"other package", across.Options{Package: "loom"}, nil},
 		{"no operators", across.Options{Operators: []across.Operator{}}, nil},
 		{"operator in no catalog", across.Options{Operators: []across.Operator{
 			{Package: "kiln", Channel: "stable", Bundle: "kiln.v1.0.5", Version: &version, OLM: graph.Classic},
@@ -276,9 +275,17 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	}
-	_, err = across.Run(t.Context(), catalogs, across.Options{Bundles: []string{"kiln.v1.1.0", "kiln.v1.1.1"}})
-	if !errors.Is(err, declcfg.ErrNotFound) || !strings.Contains(err.Error(), `"kiln.v1.1.1"`) {
-		t.Errorf("got error %v for an unknown bundle", err)
+	for _, tt := range []struct {
+		opts across.Options
+		want string
+	}{
+		{across.Options{Bundles: []string{"kiln.v1.1.0", "kiln.v1.1.1"}}, `no bundle "kiln.v1.1.1" (did you mean "kiln.v1.1.0"?)`},
+		{across.Options{Package: "kilm"}, `no package "kilm" (did you mean "kiln"?)`},
+		{across.Options{Package: "loom", Bundles: []string{"kiln.v1.1.0"}}, `package "loom" has no bundle "kiln.v1.1.0"`},
+	} {
+		if _, err := across.Run(t.Context(), catalogs, tt.opts); !errors.Is(err, declcfg.ErrNotFound) || err.Error() != tt.want {
+			t.Errorf("got error %v, want %s", err, tt.want)
+		}
 	}
 }
 
