@@ -117,7 +117,7 @@ func Gaps(catalogs []*Catalog) []string {
 // Options select the plans. The zero value plans for every bundle that has an entry in a channel of the first catalog,
 // with OLM Classic and OLM v1.
 type Options struct {
-	OLM       []graph.Semantics // empty for both; OLM v1 is left out if the first platform does not have it
+	OLM       []graph.Semantics // empty for both; OLM v1 only if the first platform has it, or operators of the cluster
 	Package   string            // the only package; "" for all; an error wraps ErrNotFound
 	Bundles   []string          // the only installed bundles, by name; empty for all; an error wraps ErrNotFound
 	Operators []Operator        // the operators of a cluster, instead of the bundles of the first catalog
@@ -141,7 +141,8 @@ func Run(ctx context.Context, catalogs []*Catalog, o Options) (*Report, error) {
 	if len(all) == 0 {
 		all = []graph.Semantics{graph.Classic, graph.V1}
 	}
-	if len(all) > 1 && catalogs[0].Platform.OLMv1 == platform.OLMv1Absent {
+	isV1 := func(in Operator) bool { return in.OLM == graph.V1 }
+	if len(all) > 1 && catalogs[0].Platform.OLMv1 == platform.OLMv1Absent && !slices.ContainsFunc(o.Operators, isV1) {
 		all = slices.DeleteFunc(all, func(s graph.Semantics) bool { return s == graph.V1 })
 	}
 	o.OLM = all

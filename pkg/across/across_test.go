@@ -289,13 +289,19 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOLMv1Absent checks that there are no plans with OLM v1 for a platform that does not have it, unless asked for.
+// TestOLMv1Absent checks that there are no plans with OLM v1 for a platform that does not have it, unless the cluster
+// has operators of OLM v1.
 func TestOLMv1Absent(t *testing.T) {
 	old := read(t, platform.Version{Major: 4, Minor: 12}, objects("stable: 1.0.0"))
 	next := read(t, platform.Version{Major: 4, Minor: 13}, objects("stable: 1.1.0, 1.2.0 replaces 1.0.0"))
 	report, err := across.Run(t.Context(), []*across.Catalog{old, next}, across.Options{})
 	if err != nil || len(report.Plans) != 1 || !slices.Equal(report.Plans[0].OLM, []graph.Semantics{graph.Classic}) {
 		t.Errorf("got %q, %v", lines(report), err)
+	}
+	in := across.Operator{Package: "kiln", Channel: "stable", Bundle: "kiln.v1.0.0", OLM: graph.V1}
+	report, err = across.Run(t.Context(), []*across.Catalog{old, next}, across.Options{Operators: []across.Operator{in}})
+	if err != nil || len(report.Plans) != 1 || !slices.Equal(report.Plans[0].OLM, []graph.Semantics{graph.V1}) {
+		t.Errorf("with an operator of OLM v1: got %q, %v", lines(report), err)
 	}
 }
 
