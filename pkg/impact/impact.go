@@ -144,20 +144,28 @@ func (c *comparison) find() error {
 func (c *comparison) findIn(p *declcfg.PackageIndex) {
 	before := metasOf(c.before.Index, p.Name)
 	after := metasOf(c.after.Index, p.Name)
-	g := graph.NewPackage(p)
+	var old *graph.Package // nil for a new package
+	var installed []declcfg.BundleSummary
+	if x := c.before.Index.Package(p.Name); x != nil {
+		old = graph.NewPackage(x)
+		for _, b := range old.Bundles {
+			installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version})
+		}
+	}
+	g := graph.NewPackage(p, installed...)
 	for _, b := range g.Bundles { // by version
 		meta := after[b.Name]
 		if b.Virtual || meta == nil || before[b.Name] != nil {
 			continue
 		}
 		n := &newBundle{meta: meta, Bundle: Bundle{
-			Package: p.Name, Name: b.Name, Updates: updatesTo(g, b),
+			Package: p.Name, Name: b.Name, Updates: updatesTo(old, g, b),
 			Definitions: []Definition{}, Images: []Image{}, Dependencies: []string{},
 		}}
 		if b.Version != nil {
 			n.Version = b.Version.String()
 		}
-		n.Head = c.headBefore(p.Name, g, b)
+		n.Head = headBefore(old, g, b)
 		n.head = before[n.Head]
 		c.news = append(c.news, n)
 	}
@@ -178,13 +186,10 @@ func metasOf(index *declcfg.Index, pkg string) map[string]*declcfg.Meta {
 
 // headBefore returns a head in the catalog before: of the default channel if that has the new bundle, or else of the
 // first channel that has it, or else of the default channel.
-func (c *comparison) headBefore(pkg string, g *graph.Package, b *graph.Bundle) string {
-	packages := c.before.Index.Packages()
-	i := slices.IndexFunc(packages, func(p *declcfg.PackageIndex) bool { return p.Name == pkg })
-	if i < 0 {
+func headBefore(old, g *graph.Package, b *graph.Bundle) string {
+	if old == nil {
 		return ""
 	}
-	old := graph.NewPackage(packages[i])
 	channels := append(channelsOf(g, b), old.DefaultChannel)
 	for _, name := range channels {
 		if channel := old.Channel(name); channel != nil {

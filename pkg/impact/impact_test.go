@@ -158,3 +158,24 @@ func TestNothingNew(t *testing.T) {
 		t.Errorf("an unknown package: error %v", err)
 	}
 }
+
+// TestRemovedBundles checks that users of bundles that only the catalog before has count: they may be left behind, or
+// updated by a skipRange.
+func TestRemovedBundles(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{name: kiln.v1.3.0}": "from [] not [{kiln.v1.0.0 kiln.v1.0.0 } {kiln.v1.1.0 kiln.v1.1.0 } {kiln.v1.2.0 kiln.v1.2.0 }]",
+		"{name: kiln.v1.3.0, replaces: kiln.v1.2.0, skipRange: <1.1.0}": "from [kiln.v1.0.0 kiln.v1.2.0] " +
+			"not [{kiln.v1.1.0 kiln.v1.1.0 }]",
+	} {
+		channel := "schema: olm.channel\npackage: kiln\nname: stable\nentries: [" + entry + "]\n"
+		report, err := impact.Compare(t.Context(), source("old", append([]string{channels}, before...)...),
+			source("new", channel, after), impact.Options{})
+		if err != nil || len(report.Bundles) != 1 {
+			t.Fatalf("got %+v, %v", report, err)
+		}
+		u := report.Bundles[0].Updates[0] // by OLM Classic
+		if got := fmt.Sprint("from ", u.From, " not ", u.Not); got != want {
+			t.Errorf("%s: got %s, want %s", entry, got, want)
+		}
+	}
+}

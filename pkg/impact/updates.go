@@ -2,6 +2,7 @@ package impact
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -14,7 +15,7 @@ type Updates struct {
 	// From are the bundles that are updated to the new bundle, directly or in several steps, by version.
 	From []string `json:"from"`
 
-	// Not are the other bundles of the channel whose version is not higher.
+	// Not are the other bundles of the channel, also in the catalog before, whose version is not higher.
 	Not []Stay `json:"not"`
 
 	Error string `json:"error,omitempty"` // the error if OLM Classic rejects the channel; then the lists are empty
@@ -29,20 +30,22 @@ type Stay struct {
 }
 
 // updatesTo returns the updates to a bundle in each channel that has it. Equal updates in both versions of OLM are one
-// element.
-func updatesTo(p *graph.Package, to *graph.Bundle) []Updates {
+// element. old is the package in the catalog before, or nil.
+func updatesTo(old, p *graph.Package, to *graph.Bundle) []Updates {
 	all := []Updates{}
 	for _, name := range channelsOf(p, to) {
 		c := p.Channel(name)
-		classic, v1, err := p.Plans(c)
-		other := updatesIn(c, v1, to)
+		from := installsOf(old, p, c)
+		classic, err := p.Classic(c) // not Plans, which has members of the channel only
+		v1 := p.V1(graph.V1Options{Channels: []*graph.Channel{c}})
+		other := updatesIn(name, from, v1, to)
 		if err != nil {
 			refused := Updates{Channel: name, OLM: []graph.Semantics{graph.Classic}, From: []string{}, Not: []Stay{}}
 			refused.Error = err.Error()
 			all = append(all, refused, other)
 			continue
 		}
-		one := updatesIn(c, classic, to)
+		one := updatesIn(name, from, classic, to)
 		if reflect.DeepEqual(one.From, other.From) && reflect.DeepEqual(one.Not, other.Not) {
 			one.OLM = append(one.OLM, other.OLM...)
 			all = append(all, one)
@@ -53,9 +56,27 @@ func updatesTo(p *graph.Package, to *graph.Bundle) []Updates {
 	return all
 }
 
-func updatesIn(c *graph.Channel, plan *graph.Plan, to *graph.Bundle) Updates {
-	u := Updates{Channel: c.Name, OLM: []graph.Semantics{plan.Semantics}, From: []string{}, Not: []Stay{}}
-	for _, b := range c.Members() {
+// installsOf returns the bundles that users of a channel may have installed, by version: its members, now and in the
+// package before.
+func installsOf(old, p *graph.Package, c *graph.Channel) []*graph.Bundle {
+	isMember := map[string]bool{}
+	add := func(c *graph.Channel) {
+		for _, b := range c.Members() {
+			isMember[b.Name] = true
+		}
+	}
+	add(c)
+	if old != nil {
+		if before := old.Channel(c.Name); before != nil {
+			add(before)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(p.Bundles), func(b *graph.Bundle) bool { return !isMember[b.Name] })
+}
+
+func updatesIn(channel string, from []*graph.Bundle, plan *graph.Plan, to *graph.Bundle) Updates {
+	u := Updates{Channel: channel, OLM: []graph.Semantics{plan.Semantics}, From: []string{}, Not: []Stay{}}
+	for _, b := range from {
 		isHigher := b.Version != nil && to.Version != nil && b.Version.Compare(*to.Version) > 0
 		switch reaches, stay := follow(plan, b, to); {
 		case b == to:
