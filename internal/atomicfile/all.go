@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// WriteAll writes the files at paths, with the content that fill writes for each, over existing files. It is [ChangeAll]
-// without removed files.
+// WriteAll writes the files at paths, with the content that fill writes for each, over existing files. It is
+// [ChangeAll] without removed files.
 func WriteAll(paths []string, fill func(path string, w io.Writer) error) error {
 	changes := make([]Change, len(paths))
 	for i, path := range paths {
@@ -26,8 +26,8 @@ type Change struct {
 	Fill func(io.Writer) error // writes the content; nil removes the file
 }
 
-// ChangeAll writes files, over existing files, and removes files, and creates missing directories. The files are changed
-// in the order of changes once all content is on disk. They may be on several file systems. After any failure,
+// ChangeAll writes files, over existing files, and removes files, and creates missing directories. The files are
+// changed in the order of changes once all content is on disk. They may be on several file systems. After any failure,
 // everything is as it was before. An error from Fill is returned unchanged.
 func ChangeAll(changes []Change) (err error) {
 	var b batch

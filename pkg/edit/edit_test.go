@@ -157,7 +157,7 @@ func TestApplyAllReadOnly(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	defer os.Chmod(dir, 0o700) //nolint:errcheck // t.TempDir reports it
+	defer os.Chmod(dir, 0o700)
 	if f, err := os.CreateTemp(dir, ""); err == nil {
 		_ = f.Close()
 		t.Skip("the user can write to all directories")
@@ -174,7 +174,7 @@ func TestApplyAllReadOnly(t *testing.T) {
 // TestApplyAllFileSystems checks that catalogs on several file systems are edited together.
 func TestApplyAllFileSystems(t *testing.T) {
 	_, first := write(t)
-	dir, err := os.MkdirTemp("/dev/shm", "opm-edit-")
+	dir, err := os.MkdirTemp("/dev/shm", "opm-edit-") //nolint:usetesting // on another file system than t.TempDir
 	if err != nil {
 		t.Skip(err)
 	}

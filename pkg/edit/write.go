@@ -214,8 +214,8 @@ func (w *writer) lock() error {
 
 var errBusy = errors.New("another edit is changing the file; run the command again")
 
-// write creates, replaces and deletes the files after all new versions are on the disk. The order of the files allows the
-// same edit to be repeated if the process is killed in between. After a failure, all files are as they were before.
+// write creates, replaces and deletes the files after all new versions are on the disk. The order of the files allows
+// the same edit to be repeated if the process is killed in between. After a failure, all files are as they were before.
 func (w *writer) write() error {
 	var all []atomicfile.Change
 	for _, path := range slices.Sorted(maps.Keys(w.created)) {
