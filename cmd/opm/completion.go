@@ -30,8 +30,9 @@ func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// packages, channels and bundles complete to the names in the catalog in the first argument, ignoring objects that
-// cannot be read. If --package or --package-name is given, only channels and bundles of that package are completed.
+// packages, channels and bundles complete to the names in the catalog in the first argument, or the first of --each,
+// ignoring objects that cannot be read. If --package or --package-name is given, only channels and bundles of that
+// package are completed.
 var (
 	packages = namesOf(declcfg.SchemaPackage)
 	channels = namesOf(declcfg.SchemaChannel)
@@ -40,7 +41,7 @@ var (
 
 func namesOf(schema string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 0 {
+		if args = withFirstOfEach(cmd, args); len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var of []string
@@ -53,7 +54,7 @@ func namesOf(schema string) cobra.CompletionFunc {
 
 // channelsOfArgs completes channels for commands whose further arguments are packages.
 func channelsOfArgs(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	if len(args) < 2 {
+	if args = withFirstOfEach(cmd, args); len(args) < 2 {
 		return channels(cmd, args, start)
 	}
 	return catalogNames(cmd, args[0], declcfg.SchemaChannel, args[1:]), cobra.ShellCompDirectiveNoFileComp
@@ -62,6 +63,19 @@ func channelsOfArgs(cmd *cobra.Command, args []string, start string) ([]string, 
 // channelsOfSecond completes channels for a command whose second argument is the catalog.
 func channelsOfSecond(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	return channels(cmd, args[min(1, len(args)):], start)
+}
+
+// withFirstOfEach returns the arguments with the first catalog of --each, if that is given, before them.
+func withFirstOfEach(cmd *cobra.Command, args []string) []string {
+	flag := cmd.Flags().Lookup("each")
+	if flag == nil || !flag.Changed {
+		return args
+	}
+	values := flag.Value.(pflag.SliceValue).GetSlice() // twice, since cobra parses flags twice to complete them
+	if refs, err := (&eachFlag{values: values[:1]}).refs(); err == nil && len(refs) > 0 {
+		return slices.Insert(slices.Clone(args), 0, refs[0].ref)
+	}
+	return args
 }
 
 // chosenPackages returns the values of the flags that name packages.

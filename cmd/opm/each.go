@@ -107,8 +107,8 @@ func (f *eachFlag) addFlag(cmd *cobra.Command, at int, purpose string) {
 		return err
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		if refs, err := f.refs(); err == nil && len(refs) > 0 {
-			args = f.insert(args, refs[0].ref)
+		if with := withFirstOfEach(cmd, nil); len(with) > 0 {
+			args = f.insert(args, with[0])
 		}
 		return complete(cmd, args, start)
 	}
