@@ -350,7 +350,7 @@ func (o *eachOutput) end() error {
 			return err
 		}
 	}
-	name, err := json.Marshal(o.catalog)
+	name, err := json.Marshal(o.catalog, jsontext.AllowInvalidUTF8(true)) // it is the name of a file
 	if err != nil {
 		return err
 	}

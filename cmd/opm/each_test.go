@@ -70,3 +70,11 @@ func TestEachAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestEachBadName checks that a name that is not UTF-8, such as that of a directory, has replacement characters in JSON.
+func TestEachBadName(t *testing.T) {
+	got := opm(t, "../../examples", "list packages --each v\xff=catalog -o json")
+	if got.code != 0 || !strings.Contains(got.stdout, `"catalog": "v`+"\uFFFD"+`"`) {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -67,7 +67,7 @@ const example = oldFile + demoPackage + firstChannel + firstBundle +
 
 var upgradeRules = problem.Group{Title: "Upgrades of the platform", Rules: []problem.Rule{
 	{Name: ruleBlocked, Severity: problem.Error,
-		Summary: "olm.maxOpenShiftVersion of an installed bundle does not block the upgrade of the platform",
+		Summary: "the olm.maxOpenShiftVersion of an installed bundle does not block the upgrade of the platform",
 		Reason: "OpenShift refuses to upgrade the cluster while the bundle is installed, and no catalog has an update to a " +
 			"bundle that allows it.",
 		Fix:  "add an update that supports the next version of the platform to the catalog of the version before it",
