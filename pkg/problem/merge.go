@@ -2,7 +2,6 @@ package problem
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -77,31 +76,22 @@ func withoutIndices(path string) string {
 // maxCatalogs is the number of catalogs that the text of a problem names.
 const maxCatalogs = 4
 
-// inCatalogs returns the end of the text of a problem: the names of its catalogs, or "" without any.
+// inCatalogs names the catalogs of a problem.
 func inCatalogs(names []string) string {
-	switch n := len(names); {
-	case n == 0:
-		return ""
-	case n > maxCatalogs:
-		return fmt.Sprintf(" (in %d catalogs: %s, … %s)", n, strings.Join(names[:maxCatalogs-1], ", "), names[n-1])
+	if n := len(names); n > maxCatalogs {
+		return fmt.Sprintf("in %d catalogs: %s, … %s", n, strings.Join(names[:maxCatalogs-1], ", "), names[n-1])
 	}
-	return " (in " + strings.Join(names, ", ") + ")"
+	return "in " + strings.Join(names, ", ")
 }
 
-// unite returns the first problem of a group that is printed on one line, with the catalogs of all problems of the
-// group.
-func unite(first *Problem, others []*Problem) *Problem {
-	known := map[string]bool{}
-	for _, p := range others {
+// otherCatalogs returns the names of the catalogs that problems have and the first problem does not, each once.
+func otherCatalogs(first *Problem, problems []*Problem) (names []string) {
+	for _, p := range problems {
 		for _, name := range p.Catalogs {
-			known[name] = true
+			if !slices.Contains(first.Catalogs, name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
-	maps.DeleteFunc(known, func(name string, _ bool) bool { return slices.Contains(first.Catalogs, name) })
-	if len(known) == 0 {
-		return first
-	}
-	all := *first
-	all.Catalogs = slices.Concat(first.Catalogs, slices.Sorted(maps.Keys(known)))
-	return &all
+	return names
 }

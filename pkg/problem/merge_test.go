@@ -40,5 +40,5 @@ v2/a.yaml:3:1: warning: kiln: name: wrong; mend it (in v2) [head-version]
 	}), false); err != nil {
 		t.Fatal(err)
 	}
-	same(t, folded.String(), "v1/a.yaml:1:1: warning: kiln: name: wrong; mend it (in v1, v3, v2) [head-version] (and 1 more)\n")
+	same(t, folded.String(), "v1/a.yaml:1:1: warning: kiln: name: wrong; mend it (in v1, v3) [head-version] (and 1 more, in v2)\n")
 }

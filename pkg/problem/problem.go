@@ -103,7 +103,10 @@ func (p *Problem) text() string {
 	if p.Fix != "" {
 		text += "; " + p.Fix
 	}
-	return text + inCatalogs(p.Catalogs)
+	if len(p.Catalogs) > 0 {
+		text += " (" + inCatalogs(p.Catalogs) + ")"
+	}
+	return text
 }
 
 // message returns the message with long values cut.

@@ -32,7 +32,7 @@ var colours = map[Severity]string{Error: red, Warning: yellow, Info: blue}
 func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 	out := bufio.NewWriter(w)
 	for _, g := range fold(problems) {
-		first := unite(g.first, g.more)
+		first := g.first
 		line := first.String()
 		if colour {
 			line = strings.Replace(line, first.Pos.String(), bold+first.Pos.String()+reset, 1)
@@ -43,7 +43,11 @@ func WriteText(w io.Writer, problems []*Problem, colour bool) error {
 		}
 		out.WriteString(line)
 		if len(g.more) > 0 {
-			fmt.Fprintf(out, " (and %d more)", len(g.more))
+			fmt.Fprintf(out, " (and %d more", len(g.more))
+			if others := otherCatalogs(g.first, g.more); others != nil {
+				out.WriteString(", " + inCatalogs(others))
+			}
+			out.WriteByte(')')
 		}
 		out.WriteByte('\n')
 	}
