@@ -117,18 +117,11 @@ func outputFailure(err error) error {
 const maxErrors = 1000
 
 // flatten returns an error, or all errors that are joined in it.
-func flatten(err error) (errs []error) {
+func flatten(err error) []error {
 	if e, ok := err.(*statusError); ok { //nolint:errorlint // run adds it as the outermost error
 		err = e.error
 	}
-	many, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	for _, e := range many.Unwrap() {
-		errs = append(errs, flatten(e)...)
-	}
-	return errs
+	return problem.Flatten(err)
 }
 
 // reason returns the message and the position of the first error, and the number of errors.

@@ -17,6 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/cluster/audit"
 	"github.com/opm-toolchain/opm/pkg/cluster/catalogsource"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/simulate"
 )
@@ -221,10 +222,7 @@ func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 
 // joinByPlace joins errors, which may be joined themselves, with problems.
 func joinByPlace(err error, problems []*declcfg.Error) error {
-	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = slices.Clone(joined.Unwrap())
-	}
+	all := problem.Flatten(err)
 	for _, p := range problems {
 		all = append(all, p)
 	}

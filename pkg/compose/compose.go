@@ -254,19 +254,15 @@ func (c *composer) failed() error {
 	return &ProblemsError{problem.Sort(c.problems), c.causes}
 }
 
-// placed adds the position of a reference to an error, unless the error has a position in the fragment.
+// placed adds the position of a reference to each joined error, unless it has a position in the fragment.
 func (c *composer) placed(i int, err error) error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, err := range many.Unwrap() {
-			all = append(all, c.placed(i, err))
+	all := problem.Flatten(err)
+	for k, err := range all {
+		if _, ok := err.(*declcfg.Error); !ok { //nolint:errorlint // a wrapper adds text
+			all[k] = c.config.atImage(i, err)
 		}
-		return errors.Join(all...)
 	}
-	if _, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
-		return err
-	}
-	return c.config.atImage(i, err)
+	return errors.Join(all...)
 }
 
 // resolveConflicts drops each package that is in several fragments from all but one of them.

@@ -123,11 +123,8 @@ func (r *Result) fail(err error) {
 
 // unavailable reports whether every error joined in err is about an unavailable registry.
 func unavailable(err error) bool {
-	many, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return errors.Is(err, image.ErrUnavailable)
-	}
-	return !slices.ContainsFunc(many.Unwrap(), func(err error) bool { return !unavailable(err) })
+	isOther := func(err error) bool { return !errors.Is(err, image.ErrUnavailable) }
+	return !slices.ContainsFunc(problem.Flatten(err), isOther)
 }
 
 // A run is a run of the steps. It must be used by one goroutine only.
