@@ -118,13 +118,13 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 		insecure, transport.OnInsecure = isSet(cmd, "use-http") || isSet(cmd, "skip-tls"), nil
 	}
 	opts = image.Options{
-		Platform: f.platform,
-		Insecure: insecure,
-		Keychain: image.NewKeychain(image.AuthOptions{AuthFile: f.authFile, Log: log}),
-		Policy:   image.PolicyOptions{Ignore: f.ignorePolicy},
-		Limits:   image.Limits{Unpacked: int64(f.unpackedMax)},
-		Spool:    spoolOptions(cmd),
-		Log:      log,
+		Platform:     f.platform,
+		Insecure:     insecure,
+		Keychain:     image.NewKeychain(image.AuthOptions{AuthFile: f.authFile, Log: log}),
+		IgnorePolicy: f.ignorePolicy,
+		Limits:       image.Limits{Unpacked: int64(f.unpackedMax)},
+		Spool:        spoolOptions(cmd),
+		Log:          log,
 	}
 	if opts.Mirrors, err = image.LoadMirrors(image.MirrorOptions{Files: f.mirrors, Insecure: insecure}); err != nil {
 		return opts, err

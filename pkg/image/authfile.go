@@ -133,23 +133,13 @@ type AuthOptions struct {
 	// RegistriesConf is the registries.conf whose credential-helpers are used; "" means the usual files.
 	RegistriesConf string
 
-	// Env returns environment variables; nil means os.Getenv.
-	Env func(string) string
-
 	// Log gets warnings about ignored entries; nil discards them.
 	Log *slog.Logger
 }
 
-func getenv(env func(string) string, name string) string {
-	if env == nil {
-		return os.Getenv(name)
-	}
-	return env(name)
-}
-
 // home returns the home directory of the user, or "".
-func home(env func(string) string) string {
-	if dir := getenv(env, "HOME"); dir != "" {
+func home() string {
+	if dir := os.Getenv("HOME"); dir != "" {
 		return dir
 	}
 	if u, err := user.Current(); err == nil {
@@ -159,9 +149,7 @@ func home(env func(string) string) string {
 }
 
 // configHome returns the directory of the user's configuration, or "".
-func configHome(env func(string) string) string {
-	return cmp.Or(getenv(env, "XDG_CONFIG_HOME"), under(home(env), ".config"))
-}
+func configHome() string { return cmp.Or(os.Getenv("XDG_CONFIG_HOME"), under(home(), ".config")) }
 
 // under joins dir and path elements, and returns "" if dir is "".
 func under(dir string, elem ...string) string {
@@ -187,27 +175,27 @@ func authPlaces(o AuthOptions) []authPlace {
 	if o.AuthFile != "" {
 		return []authPlace{{path: o.AuthFile, origin: "--authfile", must: true}}
 	}
-	docker := authPlace{path: under(home(o.Env), ".docker", "config.json")}
-	if dir := getenv(o.Env, "DOCKER_CONFIG"); dir != "" {
+	docker := authPlace{path: under(home(), ".docker", "config.json")}
+	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
 		docker = authPlace{path: filepath.Join(dir, "config.json"), origin: "$DOCKER_CONFIG"}
 	}
 	first := docker
-	if path := getenv(o.Env, "REGISTRY_AUTH_FILE"); path != "" {
+	if path := os.Getenv("REGISTRY_AUTH_FILE"); path != "" {
 		first = authPlace{path: path, origin: "$REGISTRY_AUTH_FILE"}
 	}
 	// The file that `podman login` writes, which does not outlive the session.
 	session := authPlace{path: fmt.Sprintf("/run/containers/%d/auth.json", os.Getuid())}
-	if dir := getenv(o.Env, "XDG_RUNTIME_DIR"); dir != "" {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		session = authPlace{path: filepath.Join(dir, "containers", "auth.json"), origin: "$XDG_RUNTIME_DIR"}
 	} else if runtime.GOOS != "linux" {
-		session.path = under(home(o.Env), ".config", "containers", "auth.json")
+		session.path = under(home(), ".config", "containers", "auth.json")
 	}
 	places := []authPlace{
 		first,
 		session,
-		{path: under(configHome(o.Env), "containers", "auth.json")},
+		{path: under(configHome(), "containers", "auth.json")},
 		docker,
-		{path: under(home(o.Env), ".dockercfg"), legacy: true},
+		{path: under(home(), ".dockercfg"), legacy: true},
 	}
 	seen := map[string]bool{"": true}
 	return slices.DeleteFunc(places, func(p authPlace) bool {

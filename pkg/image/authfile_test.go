@@ -69,8 +69,8 @@ func TestAuthPlaces(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			o := AuthOptions{AuthFile: test.file, Env: func(s string) string { return test.env[s] }}
-			for _, place := range authPlaces(o) {
+			setEnv(t, test.env)
+			for _, place := range authPlaces(AuthOptions{AuthFile: test.file}) {
 				got = append(got, place.path)
 			}
 			if !slices.Equal(got, test.want) {

@@ -67,7 +67,7 @@ func newCertTransport(o TransportOptions) (*certTransport, error) {
 	}
 	if o.CertDir == "" { // for each registry, the first that exists is used
 		t.places = []string{"/etc/containers/certs.d", "/usr/share/containers/certs.d", "/etc/docker/certs.d"}
-		if own := under(configHome(o.Env), "containers", "certs.d"); own != "" {
+		if own := under(configHome(), "containers", "certs.d"); own != "" {
 			t.places = slices.Insert(t.places, 0, own)
 		}
 	}

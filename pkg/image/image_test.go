@@ -148,7 +148,7 @@ func testOptions(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup((&http.Client{Transport: transport}).CloseIdleConnections)
-	return Options{Transport: transport, Insecure: true, Policy: PolicyOptions{Ignore: true}, Platform: "linux/amd64"}
+	return Options{Transport: transport, Insecure: true, IgnorePolicy: true, Platform: "linux/amd64"}
 }
 
 func mustOpen(t testing.TB, ref string, opts Options) *Image {

@@ -17,32 +17,36 @@ import (
 )
 
 // authHome is a home directory with only the files of a test, and an empty registries.conf.
-type authHome struct {
-	dir string
-	env map[string]string
-}
+type authHome struct{ dir, authFile string }
 
-func newAuthHome(t testing.TB) authHome {
+// setEnv sets the environment variables for files of podman and docker, and unsets the others.
+func setEnv(t testing.TB, env map[string]string) {
 	t.Helper()
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "registries.conf"), "")
-	return authHome{dir, map[string]string{"HOME": dir, "XDG_RUNTIME_DIR": filepath.Join(dir, "run")}}
-}
-
-func (h authHome) options() AuthOptions {
-	return AuthOptions{
-		AuthFile:       h.env["--authfile"],
-		RegistriesConf: filepath.Join(h.dir, "registries.conf"),
-		Env:            func(s string) string { return h.env[s] },
+	for _, key := range []string{
+		"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "CONTAINERS_POLICY_JSON",
+	} {
+		t.Setenv(key, env[key])
 	}
 }
 
-func (h authHome) path(elem ...string) string {
+func newAuthHome(t testing.TB) *authHome {
+	t.Helper()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "registries.conf"), "")
+	setEnv(t, map[string]string{"HOME": dir, "XDG_RUNTIME_DIR": filepath.Join(dir, "run")})
+	return &authHome{dir: dir}
+}
+
+func (h *authHome) options() AuthOptions {
+	return AuthOptions{AuthFile: h.authFile, RegistriesConf: filepath.Join(h.dir, "registries.conf")}
+}
+
+func (h *authHome) path(elem ...string) string {
 	return filepath.Join(append([]string{h.dir}, elem...)...)
 }
 
 // helper installs a credential helper in PATH that runs a script.
-func (h authHome) helper(t testing.TB, name, script string) {
+func (h *authHome) helper(t testing.TB, name, script string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("helpers of this test are shell scripts")
@@ -83,66 +87,66 @@ func TestKeychain(t *testing.T) {
 	const answer = `cat >/dev/null; echo '{"Username":"helped","Secret":"hunter2"}'`
 	for _, test := range []struct {
 		name  string
-		setUp func(t *testing.T, h authHome)
+		setUp func(t *testing.T, h *authHome)
 		ref   string
 		want  string // the user, or the error after "error: "
 	}{
-		{"nothing", func(*testing.T, authHome) {}, "q.io/o/a:1", ""},
-		{"missing --authfile", func(_ *testing.T, h authHome) {
-			h.env["--authfile"] = h.path("gone.json")
+		{"nothing", func(*testing.T, *authHome) {}, "q.io/o/a:1", ""},
+		{"missing --authfile", func(_ *testing.T, h *authHome) {
+			h.authFile = h.path("gone.json")
 		}, "q.io/o/a:1", "error: gone.json: does not exist"},
-		{"closed --authfile", func(t *testing.T, h authHome) {
-			h.env["--authfile"] = writeFile(t, h.path("file"), "") + "/auth.json"
+		{"closed --authfile", func(t *testing.T, h *authHome) {
+			h.authFile = writeFile(t, h.path("file"), "") + "/auth.json"
 		}, "q.io/o/a:1", "error: auth.json: cannot be read: not a directory"},
-		{"without a home directory", func(t *testing.T, h authHome) {
-			delete(h.env, "HOME")
-			h.env["REGISTRY_AUTH_FILE"] = writeFile(t, h.path("a.json"), authJSON("q.io"))
+		{"without a home directory", func(t *testing.T, h *authHome) {
+			t.Setenv("HOME", "")
+			t.Setenv("REGISTRY_AUTH_FILE", writeFile(t, h.path("a.json"), authJSON("q.io")))
 		}, "q.io/o/a:1", "q.io"},
-		{"namespace", func(t *testing.T, h authHome) {
+		{"namespace", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path("run/containers/auth.json"), authJSON("q.io/o", "q.io"))
 		}, "q.io/o/a:1", "q.io/o"},
-		{"docker hub", func(t *testing.T, h authHome) {
+		{"docker hub", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path(".docker/config.json"), `{"auths":{"https://index.docker.io/v1/":{"auth":"aHViOnA="}}}`)
 		}, "docker.io/library/a:1", "hub"},
-		{"next file", func(t *testing.T, h authHome) {
+		{"next file", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path(".docker/config.json"), authJSON("r.io"))
 			writeFile(t, h.path(".config/containers/auth.json"), authJSON("q.io"))
 		}, "q.io/o/a:1", "q.io"},
-		{"legacy", func(t *testing.T, h authHome) {
+		{"legacy", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path(".dockercfg"), `{"q.io":{"auth":"bGVnYWN5OnA="}}`)
 		}, "q.io/o/a:1", "legacy"},
-		{"helper", func(t *testing.T, h authHome) {
+		{"helper", func(t *testing.T, h *authHome) {
 			h.helper(t, "x", answer)
 			writeFile(t, h.path(".docker/config.json"), `{"credHelpers":{"q.io":"x"}}`)
 		}, "q.io/o/a:1", "helped"},
-		{"token of a helper", func(t *testing.T, h authHome) {
+		{"token of a helper", func(t *testing.T, h *authHome) {
 			h.helper(t, "x", `cat >/dev/null; echo '{"Username":"<token>","Secret":"tok"}'`)
 			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
 		}, "q.io/o/a:1", "tok"},
-		{"helper of registries.conf", func(t *testing.T, h authHome) {
+		{"helper of registries.conf", func(t *testing.T, h *authHome) {
 			h.helper(t, "x", answer)
 			writeFile(t, h.path("registries.conf"), `credential-helpers = ["x", "containers-auth.json"]`)
 			writeFile(t, h.path(".docker/config.json"), authJSON("q.io"))
 		}, "q.io/o/a:1", "helped"},
-		{"helper without credentials", func(t *testing.T, h authHome) {
+		{"helper without credentials", func(t *testing.T, h *authHome) {
 			h.helper(t, "x", "cat >/dev/null; echo credentials not found in native keychain; exit 1")
 			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
 			writeFile(t, h.path(".dockercfg"), `{"q.io":{"auth":"bGVnYWN5OnA="}}`)
 		}, "q.io/o/a:1", "legacy"},
-		{"helper fails", func(t *testing.T, h authHome) {
+		{"helper fails", func(t *testing.T, h *authHome) {
 			h.helper(t, "x", "cat >/dev/null; echo the safe is locked >&2; exit 3")
 			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"x"}`)
 		}, "q.io/o/a:1", "error: docker-credential-x for q.io: .* the safe is locked"},
-		{"helper is missing", func(t *testing.T, h authHome) {
+		{"helper is missing", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path(".docker/config.json"), `{"credHelpers":{"q.io":"gone"}}`)
 		}, "q.io/o/a:1", "error: docker-credential-gone is not installed"},
-		{"store is missing", func(t *testing.T, h authHome) {
+		{"store is missing", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path(".docker/config.json"), `{"credsStore":"gone"}`)
 		}, "q.io/o/a:1", ""},
-		{"broken file", func(t *testing.T, h authHome) {
+		{"broken file", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path(".docker/config.json"), "{\n]")
 		}, "q.io/o/a:1", "error: .docker/config.json: line 2: not valid JSON"},
-		{"unreadable file", func(t *testing.T, h authHome) {
+		{"unreadable file", func(t *testing.T, h *authHome) {
 			writeFile(t, h.path(".docker/config.json/x"), "")
 		}, "q.io/o/a:1", "error: .docker/config.json: want a file, found a directory"},
 	} {
@@ -256,7 +260,7 @@ func TestHelperStopsWithContext(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	h := newAuthHome(t)
-	h.env["REGISTRY_AUTH_FILE"] = h.path("gone.json")
+	t.Setenv("REGISTRY_AUTH_FILE", h.path("gone.json"))
 	writeFile(t, h.path("run/containers/auth.json"), `{"auths":{"q.io":{}},"credsStore":"gone"}`)
 	writeFile(t, h.path(".config/containers/auth.json"), authJSON("r.io"))
 	writeFile(t, h.path(".docker/config.json"), authJSON("q.io/o"))

@@ -35,8 +35,8 @@ type Options struct {
 	InsecureTransport http.RoundTripper
 	// Mirrors are the mirrors of registries; nil means no mirrors.
 	Mirrors *Mirrors
-	// Policy is the signature policy; it applies to registries only.
-	Policy PolicyOptions
+	// IgnorePolicy disables the signature policy of the host, which applies to registries only.
+	IgnorePolicy bool
 
 	// Cache stores downloads; nil stores them for the lifetime of the Opener.
 	Cache *Cache

@@ -1,11 +1,11 @@
 package image
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,19 +16,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/regular"
 )
-
-// PolicyOptions select the signature policy. The zero value means the policy that podman would use, if any.
-type PolicyOptions struct {
-	// Ignore disables the policy check (--ignore-signature-policy).
-	Ignore bool
-
-	// File is a policy.json; "" means the first existing file of $CONTAINERS_POLICY_JSON,
-	// ~/.config/containers/policy.json, /etc/containers/policy.json and /usr/share/containers/policy.json.
-	File string
-
-	// Env returns environment variables; nil means os.Getenv.
-	Env func(string) string
-}
 
 // A policyError reports that a signature policy refuses an image.
 type policyError struct {
@@ -52,16 +39,14 @@ func (e *policyError) Error() string {
 // the image as given by the user, not its mirror.
 //
 // The error is a *policyError, or explains why the policy cannot be read.
-func checkHostPolicy(ref name.Reference, o PolicyOptions) error {
-	if o.Ignore {
-		return nil
-	}
-	for _, file := range policyFiles(o) {
-		data, err := regular.ReadPath(file.path)
+func checkHostPolicy(ref name.Reference) error {
+	files, mustExist := policyFiles()
+	for _, file := range files {
+		data, err := regular.ReadPath(file)
 		if err == nil {
-			return checkPolicy(ref, file.path, data)
+			return checkPolicy(ref, file, data)
 		}
-		if file.must || exists(file.path) {
+		if mustExist || exists(file) {
 			return fmt.Errorf("read signature policy: %w; to ignore the policy, use --ignore-signature-policy", err)
 		}
 	}
@@ -74,22 +59,16 @@ func exists(file string) bool {
 	return err == nil
 }
 
-type policyFile struct {
-	path string
-	must bool // a missing file is an error
-}
-
-// policyFiles returns the possible policy files. Only the first that exists is used.
-func policyFiles(o PolicyOptions) []policyFile {
-	if file := cmp.Or(o.File, getenv(o.Env, "CONTAINERS_POLICY_JSON")); file != "" {
-		return []policyFile{{file, true}}
+// policyFiles returns the possible policy files, of which only the first that exists is used, or the one that must
+// exist.
+func policyFiles() (files []string, mustExist bool) {
+	if file := os.Getenv("CONTAINERS_POLICY_JSON"); file != "" {
+		return []string{file}, true
 	}
-	files := []policyFile{
-		{path: under(configHome(o.Env), "containers", "policy.json")},
-		{path: "/etc/containers/policy.json"},
-		{path: "/usr/share/containers/policy.json"},
+	if dir := configHome(); dir != "" {
+		files = append(files, filepath.Join(dir, "containers", "policy.json"))
 	}
-	return slices.DeleteFunc(files, func(f policyFile) bool { return f.path == "" })
+	return append(files, "/etc/containers/policy.json", "/usr/share/containers/policy.json"), false
 }
 
 // A signaturePolicy is a policy.json: the requirements for images, by transport and scope.

@@ -46,14 +46,16 @@ func TestCheckPolicy(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file := writeFile(t, filepath.Join(t.TempDir(), "policy.json"), test.policy)
-			err := checkHostPolicy(mustReference(t, test.ref), PolicyOptions{File: file})
+			t.Setenv("CONTAINERS_POLICY_JSON", file)
+			err := checkHostPolicy(mustReference(t, test.ref))
 			if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), file) {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}
 			if err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
-			if err := checkHostPolicy(mustReference(t, test.ref), PolicyOptions{File: file, Ignore: true}); err != nil {
+			ignoring := &Opener{opts: Options{IgnorePolicy: true}}
+			if _, _, err := ignoring.remote(test.ref); err != nil {
 				t.Errorf("ignored, but %v", err)
 			}
 		})
@@ -62,7 +64,8 @@ func TestCheckPolicy(t *testing.T) {
 
 func TestPolicyErrorFields(t *testing.T) {
 	file := writeFile(t, filepath.Join(t.TempDir(), "policy.json"), `{"default":[{"type":"reject"}]}`)
-	err := checkHostPolicy(mustReference(t, "q.io/o/a:1"), PolicyOptions{File: file})
+	t.Setenv("CONTAINERS_POLICY_JSON", file)
+	err := checkHostPolicy(mustReference(t, "q.io/o/a:1"))
 	got, ok := errors.AsType[*policyError](err)
 	if !ok || *got != (policyError{file, 1, "default", "reject"}) {
 		t.Errorf("got %+v", got)
@@ -71,11 +74,9 @@ func TestPolicyErrorFields(t *testing.T) {
 
 func TestPolicyFiles(t *testing.T) {
 	paths := func(env map[string]string) []string {
-		var all []string
-		for _, f := range policyFiles(PolicyOptions{Env: func(s string) string { return env[s] }}) {
-			all = append(all, f.path)
-		}
-		return all
+		setEnv(t, env)
+		files, _ := policyFiles()
+		return files
 	}
 	system := []string{"/etc/containers/policy.json", "/usr/share/containers/policy.json"}
 	want := append([]string{"/h/.config/containers/policy.json"}, system...)
@@ -89,11 +90,8 @@ func TestPolicyFiles(t *testing.T) {
 }
 
 func TestNamedPolicyMustExist(t *testing.T) {
-	err := checkHostPolicy(mustReference(t, "q.io/o/a:1"), PolicyOptions{
-		Env: func(s string) string {
-			return map[string]string{"CONTAINERS_POLICY_JSON": filepath.Join(t.TempDir(), "gone")}[s]
-		},
-	})
+	t.Setenv("CONTAINERS_POLICY_JSON", filepath.Join(t.TempDir(), "gone"))
+	err := checkHostPolicy(mustReference(t, "q.io/o/a:1"))
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}

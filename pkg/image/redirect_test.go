@@ -330,7 +330,7 @@ func TestWhereRegistriesLead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newInternet(t, answer)
-			opts := Options{Transport: n.stack(t, TransportOptions{}).inner, Policy: PolicyOptions{Ignore: true},
+			opts := Options{Transport: n.stack(t, TransportOptions{}).inner, IgnorePolicy: true,
 				Keychain: authn.NewMultiKeychain()}
 			opener := NewOpener(opts)
 			defer opener.Close()
@@ -390,7 +390,7 @@ func TestTokenServers(t *testing.T) {
 			o.AllowRedirects = []Destination{to}
 		}
 		opener := NewOpener(Options{
-			Transport: n.stack(t, o).inner, Policy: PolicyOptions{Ignore: true}, Keychain: authn.NewMultiKeychain(),
+			Transport: n.stack(t, o).inner, IgnorePolicy: true, Keychain: authn.NewMultiKeychain(),
 		})
 		defer opener.Close()
 		_, err := opener.Digest(t.Context(), test.registry+"/x:v1")

@@ -112,8 +112,10 @@ func (o *Opener) remote(text string) (name.Reference, *remoteSource, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkHostPolicy(ref, o.opts.Policy); err != nil {
-		return nil, nil, err
+	if !o.opts.IgnorePolicy {
+		if err := checkHostPolicy(ref); err != nil {
+			return nil, nil, err
+		}
 	}
 	places, err := o.opts.Mirrors.candidates(ref)
 	if err != nil {

@@ -49,10 +49,6 @@ type TransportOptions struct {
 
 	// Log records retries; nil discards them.
 	Log *slog.Logger
-
-	// Env returns environment variables; nil means os.Getenv. Proxies always come from the environment of the
-	// process.
-	Env func(string) string
 }
 
 // NewTransport returns a transport for registries: it uses proxies, the certificates in the options and the user

@@ -25,7 +25,7 @@ import (
 // newStack returns all transport layers of an Opener, with certificates from dir only and plain HTTP.
 func newStack(t testing.TB, o TransportOptions, dir string) *registryTransport {
 	t.Helper()
-	o.Env = func(s string) string { return map[string]string{"HOME": dir}[s] }
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
 	inner, err := NewTransport(o)
 	if err != nil {
 		t.Fatal(err)

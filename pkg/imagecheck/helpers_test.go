@@ -109,11 +109,11 @@ func (r *testRegistry) push(t testing.TB, path string) string {
 func newOpener(t testing.TB, mirrors *image.Mirrors) *image.Opener {
 	t.Helper()
 	opener := image.NewOpener(image.Options{
-		Insecure:  true,
-		Keychain:  authn.NewMultiKeychain(),
-		Transport: http.DefaultTransport,
-		Mirrors:   mirrors,
-		Policy:    image.PolicyOptions{Ignore: true},
+		Insecure:     true,
+		Keychain:     authn.NewMultiKeychain(),
+		Transport:    http.DefaultTransport,
+		Mirrors:      mirrors,
+		IgnorePolicy: true,
 	})
 	t.Cleanup(func() {
 		if err := opener.Close(); err != nil {
