@@ -119,7 +119,7 @@ func pack(c Content, w io.Writer, level int, created time.Time) (*Layer, error) 
 		return nil, err
 	}
 	plain := newHashingWriter(zip)
-	lw := &layerWriter{tar: tar.NewWriter(plain), created: buildTime(created), links: c.Links}
+	lw := &layerWriter{tar: tar.NewWriter(plain), created: buildTime(created), links: c.Links, dirs: map[string]bool{}}
 	for _, f := range c.Files {
 		if err := lw.addFile(f); err != nil {
 			return nil, err
@@ -230,9 +230,6 @@ func (w *layerWriter) makeParents(name string) error {
 	for i, char := range name {
 		if char != '/' || w.dirs[name[:i]] {
 			continue
-		}
-		if w.dirs == nil {
-			w.dirs = map[string]bool{}
 		}
 		w.dirs[name[:i]] = true
 		if err := w.directory(name[:i]); err != nil {

@@ -73,8 +73,8 @@ func toDirectory(dir string, since *Record) (*Directory, error) {
 	return d, err
 }
 
-// open creates the directory if it does not exist, and makes it an OCI layout.
-func (d *Directory) open() error {
+// prepare creates the directory if it does not exist, and makes it an OCI layout.
+func (d *Directory) prepare() error {
 	d.create.Do(func() {
 		if d.failed = os.MkdirAll(d.name, 0o777); d.failed != nil {
 			return
@@ -161,8 +161,6 @@ func (d *Directory) String() string { return d.name }
 func blobPath(digest v1.Hash) string { return path.Join("blobs", digest.Algorithm, digest.Hex) }
 
 func (d *Directory) check(context.Context, string) error { return nil }
-
-func (d *Directory) prepare() error { return d.open() }
 
 func (d *Directory) manifest(_ context.Context, _ string, digest v1.Hash) ([]byte, v1.Descriptor, error) {
 	if d.root == nil {

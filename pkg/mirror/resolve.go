@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -143,11 +144,7 @@ func (r *resolver) walk(ctx context.Context, m manifest, depth int) ([]Node, err
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var nodes []Node
-	for _, b := range below {
-		nodes = append(nodes, b...)
-	}
-	return append(nodes, node), nil
+	return append(slices.Concat(below...), node), nil
 }
 
 // attached returns the nodes of all artifacts that refer to the manifests in to, and of artifacts that refer to these.
@@ -166,15 +163,8 @@ func (r *resolver) attached(ctx context.Context, to []Node, depth int) ([]Node, 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var nodes, tops []Node
-	for _, attached := range found {
-		nodes = append(nodes, attached...)
-		for _, n := range attached {
-			if n.Tag != "" || n.Subject != "" {
-				tops = append(tops, n)
-			}
-		}
-	}
+	nodes := slices.Concat(found...)
+	tops := slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Tag == "" && n.Subject == "" })
 	if len(tops) == 0 {
 		return nodes, nil
 	}
@@ -199,11 +189,7 @@ func (r *resolver) attachedTo(ctx context.Context, digest v1.Hash) ([]Node, erro
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var nodes []Node
-	for _, f := range found {
-		nodes = append(nodes, f...)
-	}
-	return nodes, nil
+	return slices.Concat(found...), nil
 }
 
 // byTag returns the nodes of the manifest with a tag, if it exists.
