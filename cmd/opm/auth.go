@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -45,10 +44,7 @@ fails. Finding no credentials is not a failure.`,
 			if format == "text" {
 				_, err = io.WriteString(textOutput(cmd), explanation.String())
 			} else {
-				enc := json.NewEncoder(dataOutput(cmd))
-				enc.SetEscapeHTML(false)
-				enc.SetIndent("", "  ")
-				err = enc.Encode(explanation)
+				err = writeValue(dataOutput(cmd), explanation, format)
 			}
 			return cmp.Or(err, failure)
 		},

@@ -275,7 +275,7 @@ type AuthSource struct {
 	Exists   bool   `json:"exists"`
 	Helper   string `json:"helper,omitempty"`   // the program docker-credential-HELPER was asked
 	Username string `json:"username,omitempty"` // of the credentials
-	Token    bool   `json:"token,omitempty"`    // the credentials are a token
+	Token    bool   `json:"token,omitzero"`     // the credentials are a token
 	Note     string `json:"note,omitempty"`     // why the source is not used although it exists
 	used     bool
 }
