@@ -127,7 +127,7 @@ func newPlan(ctx context.Context, path string, e Edit, o Options) (*plan, error)
 	}
 	// With another --package, the mistake is the mismatch of the two packages, which apply reports.
 	if isAdd && t.pkg == nil && (o.Package == "" || o.Package == a.Bundle.Package) &&
-		!slices.Contains(t.packages(), a.Bundle.Package) {
+		!slices.Contains(t.names(declcfg.SchemaPackage), a.Bundle.Package) {
 		if !o.Create {
 			return nil, fmt.Errorf("%w; %s", t.unknown(declcfg.SchemaPackage, a.Bundle.Package), createHint)
 		}
@@ -181,7 +181,7 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 	if t.pkg != nil {
 		return t.pkg, t.pkg.checkName(name)
 	}
-	packages := t.packages()
+	packages := t.names(declcfg.SchemaPackage)
 	var owners []string
 	schema, subject := e.subject()
 	for _, m := range t.metas {
@@ -207,9 +207,10 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 	return t.load(name)
 }
 
-func (t *target) packages() (names []string) {
+// names returns the names of the objects of a schema.
+func (t *target) names(schema string) (names []string) {
 	for _, m := range t.metas {
-		if m.Schema == declcfg.SchemaPackage {
+		if m.Schema == schema {
 			names = append(names, m.Name)
 		}
 	}
@@ -223,13 +224,7 @@ func notFound(no string, kind Kind, name string, names []string) error {
 
 // unknown returns the error for an object that no package has.
 func (t *target) unknown(schema, name string) error {
-	var names []string
-	for _, m := range t.metas {
-		if m.Schema == schema {
-			names = append(names, m.Name)
-		}
-	}
-	return notFound("no", kindOf(schema), name, names)
+	return notFound("no", kindOf(schema), name, t.names(schema))
 }
 
 // A Kind is the kind of object a name refers to.

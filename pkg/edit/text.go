@@ -32,15 +32,19 @@ type placeError struct {
 
 func (e *placeError) Error() string { return e.msg }
 
-// insertAfter inserts an element after the given index of a list, or at the end of an empty list. The element takes
-// the key order and the key spelling of the other elements.
+// insertAfter inserts an element after the given index of a list; -1 is the end. The element takes the key order and
+// the key spelling of the other elements.
 func (t *text) insertAfter(ptr jsontext.Pointer, i int, v jsontext.Value) error {
 	tree, err := t.tree()
 	if err != nil {
 		return err
 	}
 	path := tree.find(ptr)
-	v = like(v, path[len(path)-1].children)
+	others := path[len(path)-1].children
+	if i < 0 {
+		i = len(others) - 1
+	}
+	v = like(v, others)
 	return t.change(ptr, func(path []*node) (splice, error) { return t.insertElement(path, i, v) }, func(old any) any {
 		elements, _ := old.([]any)
 		return slices.Insert(slices.Clone(elements), min(i+1, len(elements)), decoded(v))
@@ -48,12 +52,7 @@ func (t *text) insertAfter(ptr jsontext.Pointer, i int, v jsontext.Value) error 
 }
 
 func (t *text) append(ptr jsontext.Pointer, v jsontext.Value) error {
-	tree, err := t.tree()
-	if err != nil {
-		return err
-	}
-	path := tree.find(ptr)
-	return t.insertAfter(ptr, len(path[len(path)-1].children)-1, v)
+	return t.insertAfter(ptr, -1, v)
 }
 
 // set sets a member of an object: it replaces the scalar there, or adds the member after all others.
