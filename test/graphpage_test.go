@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // TestGraphPage checks the pages of opm graph in a browser: it opens them as files, and uses mouse and keyboard.
@@ -124,7 +125,7 @@ func (p *tab) classes(class string) string {
 }
 
 func testSelect(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, graphtest.Catalog(t, "p", differing))
+	p := openGraph(browser, t, catalogOf(t, "p", differing))
 	p.click(0, 3)
 	p.wantPanel(`p.v1.0.0
 Version 1.0.0
@@ -177,7 +178,7 @@ c`)
 	p.click(2, 0)
 	p.wantPanel("p.v0.1.0\nVersion 0.1.0\nIn no channel of package p\nNo channel leads to this bundle.")
 
-	p = openGraph(browser, t, graphtest.Catalog(t, "p", rejected))
+	p = openGraph(browser, t, catalogOf(t, "p", rejected))
 	p.click(0, 2)
 	const reason = `validating bundle "p.v2.0.0": bundle "p.v2.0.0" has a dependency declared via property "olm.constraint" ` +
 		"which is currently not supported"
@@ -190,7 +191,7 @@ c`)
 		t.Errorf("the panel says\n%s", got)
 	}
 
-	p = openGraph(browser, t, graphtest.Catalog(t, "p", refused))
+	p = openGraph(browser, t, catalogOf(t, "p", refused))
 	p.click(0, 2)
 	if got := p.panel(); !strings.Contains(got, "It gets no updates, as OLM Classic refuses the channel: a unique replacement chain") ||
 		!strings.Contains(got, "1 update to p.v2.0.0, the head of the channel:") {
@@ -199,7 +200,7 @@ c`)
 }
 
 func testGraphKeyboard(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, graphtest.Catalog(t, "p", differing))
+	p := openGraph(browser, t, catalogOf(t, "p", differing))
 	p.do(chromedp.Focus(chromedp.CSS("#zoom-fit")), chromedp.KeyEvent(kb.Tab))
 	focused := func() string {
 		return eval[string](p, `document.activeElement.querySelector(".label")?.textContent ?? document.activeElement.id`)
@@ -242,7 +243,7 @@ func testGraphKeyboard(browser context.Context, t *testing.T) {
 }
 
 func testSearch(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, graphtest.Catalog(t, "p", differing))
+	p := openGraph(browser, t, catalogOf(t, "p", differing))
 	status := func() string { return eval[string](p, `document.getElementById("matches").textContent`) }
 	query := chromedp.CSS("#query")
 	p.do(chromedp.SendKeys(query, "V1.0"))
@@ -260,7 +261,7 @@ func testSearch(browser context.Context, t *testing.T) {
 }
 
 func testZoom(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, graphtest.Catalog(t, "p", graphtest.Dense(60)))
+	p := openGraph(browser, t, catalogOf(t, "p", graphtest.Dense(60)))
 	full := eval[float64](p, `picture.getBoundingClientRect().height`)
 	height := func() float64 { return eval[float64](p, `picture.getBoundingClientRect().height`) / full }
 	within := func(got, want float64) bool { return got > want*0.98 && got < want*1.02 }
@@ -294,8 +295,8 @@ func testZoom(browser context.Context, t *testing.T) {
 
 // testTextsFit checks that a text fits into its box, and does not overlap another text in it.
 func testTextsFit(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, graphtest.Catalog(t, "p", strings.ReplaceAll(chain, "p.v", "wwwwMMMM@@%%.v"))+graphtest.Catalog(t, "q", ranges)+
-		graphtest.Catalog(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0"))
+	p := openGraph(browser, t, catalogOf(t, "p", strings.ReplaceAll(chain, "p.v", "wwwwMMMM@@%%.v"))+catalogOf(t, "q", ranges)+
+		catalogOf(t, "r", "channel 🚀\n🚀🚀v1.0.0\niiiiiill.....v1.0.0\nQWERTYUIOPv1.0.0\nqwertyuiopasdfghjklzxcvbnmv1.0.0"))
 	problems := eval[[]string](p, `[...document.querySelectorAll(".bundle, .badge")].flatMap((g) => {
 		const box = g.querySelector("rect").getBBox();
 		const texts = [...g.querySelectorAll(":scope > text, :scope > .badge > rect")];
@@ -311,7 +312,7 @@ func testTextsFit(browser context.Context, t *testing.T) {
 
 // testIndex checks that the index leads to a package, and that the legend stays visible, also in a narrow window.
 func testIndex(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, graphtest.Catalog(t, "p", graphtest.Dense(60))+graphtest.Catalog(t, "q", chain)+graphtest.Catalog(t, "r", ranges))
+	p := openGraph(browser, t, catalogOf(t, "p", graphtest.Dense(60))+catalogOf(t, "q", chain)+catalogOf(t, "r", ranges))
 	tops := func() string {
 		return eval[string](p, `[...document.querySelectorAll(".package")].map((e) => {
 			const top = e.getBoundingClientRect().top - view.getBoundingClientRect().top;
@@ -349,7 +350,7 @@ func testHostileGraph(browser context.Context, t *testing.T) {
 }
 
 func testLarge(browser context.Context, t *testing.T) {
-	p := openGraph(browser, t, graphtest.Catalog(t, "p", graphtest.Dense(500)))
+	p := openGraph(browser, t, catalogOf(t, "p", graphtest.Dense(500)))
 	if n := eval[int](p, `document.querySelectorAll(".bundle[role=button]").length`); n != 500 {
 		t.Errorf("%d bundles", n)
 	}
@@ -361,4 +362,43 @@ func testLarge(browser context.Context, t *testing.T) {
 		return r.top > 0 && r.bottom < innerHeight })()`) {
 		t.Error("what was found is not in view")
 	}
+}
+
+// catalogOf returns the text of a catalog with the package that [graphtest.Package] reads from lines. Its bundles have the image
+// example.com/NAME, where NAME is the name of the package.
+func catalogOf(t testing.TB, name, lines string) string {
+	t.Helper()
+	p := graphtest.Package(t, name, lines)
+	pkg := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: name}
+	for _, o := range p.Packages {
+		pkg.DefaultChannel = o.Value.DefaultChannel
+	}
+	text := declcfg.JSON.Append(nil, pkg)
+	for _, o := range p.Channels {
+		o.Value.Schema, o.Value.Package = declcfg.SchemaChannel, name
+		text = declcfg.JSON.Append(text, o.Value)
+	}
+	for _, o := range p.Bundles {
+		b := &declcfg.Bundle{
+			Schema: declcfg.SchemaBundle, Name: o.Value.Name, Package: name, Image: "example.com/" + name,
+			Properties: []declcfg.Property{{
+				Type:  declcfg.PropertyPackage,
+				Value: fmt.Appendf(nil, `{"packageName":%q,"version":%q}`, name, o.Value.Version),
+			}},
+		}
+		if d := o.Value.Dependency; d != "" {
+			b.Properties = append(b.Properties, declcfg.Property{Type: d, Value: []byte("{}")})
+		}
+		if o.Value.Deprecated {
+			b.Properties = append(b.Properties, declcfg.Property{Type: declcfg.PropertyDeprecated, Value: []byte("{}")})
+		}
+		text = declcfg.JSON.Append(text, b)
+	}
+	for _, o := range p.Deprecations {
+		o.Value.Schema, o.Value.Package = declcfg.SchemaDeprecations, name
+		if o.Value.Entries != nil {
+			text = declcfg.JSON.Append(text, o.Value)
+		}
+	}
+	return string(text)
 }

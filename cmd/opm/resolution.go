@@ -81,7 +81,7 @@ func (r *resolution) write(w io.Writer, format string, limit int) error {
 	writeAssumed(&text, r.Assumed)
 	if r.Classic != nil {
 		writeSteps(&text, "OLM Classic", r.classicSteps(), r.Classic.Loop)
-		_ = r.Classic.Explanation.WriteShort(&text, limit, hintExplanation) // which takes any text
+		_ = r.Classic.Explanation.WriteText(&text, limit, hintExplanation) // which takes any text
 	}
 	if r.V1 != nil {
 		if text.Len() > 0 {
@@ -89,7 +89,7 @@ func (r *resolution) write(w io.Writer, format string, limit int) error {
 		}
 		writeSteps(&text, "OLM v1", r.v1Steps(), r.V1.Loop)
 		if r.V1.first != nil {
-			_ = r.V1.first.WriteShort(&text, limit, hintExplanation)
+			_ = r.V1.first.WriteText(&text, limit, hintExplanation)
 		}
 	}
 	_, err := io.WriteString(w, text.String())

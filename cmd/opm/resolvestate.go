@@ -206,7 +206,7 @@ func (r *stateResolution) write(w io.Writer, format string, limit int) error {
 			}
 		}
 		if e.first.Behind() {
-			writeIndented(&text, limit, e.first.WriteShort)
+			writeIndented(&text, limit, e.first.WriteText)
 		}
 	}
 	_, err := io.WriteString(w, text.String())
@@ -218,7 +218,7 @@ func (r *stateResolution) write(w io.Writer, format string, limit int) error {
 func writeNamespace(w io.Writer, n *olm.NamespaceResult, why *resolve.Explanation, limit int) {
 	writeSteps(w, "namespace "+n.Name, []resolveStep{{n.Outcome, n.Install, n.Message}}, false)
 	if why != nil {
-		writeIndented(w, limit, why.WriteShort)
+		writeIndented(w, limit, why.WriteText)
 	}
 	if n.OrderSensitive {
 		fmt.Fprintln(w, "  OLM may also answer differently: the result depends on a random order")
@@ -247,9 +247,9 @@ func writeNamespace(w io.Writer, n *olm.NamespaceResult, why *resolve.Explanatio
 }
 
 // writeIndented writes an explanation with its lines indented below the previous line.
-func writeIndented(w io.Writer, limit int, writeShort func(io.Writer, int, string) error) {
+func writeIndented(w io.Writer, limit int, writeText func(io.Writer, int, string) error) {
 	var text strings.Builder
-	_ = writeShort(&text, limit, hintExplanation) // which takes any text
+	_ = writeText(&text, limit, hintExplanation) // which takes any text
 	for line := range strings.Lines(text.String()) {
 		fmt.Fprint(w, "  "+line)
 	}

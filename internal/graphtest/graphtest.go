@@ -75,45 +75,6 @@ func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	return p
 }
 
-// Catalog returns the text of a catalog with the package that [Package] reads from lines. Its bundles have the image
-// example.com/NAME, where NAME is the name of the package.
-func Catalog(t testing.TB, name, lines string) string {
-	t.Helper()
-	p := Package(t, name, lines)
-	pkg := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: name}
-	for _, o := range p.Packages {
-		pkg.DefaultChannel = o.Value.DefaultChannel
-	}
-	text := declcfg.JSON.Append(nil, pkg)
-	for _, o := range p.Channels {
-		o.Value.Schema, o.Value.Package = declcfg.SchemaChannel, name
-		text = declcfg.JSON.Append(text, o.Value)
-	}
-	for _, o := range p.Bundles {
-		b := &declcfg.Bundle{
-			Schema: declcfg.SchemaBundle, Name: o.Value.Name, Package: name, Image: "example.com/" + name,
-			Properties: []declcfg.Property{{
-				Type:  declcfg.PropertyPackage,
-				Value: fmt.Appendf(nil, `{"packageName":%q,"version":%q}`, name, o.Value.Version),
-			}},
-		}
-		if d := o.Value.Dependency; d != "" {
-			b.Properties = append(b.Properties, declcfg.Property{Type: d, Value: []byte("{}")})
-		}
-		if o.Value.Deprecated {
-			b.Properties = append(b.Properties, declcfg.Property{Type: declcfg.PropertyDeprecated, Value: []byte("{}")})
-		}
-		text = declcfg.JSON.Append(text, b)
-	}
-	for _, o := range p.Deprecations {
-		o.Value.Schema, o.Value.Package = declcfg.SchemaDeprecations, name
-		if o.Value.Entries != nil {
-			text = declcfg.JSON.Append(text, o.Value)
-		}
-	}
-	return string(text)
-}
-
 func bundle(name, version string) declcfg.Indexed[declcfg.BundleSummary] {
 	if version == "" {
 		version = name[strings.LastIndexByte(name, 'v')+1:]

@@ -112,7 +112,7 @@ func (c *Channel) noHead() Problem {
 // cycleProblem returns the problem for a cycle of entries. Each entry replaces the next or, for NoHead, has the first
 // edge to it (see firstEdge).
 func (c *Channel) cycleProblem(kind Kind, cycle []int) Problem {
-	path := closed(cycle)
+	path := append(slices.Clip(cycle), cycle[0])
 	p := Problem{Kind: kind, Names: c.names(path)}
 	for step, i := range cycle {
 		link := edge{i, none}
@@ -165,6 +165,3 @@ func (c *Channel) leastFirst(cycle []int) []int {
 	least := slices.Index(cycle, slices.MinFunc(cycle, c.byName))
 	return slices.Concat(cycle[least:], cycle[:least])
 }
-
-// closed returns the path around a cycle, ending with its first entry again.
-func closed(cycle []int) []int { return append(slices.Clip(cycle), cycle[0]) }

@@ -157,17 +157,6 @@ func (c *Channel) stranded() []int {
 	return slices.DeleteFunc(slices.Clone(c.nodes), func(i int) bool { return useful[i] })
 }
 
-// Cycles returns every cycle of replaces, as a path from an entry back to itself: a, b, a if a replaces b and b
-// replaces a. Each cycle is returned once and starts with its smallest name; cycles are sorted by that name. Cycles
-// through skipped entries and outside of the chain are included.
-func (c *Channel) Cycles() [][]string {
-	var cycles [][]string
-	for _, cycle := range c.cycles() {
-		cycles = append(cycles, c.names(closed(cycle)))
-	}
-	return cycles
-}
-
 // cycles returns the cycles without repeating the first entry. An entry replaces at most one other entry, so following
 // replaces leads to at most one cycle, and no two cycles share an entry.
 func (c *Channel) cycles() [][]int {

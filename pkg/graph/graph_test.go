@@ -257,3 +257,12 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+// Cycles returns every cycle of replaces, as a path from an entry back to itself: a, b, a if a replaces b and b
+// replaces a.
+func (c *Channel) Cycles() (cycles [][]string) {
+	for _, cycle := range c.cycles() {
+		cycles = append(cycles, c.names(append(slices.Clip(cycle), cycle[0])))
+	}
+	return cycles
+}

@@ -474,3 +474,13 @@ func TestSources(t *testing.T) {
 		}
 	}
 }
+
+// Failed returns the images of the record that were not copied.
+func (r *Record) Failed() (failed []*Image) {
+	for _, img := range r.Images {
+		if img.Failure != "" {
+			failed = append(failed, img)
+		}
+	}
+	return failed
+}

@@ -113,16 +113,6 @@ func (r *Record) encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Failed returns the images of the record that were not copied.
-func (r *Record) Failed() (failed []*Image) {
-	for _, img := range r.Images {
-		if img.Failure != "" {
-			failed = append(failed, img)
-		}
-	}
-	return failed
-}
-
 // CheckTarget returns an error if the record is of another mirror.
 func (r *Record) CheckTarget(target string) error {
 	if r.Target == target {

@@ -44,7 +44,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Outcome, result.Install[0].Bundle)
-	if err := result.Explanation.WriteText(os.Stdout); err != nil {
+	if err := result.Explanation.WriteText(os.Stdout, 0, ""); err != nil {
 		log.Fatal(err)
 	}
 	// Output:

@@ -210,7 +210,7 @@ c/ns/stable: a unique replacement chain within a channel is required to determin
 			verifyExplanation(t, ns)
 			_, explanation := explain(t, ns)
 			var got strings.Builder
-			if err := explanation.WriteText(&got); err != nil {
+			if err := explanation.WriteText(&got, 0, ""); err != nil {
 				t.Fatal(err)
 			}
 			if want := tt.want[1:]; got.String() != want {
@@ -271,8 +271,8 @@ func TestExplainJSON(t *testing.T) {
 	}
 }
 
-// TestWriteShort checks that a short explanation keeps the least indented lines in order, and counts the others.
-func TestWriteShort(t *testing.T) {
+// TestWriteText checks that a short explanation keeps the least indented lines in order, and counts the others.
+func TestWriteText(t *testing.T) {
 	deep := &Reason{Text: "a", Because: []*Reason{
 		{Text: "b", Because: []*Reason{{Text: "c"}, {Text: "d"}}},
 		{Text: "e", Because: []*Reason{{Text: "f"}}},
@@ -288,7 +288,7 @@ func TestWriteShort(t *testing.T) {
 		1: "(9 more lines below)|",
 	} {
 		var got strings.Builder
-		if err := explanation.WriteShort(&got, limit, "below"); err != nil {
+		if err := explanation.WriteText(&got, limit, "below"); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.ReplaceAll(got.String(), "\n", "|"); got != want {

@@ -12,13 +12,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// WriteText writes the explanation for people.
-func (e *Explanation) WriteText(w io.Writer) error { return e.WriteShort(w, 0, "") }
-
-// WriteShort writes at most limit lines of the explanation for people; 0 means all. If the explanation is longer, it
+// WriteText writes at most limit lines of the explanation for people; 0 means all. If the explanation is longer, it
 // omits the most deeply indented lines, from the end, and adds a last line with the number of omitted lines and the
 // hint, which says where to read them.
-func (e *Explanation) WriteShort(w io.Writer, limit int, hint string) error {
+func (e *Explanation) WriteText(w io.Writer, limit int, hint string) error {
 	t := &textWriter{}
 	for _, r := range e.Reasons {
 		t.writeReason(0, r.Text, r)
@@ -68,7 +65,7 @@ func (t *textWriter) line(indent int, format string, args ...any) {
 	t.WriteString(strings.Repeat("  ", indent) + legible.Name(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// write writes the text as described at [Explanation.WriteShort].
+// write writes the text as described at [Explanation.WriteText].
 func (t *textWriter) write(w io.Writer, limit int, hint string) error {
 	text := t.String()
 	if all := strings.Count(text, "\n"); limit > 0 && all > limit {

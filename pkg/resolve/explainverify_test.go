@@ -41,7 +41,7 @@ func verifyExplanation(t *testing.T, ns *ClassicRequest) {
 	t.Helper()
 	answer, explanation := explain(t, ns)
 	var text strings.Builder
-	if err := explanation.WriteText(&text); err != nil {
+	if err := explanation.WriteText(&text, 0, ""); err != nil {
 		t.Fatal(err)
 	}
 	if text.Len() == 0 && len(ns.Subscriptions) > 0 {

@@ -260,12 +260,9 @@ func (r *v1Resolver) unresolved(among []*catalogCandidates) error {
 // maxOthers is the maximum number of bundles per catalog that are listed as non-candidates.
 const maxOthers = 5
 
-// WriteText writes an explanation of the answer for people: why catalogs are not chosen, and why newer bundles are not
-// candidates.
-func (a *V1Result) WriteText(w io.Writer) error { return a.WriteShort(w, 0, "") }
-
-// WriteShort is like WriteText, for at most limit lines; see [Explanation.WriteShort].
-func (a *V1Result) WriteShort(w io.Writer, limit int, hint string) error {
+// WriteText writes at most limit lines of an explanation of the answer for people, as [Explanation.WriteText] does: why
+// catalogs are not chosen, and why newer bundles are not candidates.
+func (a *V1Result) WriteText(w io.Writer, limit int, hint string) error {
 	t := &textWriter{}
 	for i := range a.Catalogs {
 		c := &a.Catalogs[i]

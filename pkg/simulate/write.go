@@ -84,9 +84,9 @@ func (o *Outcome) addReasons(out *report.Report) {
 	}
 	var why strings.Builder
 	if o.Explanation != nil {
-		_ = o.Explanation.WriteShort(&why, maxExplanation, "in JSON") // writing to a Builder does not fail
+		_ = o.Explanation.WriteText(&why, maxExplanation, "in JSON") // writing to a Builder does not fail
 	} else if o.extension != nil {
-		_ = o.extension.WriteShort(&why, maxExplanation, "in JSON")
+		_ = o.extension.WriteText(&why, maxExplanation, "in JSON")
 	}
 	for line := range strings.Lines(why.String()) {
 		text := strings.TrimLeft(line, " ")
