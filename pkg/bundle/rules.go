@@ -80,19 +80,14 @@ var fileRules = problem.Group{Title: "Files", Rules: []problem.Rule{
 		Bad: csvHeader + `apiVersion: operators.coreos.com/v1alpha1
 kind: : ClusterServiceVersion
 metadata:`,
-		Good: csvHeader + `apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata:`},
+		Repair: [2]string{"kind: : ClusterServiceVersion", "kind: ClusterServiceVersion"}},
 	{Name: "left-out", Severity: problem.Warning, Summary: "no file or document is ignored",
 		Reason: "OLM reads the first document of each file that is directly in manifests/, and ignores others.",
 		Bad: `-- manifests/roles/role.yaml --
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: oak}`,
-		Good: `-- manifests/role.yaml --
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: oak}`},
+		Repair: [2]string{"-- manifests/roles/role.yaml --", "-- manifests/role.yaml --"}},
 	{Name: "bundle-size", Severity: problem.Warning,
 		Summary:  "compressed, the files fit into the ConfigMap that OLM unpacks them into",
 		Reason:   "A ConfigMap holds 1 MiB. OLM cannot unpack a larger bundle.",
@@ -103,11 +98,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: dashboard}
 data: {dashboard.json: "… more than 1 MiB"}`,
-		Good: `-- manifests/dashboard.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: dashboard}
-data: {dashboard.json: "{}"}`},
+		Repair: [2]string{`"… more than 1 MiB"`, `"{}"`}},
 }}
 
 var metadataRules = problem.Group{Title: "Metadata", Rules: []problem.Rule{
@@ -124,17 +115,13 @@ var metadataRules = problem.Group{Title: "Metadata", Rules: []problem.Rule{
 		Bad: annotationsHeader + `annotations:
   operators.operatorframework.io.bundle.mediatype.v1: plain
   operators.operatorframework.io.bundle.manifests.v1: manifests/`,
-		Good: annotationsHeader + `annotations:
-  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
-  operators.operatorframework.io.bundle.manifests.v1: manifests/`},
+		Repair: [2]string{"plain", "registry+v1"}},
 	{Name: "directory", Severity: problem.Warning, Summary: "the directory annotations are manifests/ and metadata/",
 		Reason: "Most tools, this one included, look there whatever the annotations say.",
 		Bad: annotationsHeader + `  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
   operators.operatorframework.io.bundle.manifests.v1: deploy/
   operators.operatorframework.io.bundle.metadata.v1: metadata/`,
-		Good: annotationsHeader + `  operators.operatorframework.io.bundle.mediatype.v1: registry+v1
-  operators.operatorframework.io.bundle.manifests.v1: manifests/
-  operators.operatorframework.io.bundle.metadata.v1: metadata/`},
+		Repair: [2]string{"deploy/", "manifests/"}},
 	{Name: "label", Severity: problem.Warning, Summary: "the image of a bundle has its annotations as labels",
 		Reason:   "Some tools read the labels, others the file. They should not disagree.",
 		Abridged: "the annotation says oak",
@@ -147,9 +134,7 @@ LABEL operators.operatorframework.io.bundle.package.v1=oak`},
 		Bad: `-- metadata/dependencies.yaml --
 dependencies:
 - {type: olm.package, value: {packageName: elm}}`,
-		Good: `-- metadata/dependencies.yaml --
-dependencies:
-- {type: olm.package, value: {packageName: elm, version: ">=1.0.0"}}`},
+		Repair: [2]string{"elm", `elm, version: ">=1.0.0"`}},
 }}
 
 var manifestRules = problem.Group{Title: "Manifests", Rules: []problem.Rule{
@@ -169,30 +154,21 @@ metadata: {name: oak-metrics}`},
 		Bad: `-- manifests/account.yaml --
 kind: ServiceAccount
 metadata: {name: oak-metrics}`,
-		Good: `-- manifests/account.yaml --
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: oak-metrics}`},
+		Repair: [2]string{"kind: ServiceAccount", "apiVersion: v1\nkind: ServiceAccount"}},
 	{Name: "manifest-metadata", Severity: problem.Error, Summary: "the metadata of a manifest is valid in Kubernetes",
 		Reason: "The API server would refuse the object. OLM sets the namespace itself.",
 		Bad: `-- manifests/metrics.yaml --
 apiVersion: v1
 kind: Service
 metadata: {name: oak-metrics, namespace: oak}`,
-		Good: `-- manifests/metrics.yaml --
-apiVersion: v1
-kind: Service
-metadata: {name: oak-metrics}`},
+		Repair: [2]string{"oak-metrics, namespace: oak", "oak-metrics"}},
 	{Name: "removed-api", Severity: problem.Warning, Summary: "current versions of Kubernetes serve the API of a manifest",
 		Reason: "The bundle cannot be installed on a cluster without the API.",
 		Bad: `-- manifests/budget.yaml --
 apiVersion: policy/v1beta1
 kind: PodDisruptionBudget
 metadata: {name: oak}`,
-		Good: `-- manifests/budget.yaml --
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: oak}`},
+		Repair: [2]string{"apiVersion: policy/v1beta1", "apiVersion: policy/v1"}},
 }}
 
 var csvRules = problem.Group{Title: "The ClusterServiceVersion", Rules: []problem.Rule{
@@ -208,17 +184,13 @@ metadata: {name: oak.v0.9.0}`,
 		Bad: csvHeader + `  displayName: Oak
   version: "1.0 beta"
   minKubeVersion: 1.20.0`,
-		Good: csvHeader + `  displayName: Oak
-  version: 1.0.0
-  minKubeVersion: 1.20.0`},
+		Repair: [2]string{`version: "1.0 beta"`, "version: 1.0.0"}},
 	{Name: "csv-name", Severity: problem.Error, Summary: "the name is a valid object name and label value",
 		Reason: "It becomes the name of the ClusterServiceVersion on the cluster, and a label of what belongs to it.",
 		Bad: csvHeader + `metadata:
   name: Oak_1.0.0
   annotations:`,
-		Good: csvHeader + `metadata:
-  name: oak.v1.0.0
-  annotations:`},
+		Repair: [2]string{"name: Oak_1.0.0", "name: oak.v1.0.0"}},
 	{Name: "csv-field-missing", Severity: problem.Error, Summary: "required fields have a value",
 		Reason: "OLM or the consoles that show operators need them.",
 		Bad: csvHeader + `spec:
@@ -232,9 +204,7 @@ metadata: {name: oak.v0.9.0}`,
 		Bad: csvHeader + `  installModes:
   - {type: AllNamespaces, supported: false}
   customresourcedefinitions:`,
-		Good: csvHeader + `  installModes:
-  - {type: AllNamespaces, supported: true}
-  customresourcedefinitions:`},
+		Repair: [2]string{"- {type: AllNamespaces, supported: false}", "- {type: AllNamespaces, supported: true}"}},
 	{Name: "csv-install-mode-twice", Severity: problem.Warning, Summary: "an install mode is listed once",
 		Reason: "If the two disagree, it is not clear which one counts.",
 		Fix:    "remove one of them",
@@ -250,9 +220,7 @@ metadata: {name: oak.v0.9.0}`,
 		Bad: csvHeader + `  version: 1.0.0
   minKubeVersion: "1.20"
   provider: {name: Wood}`,
-		Good: csvHeader + `  version: 1.0.0
-  minKubeVersion: 1.20.0
-  provider: {name: Wood}`},
+		Repair: [2]string{`minKubeVersion: "1.20"`, "minKubeVersion: 1.20.0"}},
 	{Name: "csv-no-min-kube-version", Severity: problem.Warning, Summary: "minKubeVersion is set",
 		Reason: "Without it, the operator is installed on clusters for which it was never tested.",
 		Bad: csvHeader + `  version: 1.0.0
@@ -265,25 +233,21 @@ metadata: {name: oak.v0.9.0}`,
 		Bad: csvHeader + `  annotations:
     alm-examples: '{"apiVersion": "wood.example.com/v1", "kind": "Oak"}'
 spec:`,
-		Good: csvHeader + `  annotations:
-    alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'
-spec:`},
+		Repair: [2]string{
+			`'{"apiVersion": "wood.example.com/v1", "kind": "Oak"}'`, `'[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'`,
+		}},
 	{Name: "csv-no-examples", Severity: problem.Warning, Summary: "every owned kind has an example in alm-examples",
 		Reason: "Without one, users of a console start with an empty object.",
 		Bad: csvHeader + `  annotations:
     alm-examples: '[]'
 spec:`,
-		Good: csvHeader + `  annotations:
-    alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'
-spec:`},
+		Repair: [2]string{"alm-examples: '[]'", `alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'`}},
 	{Name: "csv-annotation-case", Severity: problem.Error, Summary: "annotations of OLM are in the right letter case",
 		Reason: "OLM ignores an annotation with another letter case.",
 		Bad: csvHeader + `  annotations:
     olm.SkipRange: <1.0.0
     alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'`,
-		Good: csvHeader + `  annotations:
-    olm.skipRange: <1.0.0
-    alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'`},
+		Repair: [2]string{"olm.SkipRange: <1.0.0", "olm.skipRange: <1.0.0"}},
 	{Name: "csv-properties", Severity: problem.Warning,
 		Summary: "properties are in metadata/, not in the annotation olm.properties",
 		Reason:  "There they are read by all tools, and next to the dependencies.",
@@ -308,15 +272,7 @@ spec:
   version: 1.0.0
   release: "2"
   minKubeVersion: 1.20.0`,
-		Good: csvHeader + `metadata:
-  name: oak-v1.0.0-2
-  annotations:
-    alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'
-spec:
-  displayName: Oak
-  version: 1.0.0
-  release: "2"
-  minKubeVersion: 1.20.0`},
+		Repair: [2]string{"olm.substitutesFor: oak.v1.0.0\n    alm-examples:", "alm-examples:"}},
 }}
 
 var crdRules = problem.Group{Title: "CustomResourceDefinitions", Rules: []problem.Rule{
@@ -325,9 +281,7 @@ var crdRules = problem.Group{Title: "CustomResourceDefinitions", Rules: []proble
 		Bad: crdHeader + `  names: {kind: Oak, plural: oaks}
   scope: [Namespaced]
   versions:`,
-		Good: crdHeader + `  names: {kind: Oak, plural: oaks}
-  scope: Namespaced
-  versions:`},
+		Repair: [2]string{"scope: [Namespaced]", "scope: Namespaced"}},
 	{Name: "crd", Severity: problem.Error, Summary: "Kubernetes accepts a CustomResourceDefinition, its schema aside",
 		Reason: "The API server would refuse it. The checks are those of Kubernetes.",
 		Bad: crdHeader + `  names: {kind: Oak, plural: oaks}
@@ -382,15 +336,7 @@ spec:
   version: 1.0.0
   release: "2"
   minKubeVersion: 1.20.0`,
-		Good: csvHeader + `metadata:
-  name: oak-v1.0.0-2
-  annotations:
-    alm-examples: '[{"apiVersion": "wood.example.com/v1", "kind": "Oak"}]'
-spec:
-  displayName: Oak
-  version: 1.0.0
-  release: "2"
-  minKubeVersion: 1.20.0`},
+		Repair: [2]string{"name: oak.v1.0.0", "name: oak-v1.0.0-2"}},
 	{Name: "service-account", Severity: problem.Warning,
 		Summary: "no manifest is a service account that OLM creates for the ClusterServiceVersion",
 		Reason:  "OLM and the manifest would overwrite each other's account.",
@@ -398,10 +344,7 @@ spec:
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: oak}`,
-		Good: `-- manifests/account.yaml --
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: oak-metrics}`},
+		Repair: [2]string{"metadata: {name: oak}", "metadata: {name: oak-metrics}"}},
 	{Name: "image-reference", Severity: problem.Error,
 		Summary: "related images and images of containers are valid image references",
 		Reason: "No catalog with the bundle is valid otherwise, since these images become related images of the rendered " +
@@ -410,18 +353,14 @@ metadata: {name: oak-metrics}`},
 		Bad: csvHeader + `  icon: [{base64data: eA==, mediatype: image/png}]
   relatedImages: [{name: oak, image: Wood/Oak}]
   install:`,
-		Good: csvHeader + `  icon: [{base64data: eA==, mediatype: image/png}]
-  relatedImages: [{name: oak, image: example.com/oak:1}]
-  install:`},
+		Repair: [2]string{"Wood/Oak", "example.com/oak:1"}},
 	{Name: "related-image-empty", Severity: problem.Warning, Summary: "related images are not empty",
 		Reason: "Tools that mirror the operator cannot copy the image otherwise.",
 		Fix:    "name the image, or remove the entry",
 		Bad: csvHeader + `  icon: [{base64data: eA==, mediatype: image/png}]
   relatedImages: [{name: oak}]
   install:`,
-		Good: csvHeader + `  icon: [{base64data: eA==, mediatype: image/png}]
-  relatedImages: [{name: oak, image: example.com/oak:1}]
-  install:`},
+		Repair: [2]string{"relatedImages: [{name: oak}]", "relatedImages: [{name: oak, image: example.com/oak:1}]"}},
 	{Name: "related-image-env", Severity: problem.Warning,
 		Summary: "images in environment variables RELATED_IMAGE_* are related images",
 		Reason: "The operator runs these images later. If they are not mirrored, it fails on a cluster without access to " +
@@ -437,16 +376,7 @@ metadata: {name: oak-metrics}`},
                 env:
                 - {name: RELATED_IMAGE_SAW, value: example.com/saw:1}
   installModes:`,
-		Good: csvHeader + `      deployments:
-      - name: oak
-        spec:
-          template:
-            spec:
-              containers:
-              - name: oak
-                env:
-                - {name: RELATED_IMAGE_OAK, value: example.com/oak:1}
-  installModes:`},
+		Repair: [2]string{"RELATED_IMAGE_SAW, value: example.com/saw:1", "RELATED_IMAGE_OAK, value: example.com/oak:1"}},
 }}
 
 var optionalRules = problem.Group{Title: "Optional validators", Rules: []problem.Rule{
@@ -458,11 +388,7 @@ apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: oak}
 globalDefault: true`,
-		Good: `-- manifests/priority.yaml --
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: oak}
-globalDefault: false`},
+		Repair: [2]string{"globalDefault: true", "globalDefault: false"}},
 	{Name: "object-permission", Severity: problem.Warning, Summary: "no role may change disruption budgets",
 		Reason: "With it, the operator could keep nodes from being drained.",
 		Bad: `-- manifests/role.yaml --
@@ -473,22 +399,13 @@ rules:
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [update]`,
-		Good: `-- manifests/role.yaml --
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: oak}
-rules:
-- apiGroups: [policy]
-  resources: [poddisruptionbudgets]
-  verbs: [get]`},
+		Repair: [2]string{"verbs: [update]", "verbs: [get]"}},
 	{Name: "hub", Severity: problem.Error, Summary: "the ClusterServiceVersion meets the requirements of OperatorHub.io",
 		Reason: "OperatorHub.io does not list the operator otherwise.",
 		Bad: csvHeader + `  provider: {name: Wood}
   icon: [{base64data: eA==, mediatype: image/bmp}]
   relatedImages: [{name: oak, image: example.com/oak:1}]`,
-		Good: csvHeader + `  provider: {name: Wood}
-  icon: [{base64data: eA==, mediatype: image/png}]
-  relatedImages: [{name: oak, image: example.com/oak:1}]`},
+		Repair: [2]string{"image/bmp", "image/png"}},
 	{Name: "hub-icon", Severity: problem.Warning, Summary: "the ClusterServiceVersion has an icon",
 		Reason: "OperatorHub.io shows it.",
 		Bad: csvHeader + `  provider: {name: Wood}

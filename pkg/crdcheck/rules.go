@@ -85,13 +85,7 @@ spec:
   group: pottery.example
   names: {kind: Kiln, plural: kilns}
   versions: []`,
-		Good: afterFile + `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: kilns.pottery.example}
-spec:
-  group: pottery.example
-  names: {kind: Kiln, plural: kilns}
-  versions: [{name: v1, served: true, storage: true}]`},
+		Repair: [2]string{"versions: []", "versions: [{name: v1, served: true, storage: true}]"}},
 	{Name: "classic-stored-version", Severity: problem.Error,
 		Summary: "an update keeps the stored versions of a CustomResourceDefinition",
 		Reason: "Custom resources may be stored in that version, and would be lost. Without the objects of a cluster " +

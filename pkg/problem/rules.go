@@ -24,6 +24,9 @@ type Rule struct {
 	// object with the same schema, package and name, or files in txtar form, if an example has several files.
 	Bad, Good string
 
+	// Repair is a text in Bad and its replacement in Good, for rules that leave out Good.
+	Repair [2]string
+
 	// Abridged explains why Bad only shows the mistake but does not break the rule itself; "" if it does break it.
 	Abridged string
 
@@ -54,6 +57,9 @@ func NewRules(example string, groups ...Group) *Rules {
 	}
 	for i := range r.all {
 		rule := &r.all[i]
+		if old := rule.Repair[0]; old != "" {
+			rule.Good = strings.Replace(rule.Bad, old, rule.Repair[1], 1)
+		}
 		for _, text := range []*string{&rule.Bad, &rule.Good, &rule.Schema, &rule.Config} {
 			if *text != "" && !strings.HasSuffix(*text, "\n") {
 				*text += "\n"

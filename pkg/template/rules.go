@@ -64,14 +64,7 @@ entries:
   entries:
   - {name: demo.v1.0.0, replace: demo.v0.9.0}
 - {schema: olm.package, name: demo, defaultChannel: stable}`,
-		Good: `schema: olm.template.basic
-entries:
-- schema: olm.channel
-  package: demo
-  name: stable
-  entries:
-  - {name: demo.v1.0.0, replaces: demo.v0.9.0}
-- {schema: olm.package, name: demo, defaultChannel: stable}`},
+		Repair: [2]string{"- {name: demo.v1.0.0, replace: demo.v0.9.0}", "- {name: demo.v1.0.0, replaces: demo.v0.9.0}"}},
 	{Name: "template-tag", Severity: problem.Info, Summary: "images of bundles are named by digest",
 		Reason: "A tag can be moved: the same template then renders to another catalog. A lock file (--lock of " +
 			"render-template) helps, too.",
