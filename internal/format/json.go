@@ -12,10 +12,8 @@ type jsonWriter struct {
 // value appends node i, at a depth of depth levels.
 func (w *jsonWriter) value(i, depth int) {
 	switch w.doc.nodes[i].kind {
-	case objectKind:
-		w.object(i, depth)
-	case arrayKind:
-		w.array(i, depth)
+	case objectKind, arrayKind:
+		w.collection(i, depth)
 	case stringKind:
 		w.string(i)
 	case numberKind:
@@ -27,15 +25,23 @@ func (w *jsonWriter) value(i, depth int) {
 	}
 }
 
-func (w *jsonWriter) object(i, depth int) {
-	if w.doc.empty(i) {
+func (w *jsonWriter) collection(i, depth int) {
+	isObject := w.doc.nodes[i].kind == objectKind
+	switch {
+	case w.doc.empty(i) && isObject:
 		w.dst = append(w.dst, "{}"...)
-		return
+	case w.doc.empty(i):
+		w.dst = append(w.dst, "[]"...)
+	case depth >= MaxIndented && !w.compact:
+		w.dst = w.doc.AppendCompact(w.dst, i) // without white space, because of the indentation
+	case isObject:
+		w.object(i, depth)
+	default:
+		w.array(i, depth)
 	}
-	if w.isTooDeep(depth) {
-		w.dst = w.doc.AppendCompact(w.dst, i)
-		return
-	}
+}
+
+func (w *jsonWriter) object(i, depth int) {
 	base := w.doc.pushMembers(i, false)
 	w.dst = append(w.dst, '{')
 	for m, end := base, len(w.doc.members); m < end; m++ {
@@ -54,14 +60,6 @@ func (w *jsonWriter) object(i, depth int) {
 }
 
 func (w *jsonWriter) array(i, depth int) {
-	if w.doc.empty(i) {
-		w.dst = append(w.dst, "[]"...)
-		return
-	}
-	if w.isTooDeep(depth) {
-		w.dst = w.doc.AppendCompact(w.dst, i)
-		return
-	}
 	w.dst = append(w.dst, '[')
 	for k := i + 1; k < int(w.doc.nodes[i].next); k = w.doc.next(k) {
 		if k > i+1 {
@@ -73,9 +71,6 @@ func (w *jsonWriter) array(i, depth int) {
 	w.line(depth)
 	w.dst = append(w.dst, ']')
 }
-
-// isTooDeep reports whether a value is written without white space, because of the indentation.
-func (w *jsonWriter) isTooDeep(depth int) bool { return depth >= MaxIndented && !w.compact }
 
 func (w *jsonWriter) number(i int) {
 	if w.doc.nodes[i].ordered {
