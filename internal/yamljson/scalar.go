@@ -1,6 +1,7 @@
 package yamljson
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -170,10 +171,7 @@ func parseDecimal(s string) (string, bool) {
 	if !exponent(rest) {
 		return "", false
 	}
-	whole = strings.TrimLeft(whole, "0")
-	if whole == "" {
-		whole = "0"
-	}
+	whole = cmp.Or(strings.TrimLeft(whole, "0"), "0")
 	if strings.HasPrefix(s, "-") {
 		whole = "-" + whole
 	}

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,11 +47,8 @@ func (l Labels) Annotations() []byte {
 // Dockerfile returns the file bundle.Dockerfile, which builds the image of a bundle on that base image, "" for scratch.
 // The directories are the paths of manifests/ and metadata/, relative to the build context.
 func (l Labels) Dockerfile(base, manifests, metadata string) []byte {
-	if base == "" {
-		base = "scratch"
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "FROM %s\n\n", base)
+	fmt.Fprintf(&b, "FROM %s\n\n", cmp.Or(base, "scratch"))
 	for _, label := range l.list() {
 		fmt.Fprintf(&b, "LABEL %s=%s\n", label[0], label[1])
 	}

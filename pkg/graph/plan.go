@@ -269,9 +269,7 @@ func (p *planner) claimRange(r Range, s Step) {
 
 // setGoal sets the goal, unless there is one.
 func (p *planner) setGoal(b *Bundle) {
-	if p.plan.goal == nil {
-		p.plan.goal = b
-	}
+	p.plan.goal = cmp.Or(p.plan.goal, b)
 }
 
 // nextFree returns the first index from i on that no range has claimed, and shortens the way to it, as in a union-find

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -93,8 +94,5 @@ func ParseReference(text string) (name.Reference, error) {
 	if hasDigest {
 		return parseRemote(repo+"@"+digest, false)
 	}
-	if tag == "" {
-		tag = "latest"
-	}
-	return parseRemote(repo+":"+tag, false)
+	return parseRemote(repo+":"+cmp.Or(tag, "latest"), false)
 }

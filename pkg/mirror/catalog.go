@@ -74,10 +74,8 @@ func (n Names) catalog(source, target string) (repo, tag string) {
 			tag = t.TagStr()
 		}
 	} else {
-		repo = strings.Trim(notInPath.ReplaceAllString(strings.ToLower(filepath.Base(source)), "-"), "-")
-		if repo == "" {
-			repo = "catalog"
-		}
+		base := notInPath.ReplaceAllString(strings.ToLower(filepath.Base(source)), "-")
+		repo = cmp.Or(strings.Trim(base, "-"), "catalog")
 	}
 	path, chosen, hasTag := strings.Cut(target, ":")
 	if path != "" {

@@ -3,6 +3,7 @@ package render
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -223,9 +224,7 @@ func (o *openedRef) openFile(ctx context.Context) error {
 		return fmt.Errorf("open %q: %w", o.ref, errors.Unwrap(err))
 	}
 	dir, base := filepath.Split(o.ref)
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	if isArchive(f) {
 		o.onClose(f.Close)
 		info, err := f.Stat()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"math"
 	"os"
 	"runtime"
@@ -44,9 +45,7 @@ func (l Limits) defaults(memory int64) Limits {
 	if l.SendMemory == 0 {
 		l.SendMemory = min(maxSendMemory, memory/5)
 	}
-	if l.Idle == 0 {
-		l.Idle = DefaultIdle
-	}
+	l.Idle = cmp.Or(l.Idle, DefaultIdle)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -413,7 +414,7 @@ func (g *groupController) setProvidedAPIs(og group, apis operatorgroup.APIs, why
 	text := operatorgroup.Annotation(apis)
 	g.updateIndex(update(g.run, og, func(og *operatorsv1.OperatorGroup) {
 		metav1.SetMetaDataAnnotation(&og.ObjectMeta, key, text)
-	}, "annotation "+key+": "+orNone(strings.ReplaceAll(text, ",", ", ")), computed(why)))
+	}, "annotation "+key+": "+cmp.Or(strings.ReplaceAll(text, ",", ", "), "none"), computed(why)))
 }
 
 // conflictReason names the groups that conflict with the group of an operator. The verdict is Assumed if the conflict

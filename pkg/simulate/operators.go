@@ -239,7 +239,7 @@ func (ns *installed) pending(o csv) {
 	}
 	if previous != nil && previous.Value.Status.Phase != v1alpha1.CSVPhaseReplacing {
 		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s to be replaced, which is in phase %s",
-			previous.Value.Name, orNone(string(previous.Value.Status.Phase))), Computed)
+			previous.Value.Name, cmp.Or(string(previous.Value.Status.Phase), "none")), Computed)
 		return
 	}
 	ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
@@ -434,7 +434,7 @@ func (ns *installed) replacing(o csv) {
 	}
 	if next.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded {
 		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s, which replaces it, to succeed: phase %s",
-			next.Value.Name, orNone(string(next.Value.Status.Phase))), Computed)
+			next.Value.Name, cmp.Or(string(next.Value.Status.Phase), "none")), Computed)
 		return
 	}
 	ns.phase(o, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,

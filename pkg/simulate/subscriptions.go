@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -181,7 +182,7 @@ func statusChanges(old, status *v1alpha1.SubscriptionStatus) string {
 	var parts []string
 	add := func(name, old, value string) {
 		if old != value {
-			parts = append(parts, name+" "+orNone(value))
+			parts = append(parts, name+" "+cmp.Or(value, "none"))
 		}
 	}
 	add("state", string(old.State), string(status.State))
@@ -220,13 +221,6 @@ func planName(status *v1alpha1.SubscriptionStatus) string {
 		return ""
 	}
 	return status.InstallPlanRef.Name
-}
-
-func orNone(value string) string {
-	if value == "" {
-		return "none"
-	}
-	return value
 }
 
 // conditionText describes a condition: Installed=False, reason Failed: No bundle installed.
@@ -448,8 +442,8 @@ func waiting(_ context.Context, r *run) error {
 		csv, installed := r.State.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
 		switch {
 		case installed && csv.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded:
-			wait(r, o, "ClusterServiceVersion "+csv.Value.Name+", which is in phase "+orNone(string(csv.Value.Status.Phase)),
-				Computed)
+			wait(r, o, "ClusterServiceVersion "+csv.Value.Name+", which is in phase "+
+				cmp.Or(string(csv.Value.Status.Phase), "none"), Computed)
 		case !installed, status.GetCondition(v1alpha1.SubscriptionInstallPlanFailed).Status == corev1.ConditionTrue:
 			if o.Value.Status.InstallPlanRef == nil {
 				continue

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -116,9 +117,7 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 		}
 		version := *b.Version
 		version.Semver.Build, version.Release = nil, nil // upstream ignores them, too
-		if g.pkg == "" {
-			g.pkg = b.property.PackageName
-		}
+		g.pkg = cmp.Or(g.pkg, b.property.PackageName)
 		before, again := versions[version.String()]
 		switch {
 		case b.property.PackageName != g.pkg:

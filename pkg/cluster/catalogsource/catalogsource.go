@@ -8,6 +8,7 @@
 package catalogsource
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,10 +64,7 @@ func HasPod(source *v1alpha1.CatalogSource) bool {
 
 // Address returns the address that OLM connects to.
 func Address(source *v1alpha1.CatalogSource) string {
-	if source.Spec.Address != "" {
-		return source.Spec.Address
-	}
-	return fmt.Sprintf("%s.%s.svc:%d", serviceName(source), source.Namespace, grpcPort)
+	return cmp.Or(source.Spec.Address, fmt.Sprintf("%s.%s.svc:%d", serviceName(source), source.Namespace, grpcPort))
 }
 
 // serviceName returns the name of the Service of a pod. For a ConfigMap, OLM does not replace dots, which Kubernetes

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed" // the page
@@ -143,9 +144,7 @@ func packageOf(_ context.Context, c *Catalog, params url.Values) (*packageView, 
 	}
 	csv := b.CSVMetadata()
 	v.DisplayName, v.Provider = csv.DisplayName, csv.Provider.Name
-	if v.Description == "" {
-		v.Description = csv.Description
-	}
+	v.Description = cmp.Or(v.Description, csv.Description)
 	return v, nil
 }
 

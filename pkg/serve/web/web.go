@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -216,9 +217,7 @@ func (w *response) WriteHeader(status int) {
 }
 
 func (w *response) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	n, err := 0, w.extend()
 	if err == nil {
 		n, err = w.ResponseWriter.Write(p)
@@ -330,10 +329,7 @@ func probe(w http.ResponseWriter, status int, text string) {
 func Newest(sources ...declcfg.Source) (time.Time, error) {
 	var newest time.Time
 	for _, s := range sources {
-		root := s.File
-		if root == "" {
-			root = "."
-		}
+		root := cmp.Or(s.File, ".")
 		err := fs.WalkDir(s.FS, root, func(name string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return err

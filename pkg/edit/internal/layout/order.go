@@ -24,10 +24,7 @@ type Order struct {
 
 // of returns the order of an object with the given schema.
 func (o *Order) of(schema string) *Order {
-	if bySchema := o.Schemas[schema]; bySchema != nil {
-		return bySchema
-	}
-	return o
+	return cmp.Or(o.Schemas[schema], o)
 }
 
 // compare orders two keys.
