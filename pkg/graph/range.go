@@ -240,19 +240,9 @@ func merge(spans []span) Range {
 	return r
 }
 
-func later(c, d cut) cut {
-	if c.compare(d) < 0 {
-		return d
-	}
-	return c
-}
+func later(c, d cut) cut { return slices.MaxFunc([]cut{c, d}, cut.compare) }
 
-func earlier(c, d cut) cut {
-	if c.compare(d) < 0 {
-		return c
-	}
-	return d
-}
+func earlier(c, d cut) cut { return slices.MinFunc([]cut{d, c}, cut.compare) }
 
 // Empty reports whether no version is in the range.
 func (r Range) Empty() bool { return len(r.spans) == 0 }
