@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -58,24 +59,22 @@ var buckets = []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 30}
 // NewMetrics returns metrics of a server that is loading.
 func NewMetrics() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
+	register := promauto.With(m.registry)
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-		m.registry.MustRegister(h)
-		return h
+		opts := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
+		return register.NewHistogramVec(opts, labels)
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-		m.registry.MustRegister(g)
-		return g
+		return register.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
 	m.http = histogram("opm_http_request_duration_seconds", "Time to answer a request over HTTP.",
 		"code", "method", "route")
 	m.grpc = histogram("opm_grpc_request_duration_seconds", "Time to answer a call of the registry.", "code", "method")
 	m.state = gauge("opm_store_state", "The state of the store: 1 for the one it is in.", "state")
 	m.bytes = gauge("opm_store_bytes", "Size of the store.").WithLabelValues()
-	m.loads = prometheus.NewCounterVec(
+	m.loads = register.NewCounterVec(
 		prometheus.CounterOpts{Name: "opm_store_loads_total", Help: "Catalogs loaded, by result."}, []string{"result"})
-	m.registry.MustRegister(m.loads, collectors.NewGoCollector(),
+	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.took = gauge("opm_store_load_duration_seconds", "Duration of the last successful load.").WithLabelValues()
 	m.at = gauge("opm_store_load_timestamp_seconds", "Time of the last successful load.").WithLabelValues()
