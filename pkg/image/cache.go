@@ -49,7 +49,9 @@ type CacheOptions struct {
 // OpenCache returns the cache in dir, which is created at the first write. A read-only directory is read, and new
 // content is then stored for the lifetime of the Cache, as is all content if dir is "".
 func OpenCache(dir string, opts CacheOptions) *Cache {
-	c := &Cache{log: logger(opts.Log), memory: memoryCache{opts: opts.Spool}}
+	c := &Cache{
+		log: logger(opts.Log), memory: memoryCache{opts: opts.Spool, blobs: map[v1.Hash]*list.Element{}},
+	}
 	if dir != "" {
 		c.dir = &cacheDir{root: dir, maxSize: cmp.Or(opts.MaxSize, 2<<30), log: c.log}
 		c.memory.opts.Dir = cmp.Or(c.memory.opts.Dir, dir)
@@ -272,9 +274,6 @@ func (m *memoryCache) warn(message string) {
 func (m *memoryCache) add(content *memoryBlob) stored {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.blobs == nil {
-		m.blobs = map[v1.Hash]*list.Element{}
-	}
 	if e := m.blobs[content.digest]; e != nil {
 		m.remove(e)
 	}
