@@ -172,11 +172,8 @@ func (f *bundleMaker) generateForEngine(cmd *cobra.Command) error {
 		}
 		return err
 	}
-	write := func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}
-	if err := atomicfile.Write(bundleDockerfile, atomicfile.Options{Replace: f.Overwrite}, write); err != nil {
+	opts := atomicfile.Options{Replace: f.Overwrite}
+	if err := atomicfile.Write(bundleDockerfile, opts, atomicfile.Text(text)); err != nil {
 		return err
 	}
 	f.wrote(cmd, bundleDockerfile, ".")

@@ -228,10 +228,7 @@ func writePort(file string, addr net.Addr) error {
 	if !ok {
 		return fmt.Errorf("write port: %s has none", addr)
 	}
-	return atomicfile.Write(file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, tcp.Port)
-		return err
-	})
+	return atomicfile.Write(file, atomicfile.Options{Replace: true}, atomicfile.Text(fmt.Appendln(nil, tcp.Port)))
 }
 
 // serveFlags are the flags of opm serve.

@@ -55,6 +55,14 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 	return nil
 }
 
+// Text returns a function for [Write] that writes a file with this content.
+func Text(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}
+
 // MkdirAll creates a directory and its missing parents, with a mode that ignores the umask.
 func MkdirAll(dir string, mode fs.FileMode) error {
 	err := os.Mkdir(dir, mode)

@@ -13,10 +13,7 @@ import (
 )
 
 func text(s string) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.WriteString(w, s)
-		return err
-	}
+	return Text([]byte(s))
 }
 
 // holds checks that dir contains exactly these files: name, content, name, content.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -152,8 +151,5 @@ func (c *composer) commit(p *plan) error {
 
 // writeFile writes the named file in root, atomically.
 func writeFile(root *os.Root, name string, text []byte) error {
-	return atomicfile.Write(name, atomicfile.Options{Replace: true, Root: root}, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return atomicfile.Write(name, atomicfile.Options{Replace: true, Root: root}, atomicfile.Text(text))
 }

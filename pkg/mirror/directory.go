@@ -250,10 +250,7 @@ func (d *Directory) put(_ context.Context, _, id string, n *Node) error {
 }
 
 func (d *Directory) writeFile(name string, text []byte) error {
-	return d.write(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return d.write(name, atomicfile.Text(text))
 }
 
 // write writes a file atomically. Temporary files are at the top of the directory: to find leftovers, each write reads

@@ -3,7 +3,6 @@ package mirror
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,10 +101,7 @@ func (r *Record) WriteFile(file string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return atomicfile.Write(file, atomicfile.Options{Replace: true}, atomicfile.Text(text))
 }
 
 func (r *Record) encode() ([]byte, error) {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -71,10 +70,7 @@ func (l *Lock) WriteFile(name string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(name, atomicfile.Options{Replace: true}, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return atomicfile.Write(name, atomicfile.Options{Replace: true}, atomicfile.Text(append(text, '\n')))
 }
 
 // sort sorts the references and keeps the first of each.
