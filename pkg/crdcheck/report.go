@@ -33,7 +33,7 @@ type Report struct {
 func (r *Report) Summary() string {
 	var refused []string
 	for _, olm := range r.olm {
-		refused = append(refused, fmt.Sprintf("%s refuses %s", title(olm), plural.Number(r.Refused[olm])))
+		refused = append(refused, fmt.Sprintf("%s refuses %s", olm.Title(), plural.Number(r.Refused[olm])))
 	}
 	text := fmt.Sprintf("of %s %s", plural.Of(r.Updates, "update"), strings.Join(refused, " and "))
 	if r.Unchecked > 0 {
@@ -48,13 +48,6 @@ func (r *Report) Summary() string {
 // evaluatesResources reports whether custom resources were evaluated, or need not be, because only OLM v1 was checked.
 func (r *Report) evaluatesResources() bool {
 	return r.knowsResources || !slices.Contains(r.olm, graph.Classic)
-}
-
-func title(olm graph.Semantics) string {
-	if olm == graph.Classic {
-		return "OLM Classic"
-	}
-	return "OLM v1"
 }
 
 // A reporter collects the problems of the updates to one bundle.
@@ -146,10 +139,10 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 			found := v.findings[olm]
 			refused[olm] = refused[olm] || found.refuses
 			for _, f := range found.kept {
-				p.add(from, f, title(olm)+" refuses the update from ", ": "+truncated(f.Message))
+				p.add(from, f, olm.Title()+" refuses the update from ", ": "+truncated(f.Message))
 			}
 			if found.more > 0 {
-				p.add(from, Finding{Rule: tooMany, CRD: d.name}, title(olm)+" refuses the update from ", fmt.Sprintf(
+				p.add(from, Finding{Rule: tooMany, CRD: d.name}, olm.Title()+" refuses the update from ", fmt.Sprintf(
 					": %s of %q, which this report omits", plural.Words(found.more, "more change", "more changes"), d.name))
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // A section has the lines for one package, or for several packages with the same change.
@@ -168,12 +167,10 @@ func (i *Installs) under() string {
 		text = " in channel " + report.Name(i.Channel)
 	}
 	if len(i.Semantics) == 1 {
-		text += " by " + semanticsNames[i.Semantics[0]] + " only"
+		text += " by " + i.Semantics[0].Title() + " only"
 	}
 	return text
 }
-
-var semanticsNames = map[graph.Semantics]string{graph.Classic: "OLM Classic", graph.V1: "OLM v1"}
 
 func (y *Why) since() string {
 	switch y.Reason {

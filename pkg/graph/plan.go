@@ -19,6 +19,14 @@ const (
 	V1      Semantics = "v1"      // see [Package.V1]
 )
 
+// Title returns the name in prose: OLM Classic or OLM v1.
+func (s Semantics) Title() string {
+	if s == Classic {
+		return "OLM Classic"
+	}
+	return "OLM v1"
+}
+
 // An Edge is the reason why one bundle may update another.
 type Edge string
 
