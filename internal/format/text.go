@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
-)
 
-const hexDigits = "0123456789abcdef"
+	"github.com/opm-toolchain/opm/internal/yamljson"
+)
 
 // AppendString appends s as a JSON string, escaped as encoding/json does it with SetEscapeHTML(false): quotes,
 // backslashes, control characters and U+2028 and U+2029. Bytes that are not UTF-8 become \ufffd.
@@ -40,24 +40,12 @@ func needsEscape(r rune) bool {
 
 func appendEscaped(dst []byte, r rune) []byte {
 	switch r {
-	case '"', '\\':
-		return append(dst, '\\', byte(r))
-	case '\b':
-		return append(dst, `\b`...)
-	case '\f':
-		return append(dst, `\f`...)
-	case '\n':
-		return append(dst, `\n`...)
-	case '\r':
-		return append(dst, `\r`...)
-	case '\t':
-		return append(dst, `\t`...)
 	case '\u2028':
 		return append(dst, `\u2028`...)
 	case '\u2029':
 		return append(dst, `\u2029`...)
 	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&0xF])
+	return yamljson.AppendEscape(dst, byte(r))
 }
 
 // appendRegular appends the body of a valid JSON string with the escapes that AppendString would have used.

@@ -17,7 +17,7 @@ func appendEscaped(dst, s []byte) []byte {
 	start := 0
 	for i := unescaped(s); i < len(s); i += 1 + unescaped(s[i+1:]) {
 		dst = append(dst, s[start:i]...)
-		dst = appendEscape(dst, s[i])
+		dst = AppendEscape(dst, s[i])
 		start = i + 1
 	}
 	return append(dst, s[start:]...)
@@ -40,7 +40,8 @@ func unescaped(s []byte) int {
 	return n
 }
 
-func appendEscape(dst []byte, c byte) []byte {
+// AppendEscape appends the shortest escape of a quote, a backslash or a control character in a JSON string.
+func AppendEscape(dst []byte, c byte) []byte {
 	const hex = "0123456789abcdef"
 	switch c {
 	case '"', '\\':
