@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -40,11 +39,4 @@ func (r *Report) problem(g *group, rule string, pos declcfg.Pos, names []string,
 		Rule: rule, Severity: Rules().Of(rule).Severity, Pos: pos, Package: g.Package, Names: names,
 		Path: fmt.Sprintf("package %q", g.Package), Message: message,
 	})
-}
-
-func title(olm graph.Semantics) string {
-	if olm == graph.Classic {
-		return "OLM Classic"
-	}
-	return "OLM v1"
 }

@@ -43,7 +43,7 @@ func (r *Report) add(p *packagePlans) {
 			}
 			first, last, in := p.layers[0].version(), p.layers[len(p.layers)-1].version(), ""
 			if len(g.OLM) < len(r.olm) {
-				in = " in " + title(g.OLM[0])
+				in = " in " + g.OLM[0].Title()
 			}
 			r.problem(g, o.rule, o.pos(p.layers), names, fmt.Sprintf("%s cannot go from %v to %v%s: %s",
 				g.Bundles(), first, last, in, g.Obstacle.Message))

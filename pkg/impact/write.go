@@ -8,7 +8,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/cluster/audit"
-	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // Report returns a report for people, such as the readers of a pull request.
@@ -56,11 +55,7 @@ func list(out *report.Report, none, title string, items []string) {
 func (u *Updates) addTo(out *report.Report) {
 	var names []string
 	for _, olm := range u.OLM {
-		if olm == graph.Classic {
-			names = append(names, "OLM Classic")
-		} else {
-			names = append(names, "OLM v1")
-		}
+		names = append(names, olm.Title())
 	}
 	in := "channel " + report.Name(u.Channel) + ", " + strings.Join(names, " and ")
 	if u.Error != "" {
