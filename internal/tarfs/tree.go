@@ -132,6 +132,9 @@ func isBelow(dir, name string) bool {
 func (t *tree) apply(ctx context.Context, l *layer) error {
 	// Whiteouts hide files of the layers below, regardless of their position in the archive.
 	for _, e := range l.entries {
+		if e.node != nil && e.node.mode.IsDir() {
+			t.unlink(e)
+		}
 		t.hide(e)
 	}
 	for _, e := range l.entries {
@@ -148,6 +151,17 @@ func (t *tree) apply(ctx context.Context, l *layer) error {
 		}
 	}
 	return nil
+}
+
+// unlink removes a link that a directory replaces, so that whiteouts in the directory hide nothing behind the link.
+func (t *tree) unlink(e entry) {
+	dir, err := t.walk(t.root, path.Dir(e.name), follow)
+	if err != nil {
+		return
+	}
+	if old := dir.children[e.base()]; old != nil && old.mode.Type() == fs.ModeSymlink {
+		delete(dir.children, e.base())
+	}
 }
 
 // hide removes the files that a whiteout hides.
