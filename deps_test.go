@@ -174,8 +174,8 @@ var arrows = map[string][]string{
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
 		"internal/tarfs", "github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry",
-		"go.podman.io/image/v5", "github.com/klauspost/compress", "golang.org/x/sync", json, "pkg/place",
-		"internal/regular", "internal/atomicfile", "internal/parallel", "internal/strictyaml",
+		"go.podman.io/image/v5", "github.com/klauspost/compress", "golang.org/x/net/http2", "golang.org/x/sync", json,
+		"pkg/place", "internal/regular", "internal/atomicfile", "internal/parallel", "internal/strictyaml",
 	},
 	"pkg/graph": {
 		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",

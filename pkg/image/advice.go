@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -172,8 +171,7 @@ var failures = []failure{
 	{as[*net.DNSError], "the host %s is not known", "check the name, the network and the proxy settings"},
 	{isAny(syscall.ECONNREFUSED), "%s refuses the connection", "check the port, and that the registry is running"},
 	{isTimeout, "%s does not answer", "check the network and the proxy settings, or try again later"},
-	{either(as[*brokenError], isAny(io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET)), "%s closes the connection",
-		"try again later, or use a mirror"},
+	{either(as[*brokenError], isBroken), "%s closes the connection", "try again later, or use a mirror"},
 	{isAny(errDigest), "%s sent damaged data",
 		"try again; if it persists, the registry, a mirror or a proxy changes images"},
 	{isAny(errNotStored), "%s has not stored the image",

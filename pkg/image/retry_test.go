@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -116,6 +118,48 @@ func TestRetry(t *testing.T) {
 				t.Errorf("%d requests", asked)
 			}
 		})
+	}
+}
+
+// TestRetryHTTP2 checks that a request is repeated after a stream that was reset and after a connection that was given
+// up, which errors of HTTP/2 report.
+func TestRetryHTTP2(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewUnstartedServer(nil)
+	server.TLS = &tls.Config{NextProtos: []string{http2.NextProtoTLS}}
+	server.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
+		http2.NextProtoTLS: func(_ *http.Server, conn *tls.Conn, _ http.Handler) {
+			_, _ = io.CopyN(io.Discard, conn, int64(len(http2.ClientPreface)))
+			frames := http2.NewFramer(conn, conn)
+			_ = frames.WriteSettings()
+			for {
+				frame, err := frames.ReadFrame()
+				if err != nil {
+					return
+				}
+				if _, ok := frame.(*http2.HeadersFrame); !ok {
+					continue
+				}
+				switch stream := frame.Header().StreamID; asked.Add(1) {
+				case 1:
+					_ = frames.WriteRSTStream(stream, http2.ErrCodeInternal)
+				case 2:
+					_ = frames.WriteGoAway(stream, http2.ErrCodeEnhanceYourCalm, nil)
+					return
+				default:
+					_ = frames.WriteHeaders(http2.HeadersFrameParam{
+						StreamID: stream, BlockFragment: []byte{0x88}, EndStream: true, EndHeaders: true, // 200
+					})
+				}
+			}
+		},
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	stack := newStack(t, TransportOptions{Insecure: true}, t.TempDir())
+	got, _, err := read(stack.RoundTrip(newRequest(t.Context(), t, http.MethodGet, server.URL, nil)))
+	if got != http.StatusOK || asked.Load() != 3 {
+		t.Errorf("got %d, %v after %d requests", got, err, asked.Load())
 	}
 }
 

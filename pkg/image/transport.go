@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -251,8 +253,14 @@ func worthRetry(r *http.Request, response *http.Response, err error) bool {
 	return slices.Contains(busyStatuses, response.StatusCode)
 }
 
-// isBroken reports whether a connection broke, rather than failed to open or timed out.
-var isBroken = isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE)
+// isBroken reports whether a connection or an HTTP/2 stream broke, rather than failed to open or timed out.
+var isBroken = either(either(as[http2.StreamError], isGivenUp),
+	isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE))
+
+// isGivenUp reports whether a server gave up an HTTP/2 connection and its streams. The error has no exported type.
+func isGivenUp(err error) bool {
+	return strings.Contains(err.Error(), "http2: server sent GOAWAY and closed the connection")
+}
 
 // wait returns the delay before the next attempt, or false if it is too long.
 //
