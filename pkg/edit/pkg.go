@@ -185,7 +185,7 @@ func (u *unit) add(raw jsontext.Value) error {
 		} else if text, err = u.styleOf([]*node{tree}, tree).append(text, like(raw, []*node{tree})); err != nil {
 			return err
 		}
-		u.added = append(u.added, u.wholeLines(len(u.old), text).by...)
+		u.added = append(u.added, u.wholeLines(len(u.bytes), text).by...)
 		return nil
 	}
 	s := style{compact: u.isCompact(tree)}
