@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/diff"
 	"github.com/opm-toolchain/opm/pkg/edit"
+	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/impact"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -221,7 +223,14 @@ func impactOptions(cmd *cobra.Command, from *images) impact.Options {
 			if err != nil {
 				return 0, err
 			}
-			img, err := opener.Open(ctx, ref)
+			parsed, err := image.ParseReference(ref)
+			if err == nil && reference.Of(parsed.String()).Kind != reference.Registry {
+				err = errors.New("want an image in a registry") // a catalog must not make opm read other files
+			}
+			if err != nil {
+				return 0, fmt.Errorf("open image %s: %w", ref, err)
+			}
+			img, err := opener.Open(ctx, parsed.String())
 			if err != nil {
 				return 0, err
 			}
