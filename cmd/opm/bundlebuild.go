@@ -191,10 +191,14 @@ func (*bundleMaker) wrote(cmd *cobra.Command, name, dir string) {
 // generate writes the bundle directory.
 func (f *bundleMaker) generate(cmd *cobra.Command) error {
 	err := f.Generate(cmd.Context())
-	if err == nil {
-		f.wrote(cmd, "annotations.yaml", f.Metadata())
+	if err != nil {
+		return err
 	}
-	return err
+	f.wrote(cmd, "annotations.yaml", f.Metadata())
+	for _, file := range f.Lost() {
+		warn(cmd, "%s is not in the generated bundle: copy it to %s", file, f.Metadata())
+	}
+	return nil
 }
 
 // checkBundle warns of each error in the generated bundle, or fails if strict.

@@ -130,6 +130,22 @@ func (m *Maker) Generate(ctx context.Context) error {
 	return atomicfile.InDir(m.Root(), func(out *os.Root) error { return Generate(ctx, m.Labels, out, opts) })
 }
 
+// Lost returns the files with dependencies and properties beside the manifests that the generated bundle does not have:
+// into Output, Generate writes no metadata but annotations, as upstream does.
+func (m *Maker) Lost() (files []string) {
+	exists := func(file string) bool {
+		_, err := os.Stat(file)
+		return err == nil
+	}
+	for _, name := range []string{"dependencies.yaml", "properties.yaml"} {
+		file := filepath.Join(filepath.Dir(m.Directory), metadataDir, name)
+		if exists(file) && !exists(filepath.Join(m.Metadata(), name)) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 // Dockerfile returns the Dockerfile that builds the bundle in the current directory on a base image.
 func (m *Maker) Dockerfile(base string) ([]byte, error) {
 	manifests, errManifests := fromHere(m.Manifests())
