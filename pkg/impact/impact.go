@@ -142,11 +142,11 @@ func (c *comparison) find() error {
 }
 
 func (c *comparison) findIn(p *declcfg.PackageIndex) {
-	before := metasOf(c.before.Index, p.Name)
-	after := metasOf(c.after.Index, p.Name)
-	var old *graph.Package // nil for a new package
+	x := c.before.Index.Package(p.Name) // nil for a new package
+	before, after := metasOf(x), metasOf(p)
+	var old *graph.Package
 	var installed []declcfg.BundleSummary
-	if x := c.before.Index.Package(p.Name); x != nil {
+	if x != nil {
 		old = graph.NewPackage(x)
 		for _, b := range old.Bundles {
 			installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version})
@@ -171,14 +171,16 @@ func (c *comparison) findIn(p *declcfg.PackageIndex) {
 	}
 }
 
-// metasOf returns the bundles of a package by name. Of several bundles with one name, it takes the first.
-func metasOf(index *declcfg.Index, pkg string) map[string]*declcfg.Meta {
+// metasOf returns the bundles of a package, which may be nil, by name. Of several bundles with one name, it takes the
+// first.
+func metasOf(p *declcfg.PackageIndex) map[string]*declcfg.Meta {
 	metas := map[string]*declcfg.Meta{}
-	for _, p := range index.Packages() {
-		for _, b := range p.Bundles {
-			if p.Name == pkg && b.Value != nil && metas[b.Value.Name] == nil {
-				metas[b.Value.Name] = b.Meta
-			}
+	if p == nil {
+		return metas
+	}
+	for _, b := range p.Bundles {
+		if b.Value != nil && metas[b.Value.Name] == nil {
+			metas[b.Value.Name] = b.Meta
 		}
 	}
 	return metas
