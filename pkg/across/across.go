@@ -197,12 +197,10 @@ func (o Options) unknownBundle(first *Catalog, bundle string) error {
 func (o Options) checkPackage(catalogs []*Catalog) error {
 	var names []string
 	for _, c := range catalogs {
-		for _, x := range c.Index.Packages() {
-			if x.Name == o.Package {
-				return nil
-			}
-			names = append(names, x.Name)
-		}
+		names = append(names, c.Index.Names()...)
+	}
+	if slices.Contains(names, o.Package) {
+		return nil
 	}
 	return declcfg.NotFound("no package", o.Package, names)
 }
