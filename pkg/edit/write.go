@@ -219,10 +219,7 @@ var errBusy = errors.New("another edit is changing the file; run the command aga
 func (w *writer) write() error {
 	var all []atomicfile.Change
 	for _, path := range slices.Sorted(maps.Keys(w.created)) {
-		all = append(all, atomicfile.Change{Path: path, Fill: func(to io.Writer) error {
-			_, err := to.Write(w.created[path])
-			return err
-		}})
+		all = append(all, atomicfile.Change{Path: path, Fill: atomicfile.Text(w.created[path])})
 	}
 	for i, c := range w.changes {
 		one := atomicfile.Change{Path: w.paths[i], Mode: c.info.Mode().Perm(), Fill: c.copy}
