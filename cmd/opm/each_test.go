@@ -71,7 +71,7 @@ func TestEachAlone(t *testing.T) {
 	}
 }
 
-// TestEachBadName checks that a name that is not UTF-8, such as that of a directory, has replacement characters in JSON.
+// TestEachBadName checks that JSON has replacement characters for the bytes of a name that are not UTF-8.
 func TestEachBadName(t *testing.T) {
 	got := opm(t, "../../examples", "list packages --each v\xff=catalog -o json")
 	if got.code != 0 || !strings.Contains(got.stdout, `"catalog": "v`+"\uFFFD"+`"`) {

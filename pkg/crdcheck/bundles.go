@@ -51,7 +51,7 @@ type Memo struct {
 	all   []*Bundles
 }
 
-// Close closes all Bundles that were read with the memo, even those of catalogs with errors.
+// Close closes all Bundles of the memo, even those of catalogs with errors.
 func (m *Memo) Close() error {
 	var errs []error
 	for _, b := range m.all {
