@@ -91,7 +91,7 @@ func (f *bundleBuildFlags) run(cmd *cobra.Command) error {
 	}
 	args = append(args, "-f", bundleDockerfile, "-t", f.tag, ".")
 	engine := exec.CommandContext(cmd.Context(), f.engine, args...)
-	engine.Stdout, engine.Stderr = dataOutput(cmd), os.Stderr // the file itself: the engine may use it as a terminal
+	engine.Stdout, engine.Stderr = dataOutput(cmd), stderrFile(cmd)
 	if err := engine.Run(); err != nil {
 		return fmt.Errorf("run %s: %w", strings.Join(engine.Args, " "), err)
 	}

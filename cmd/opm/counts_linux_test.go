@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -98,12 +99,9 @@ func readCounts(t *testing.T) map[string]counts {
 // runInProcess runs opm in the process of the test and discards its output.
 func runInProcess(t *testing.T, args []string) {
 	t.Helper()
-	root := rootCmd()
-	root.SetArgs(args)
-	root.SetOut(io.Discard)
-	root.SetErr(io.Discard)
-	if err := root.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
+	var stderr bytes.Buffer
+	if status := run(t.Context(), call{args: args, stdout: io.Discard, stderr: &stderr}); status != 0 {
+		t.Fatal(stderr.String())
 	}
 }
 

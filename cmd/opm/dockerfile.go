@@ -62,8 +62,7 @@ catalog.`,
 	f.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&binary, "binary-image", "", "base `IMAGE`")
-	hide(flags, "binary-image")
-	must(flags.MarkDeprecated("binary-image", "use --base-image instead"))
+	deprecate(flags, "binary-image", "use --base-image instead")
 	exclude(cmd, "binary-image", "base-image")
 	return cmd
 }

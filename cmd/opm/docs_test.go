@@ -206,11 +206,24 @@ func printed(t *testing.T, dir, command string) string {
 	return out
 }
 
+// printedBy runs a command line in a directory with the examples, and returns its combined output. It starts a shell only
+// for lines that need one.
 func printedBy(t *testing.T, dir, command string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+filepath.Join(dir, "registries.conf"))
+	env := append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+filepath.Join(dir, "registries.conf"))
+	args, isOPM := strings.CutPrefix(command, "opm ")
+	if isOPM && !strings.ContainsAny(command, "|&;<>()$`\\\"'*?[]{}#~\n") {
+		r, err := callOPM(workerCall{Args: strings.Fields(args), Env: env, Dir: absolute(t, dir), Combined: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.code != 0 {
+			err = fmt.Errorf("exit status %d", r.code)
+		}
+		return r.stdout, err
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", command)
+	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)

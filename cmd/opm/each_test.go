@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,15 +31,11 @@ func TestEachAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	run := func(args ...string) string {
+	opm := func(args ...string) string {
 		t.Helper()
-		var out bytes.Buffer
-		root := rootCmd()
-		root.SetArgs(args)
-		root.SetOut(&out)
-		root.SetErr(io.Discard)
-		if err := root.ExecuteContext(t.Context()); err != nil {
-			t.Errorf("opm %s: %v", strings.Join(args, " "), err)
+		var out, stderr bytes.Buffer
+		if status := run(t.Context(), call{args: args, stdout: &out, stderr: &stderr}); status != 0 {
+			t.Errorf("opm %s: %s", strings.Join(args, " "), stderr.String())
 		}
 		return out.String()
 	}
@@ -63,9 +58,9 @@ func TestEachAlone(t *testing.T) {
 			if i > 0 {
 				heading = "\n" + heading
 			}
-			want += heading + run(args(catalog)...)
+			want += heading + opm(args(catalog)...)
 		}
-		if got := run(args("--each", dir+"/")...); got != want {
+		if got := opm(args("--each", dir+"/")...); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", line, got, want)
 		}
 	}

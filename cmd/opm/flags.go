@@ -222,10 +222,13 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// requireFlags returns an error if a flag is missing that the command requires. It runs before the check of cobra,
-// whose error is hard to read.
-func requireFlags(cmd *cobra.Command, _ []string) (err error) {
+// checkFlags warns of deprecated flags, and returns an error if a flag is missing that the command requires. It runs
+// before the check of cobra, whose error is hard to read.
+func checkFlags(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if instead := f.Annotations[deprecatedFlag]; instead != nil && f.Changed {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Flag --%s has been deprecated, %s\n", f.Name, instead[0]) // as upstream
+		}
 		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed && err == nil {
 			err = usageError{fmt.Errorf("--%s is missing", f.Name)}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"flag"
@@ -18,7 +17,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -78,7 +76,7 @@ const digits = "0000000000000000000000000000000000000000000000000000000000000000
 func TestFuzzedCommands(t *testing.T) {
 	fuzzed := map[string]bool{}
 	for _, line := range fuzzedCommands {
-		cmd, _, err := rootCmd().Find(strings.Fields(line))
+		cmd, _, err := rootCmd(nil).Find(strings.Fields(line))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +95,7 @@ func TestFuzzedCommands(t *testing.T) {
 			t.Errorf("FuzzCommands does not run opm %s", name)
 		}
 	}
-	walk(rootCmd())
+	walk(rootCmd(nil))
 }
 
 func commandName(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "opm ") }
@@ -194,15 +192,12 @@ func (x *fuzzedRun) runArgs(t *testing.T, args []string) result {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	t.Chdir(dir)
-	root := rootCmd()
-	var stdout, stderr bytes.Buffer
-	root.SetIn(strings.NewReader(""))
-	root.SetOut(&stdout)
-	root.SetErr(legible.NewWriter(&stderr))
-	code := execute(t.Context(), root, args)
-	clean := func(b *bytes.Buffer) string { return logTime.ReplaceAllString(b.String(), "") }
-	return result{clean(&stdout), clean(&stderr), code}
+	r, err := callOPM(workerCall{Args: args, Env: os.Environ(), Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean := func(text string) string { return logTime.ReplaceAllString(text, "") }
+	return result{clean(r.stdout), clean(r.stderr), r.code}
 }
 
 // logTime matches times and durations in the log of a server.

@@ -3,8 +3,15 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,24 +21,122 @@ import (
 
 var update = golden.Update
 
-// TestMain makes the test binary run as opm: scripts and other tests find it in PATH under that name.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"opm": func() {
-		endWithTest()
-		main()
-	}})
+// TestScripts runs the scripts in testdata/script, each of which begins with the behaviour it is about. In scripts,
+//
+//	opm ARGUMENT...
+//
+// runs opm in a worker, and exec opm runs the program: with standard input (stdin), on a terminal, or in a shell.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, scripts(callOPM, scriptFiles()))
 }
 
-// TestScripts runs the scripts in testdata/script, each of which begins with the behaviour it is about.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+// TestScriptsAsProgram checks that the output and the exit status of opm in a worker are those of the program. It runs
+// every tenth script both ways.
+func TestScriptsAsProgram(t *testing.T) {
+	var files []string
+	for i, file := range scriptFiles() {
+		if i%10 == 0 {
+			files = append(files, file)
+		}
+	}
+	var inWorker, asProgram transcript
+	t.Run("worker", func(t *testing.T) { testscript.Run(t, scripts(inWorker.of(callOPM), files)) })
+	t.Run("program", func(t *testing.T) { testscript.Run(t, scripts(asProgram.of(runProgram), files)) })
+	for file, want := range asProgram.outputs {
+		if got := inWorker.outputs[file]; got != want {
+			t.Errorf("%s: the worker prints\n%s\nand the program\n%s", file, got, want)
+		}
+	}
+}
+
+func scriptFiles() []string {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	must(err)
+	return files
+}
+
+// A runner runs a call of opm in one of the two ways.
+type runner func(workerCall) (result, error)
+
+// scripts returns the parameters to run scripts whose command opm is run by a runner.
+func scripts(run runner, files []string) testscript.Params {
+	cmds := maps.Clone(imageCommands)
+	cmds["opm"] = func(ts *testscript.TestScript, neg bool, args []string) {
+		r, err := run(workerCall{Args: args, Env: environmentOf(ts), Dir: ts.MkAbs(".")})
+		ts.Check(err)
+		fmt.Fprint(ts.Stdout(), r.stdout)
+		fmt.Fprint(ts.Stderr(), r.stderr)
+		switch {
+		case neg && r.code == 0:
+			ts.Fatalf("unexpected command success")
+		case !neg && r.code != 0:
+			ts.Fatalf("unexpected exit status %d", r.code)
+		}
+	}
+	return testscript.Params{
+		Files:               files,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               withRegistry,
-		Cmds:                imageCommands,
-	})
+		Cmds:                cmds,
+	}
+}
+
+// environmentOf returns the variables of a script that are not empty; testscript has no function for it.
+func environmentOf(ts *testscript.TestScript) (env []string) {
+	for _, name := range scriptVariables() {
+		if value := ts.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// scriptVariables returns the names of the variables that testscript, withRegistry or any script sets.
+var scriptVariables = sync.OnceValue(func() []string {
+	names := []string{"WORK", "PATH", "HOME", "TMPDIR", "GOCOVERDIR", "GORACE", "REGISTRY", "MIRRORED"}
+	for _, file := range scriptFiles() {
+		text, err := os.ReadFile(file)
+		must(err)
+		for _, line := range envLine.FindAllSubmatch(text, -1) {
+			for setting := range strings.FieldsSeq(string(line[1])) {
+				name, _, _ := strings.Cut(setting, "=")
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+})
+
+var envLine = regexp.MustCompile(`(?m)^(?:\[[^]]*\] )*env (.*)`)
+
+// A transcript collects the output of the calls in scripts, by script.
+type transcript struct {
+	mu      sync.Mutex
+	outputs map[string]string
+}
+
+// of returns a runner that adds the output of another one. Scripts run at the same time.
+func (t *transcript) of(run runner) runner {
+	return func(c workerCall) (result, error) {
+		r, err := run(c)
+		env := map[string]string{}
+		for _, variable := range c.Env {
+			name, value, _ := strings.Cut(variable, "=")
+			env[name] = value
+		}
+		text := fmt.Sprintf("> opm %q\n%s%s[%d]\n", c.Args, r.stdout, r.stderr, r.code)
+		text = strings.NewReplacer(env["WORK"], "$WORK", env["REGISTRY"], "$REGISTRY").Replace(logTime.ReplaceAllString(text, ""))
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.outputs == nil {
+			t.outputs = map[string]string{}
+		}
+		t.outputs[filepath.Base(env["WORK"])] += text
+		return r, err
+	}
 }
 
 // A result is the output and the exit status of a run of opm.
@@ -40,16 +145,25 @@ type result struct {
 	code           int
 }
 
-// opm runs a command line of opm, split at spaces, in a directory.
+// opm runs a command line of opm in a worker, split at spaces, in a directory.
 func opm(t *testing.T, dir, line string) result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "opm", strings.Fields(line)...)
-	cmd.Dir = dir
+	r, err := callOPM(workerCall{Args: strings.Fields(line), Env: os.Environ(), Dir: absolute(t, dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// runProgram runs a call as a program.
+func runProgram(c workerCall) (result, error) {
+	cmd := exec.Command("opm", c.Args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = c.Dir, c.Env, bytes.NewReader(c.Stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		t.Fatal(err)
+		return result{}, err
 	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -17,11 +16,19 @@ import (
 )
 
 // newStderr returns standard error for text, through a console if it is a terminal.
-func newStderr() io.Writer {
-	if console.IsTerminal(os.Stderr) {
-		return legible.NewWriter(console.New(os.Stderr))
+func newStderr(w io.Writer) io.Writer {
+	if console.IsTerminal(w) {
+		return legible.NewWriter(console.New(w))
 	}
-	return legible.NewWriter(os.Stderr)
+	return legible.NewWriter(w)
+}
+
+// stderrFile returns standard error itself, for a program that may use it as a terminal.
+func stderrFile(cmd *cobra.Command) io.Writer {
+	if c := consoleOf(cmd); c != nil {
+		return c.Terminal()
+	}
+	return legible.Unwrap(cmd.ErrOrStderr())
 }
 
 // consoleOf returns the console of a command's standard error, or nil if standard error is not a terminal.

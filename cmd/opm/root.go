@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// rootCmd returns the command line of opm.
-func rootCmd() *cobra.Command {
+// rootCmd returns the command line of opm, which prints to stdout; nil means the standard output of the process.
+func rootCmd(stdout io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "opm",
 		Short: "The toolchain for file-based catalogs of Kubernetes Operators",
@@ -34,9 +35,9 @@ Exit status:
 		Args:          noSuchCommand,
 		Run:           func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
 
-		PersistentPreRunE: requireFlags,
+		PersistentPreRunE: checkFlags,
 	}
-	root.SetErr(newStderr())
+	root.SetOut(stdout) // first: the commands for completion keep it
 	root.SetUsageFunc(printUsage)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
@@ -103,8 +104,7 @@ func addGlobalFlags(root *cobra.Command) {
 	flags.Bool("skip-tls-verify", false, "do not verify the certificates of registries")
 	flags.Bool("use-http", false, "use plain HTTP for registries")
 	flags.Bool("skip-tls", false, "do not use TLS for registries")
-	hide(flags, "skip-tls")
-	must(flags.MarkDeprecated("skip-tls", "use --use-http or --skip-tls-verify instead"))
+	deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
 	ofRegistries(flags)
 	root.Flags().Bool("version", false, "print the version of opm")
 	root.Flags().Bool("debug", false, "has no effect")
@@ -112,6 +112,15 @@ func addGlobalFlags(root *cobra.Command) {
 }
 
 func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
+
+// deprecate hides a flag, and makes commands print what to do instead. Cobra's own mark does that too, but on standard
+// output if the writer of standard output was set.
+func deprecate(flags *pflag.FlagSet, name, instead string) {
+	hide(flags, name)
+	must(flags.SetAnnotation(name, deprecatedFlag, []string{instead}))
+}
+
+const deprecatedFlag = "deprecated"
 
 // must panics if err is not nil. It is for errors that only a bug can cause, such as an unknown flag name.
 func must(err error) {

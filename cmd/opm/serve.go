@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/metrics"
 	"strconv"
 	"strings"
 	"syscall"
@@ -118,7 +117,8 @@ func stopped(log *slog.Logger, err error, args, names []string) error {
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log *slog.Logger) error {
-	serve.HonorMemoryLimit()
+	p := processOf(cmd.Context())
+	p.honorMemoryLimit()
 	profiles, err := startProfiles(f.pprofAddr, f.pprofCapture, log)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	}
 	loading, loaded := context.WithCancel(cmd.Context())
 	defer loaded()
-	go limitGarbage(loading)
+	go p.limitGarbage(loading)
 	if f.load.CacheOnly {
 		for _, r := range opts.Registries {
 			if err := serve.Cache(cmd.Context(), r.Load); err != nil {
@@ -143,7 +143,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 		profiles.started()
 		loaded()
 	}
-	drainTime.Store(int64(f.server.Drain))
+	p.waitFor(f.server.Drain)
 	return f.listenAndServe(cmd, opts, registries)
 }
 
@@ -367,36 +367,4 @@ func isLeftOver(ctx context.Context, path string) bool {
 		c.Close()
 	}
 	return errors.Is(err, syscall.ECONNREFUSED)
-}
-
-// Limits of garbage in a server. Memory peaks while the server loads: until it is ready, the limit is loadingGarbage
-// bytes, but at least loadingGCPercent of the live heap. A percentage alone would run the garbage collector most often
-// while the heap is small, which takes time and saves nothing. After loading, the percentage of other commands would be
-// so low that a third of the response time would be spent on garbage collection.
-const (
-	loadingGarbage   = 4 << 20
-	loadingGCPercent = 20
-	servingGCPercent = 100
-)
-
-// limitGarbage applies the limits for loading until ctx is done, and then the limit for serving.
-func limitGarbage(ctx context.Context) {
-	defer setGCPercent(servingGCPercent)
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	for ctx.Err() == nil {
-		metrics.Read(live)
-		setGCPercent(percentWhileLoading(live[0].Value.Uint64()))
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// percentWhileLoading returns the value of GOGC while the server loads, for a live heap of the given size in bytes.
-func percentWhileLoading(live uint64) int {
-	percent := 100 * loadingGarbage / max(live, loadingGarbage)
-	return int(max(loadingGCPercent, percent))
 }

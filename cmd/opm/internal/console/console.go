@@ -28,6 +28,9 @@ type Console struct {
 // New returns the console of a terminal.
 func New(terminal io.Writer) *Console { return &Console{terminal: terminal} }
 
+// Terminal returns the terminal, for a program that writes to it while no progress line is shown.
+func (c *Console) Terminal() io.Writer { return c.terminal }
+
 // Write erases the progress line and writes whole lines.
 func (c *Console) Write(lines []byte) (int, error) {
 	c.mu.Lock()

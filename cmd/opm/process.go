@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+// A process is the process of a program that runs one call, whose command may set limits of the whole process. A nil
+// process has other calls: it ignores all settings.
+type process struct {
+	drain atomic.Int64 // see waitFor
+}
+
+type processKey struct{}
+
+func withProcess(ctx context.Context, p *process) context.Context {
+	return context.WithValue(ctx, processKey{}, p)
+}
+
+// processOf returns the process of a call.
+func processOf(ctx context.Context) *process {
+	p, _ := ctx.Value(processKey{}).(*process) // a command of a test has none
+	return p
+}
+
+// gcPercent is the default of GOGC. It is lower than Go's default of 100, which uses too much memory for a catalog of
+// 800 MB. Commands stream their input through a small heap, so the lower value costs little time.
+const gcPercent = 75
+
+// setGCPercent sets GOGC unless the environment has.
+func (p *process) setGCPercent(percent int) {
+	if p != nil && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
+// honorMemoryLimit keeps the process within the memory limit of the system; see [serve.HonorMemoryLimit].
+func (p *process) honorMemoryLimit() {
+	if p != nil {
+		serve.HonorMemoryLimit()
+	}
+}
+
+// waitFor extends the time to clean up after an interrupt, for a server that waits for calls to end.
+func (p *process) waitFor(drain time.Duration) {
+	if p != nil {
+		p.drain.Store(int64(drain))
+	}
+}
+
+// grace is the time a command has to clean up after an interrupt.
+const grace = 2 * time.Second
+
+// await returns the result of run. After ctx is done, it waits only for the grace period, because run may be blocked on
+// a pipe that nobody reads or writes.
+func (p *process) await(ctx context.Context, run func() int) int {
+	status := make(chan int, 1)
+	go func() { status <- run() }()
+	select {
+	case s := <-status:
+		return s
+	case <-ctx.Done():
+	}
+	select {
+	case s := <-status:
+		return s
+	case <-time.After(grace + time.Duration(p.drain.Load())):
+		fmt.Fprintln(os.Stderr, interrupted)
+		return 1
+	}
+}
+
+// Limits of garbage in a server. Memory peaks while the server loads: until it is ready, the limit is loadingGarbage
+// bytes, but at least loadingGCPercent of the live heap. A percentage alone would run the garbage collector most often
+// while the heap is small, which takes time and saves nothing. After loading, the percentage of other commands would be
+// so low that a third of the response time would be spent on garbage collection.
+const (
+	loadingGarbage   = 4 << 20
+	loadingGCPercent = 20
+	servingGCPercent = 100
+)
+
+// limitGarbage applies the limits for loading until ctx is done, and then the limit for serving.
+func (p *process) limitGarbage(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	defer p.setGCPercent(servingGCPercent)
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for ctx.Err() == nil {
+		metrics.Read(live)
+		p.setGCPercent(percentWhileLoading(live[0].Value.Uint64()))
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// percentWhileLoading returns the value of GOGC while the server loads, for a live heap of the given size in bytes.
+func percentWhileLoading(live uint64) int {
+	percent := 100 * loadingGarbage / max(live, loadingGarbage)
+	return int(max(loadingGCPercent, percent))
+}
