@@ -20,10 +20,10 @@ import (
 // patience is the timeout for events that are immediate on an idle machine.
 const patience = 2 * time.Minute
 
-// startBrowser starts a browser and stops it with the test. It skips the test if there is no Chromium, and with -short.
+// startBrowser starts a browser and stops it with the test. It skips the test if there is no Chromium, and of a sample.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
-	if testing.Short() {
+	if !shared.Full() {
 		t.Skip("a browser takes long to start")
 	}
 	program := ""

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -131,15 +132,11 @@ func sameAsYAML(t *testing.T, doc []byte) bool {
 	return true
 }
 
-// TestBlockPublished asks for every value of the documents of published catalogs, in short mode of some.
+// TestBlockPublished asks for every value of the documents of published catalogs.
 func TestBlockPublished(t *testing.T) {
-	every := 1
-	if testing.Short() {
-		every = 10
-	}
 	docs := published(t)
 	asked, block := 0, 0
-	for i := 0; i < len(docs); i += every {
+	for i := 0; i < len(docs); i += shared.Number(1, 10) {
 		asked++
 		if sameAsYAML(t, docs[i]) {
 			block++

@@ -147,7 +147,7 @@ func randomValue(r *rand.Rand, depth int) string {
 
 func TestRandomValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
+	for range shared.Number(20_000, 2_000) {
 		check(t, randomValue(r, 5))
 	}
 }
@@ -257,7 +257,7 @@ func catalogObjects(tb testing.TB, stride int) [][]byte {
 }
 
 func TestPublishedCatalogs(t *testing.T) {
-	for _, object := range catalogObjects(t, 5) {
+	for _, object := range catalogObjects(t, shared.Number(5, 50)) {
 		check(t, string(object))
 	}
 }

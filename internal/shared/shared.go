@@ -1,6 +1,9 @@
 // Package shared finds test data outside the repository: published catalogs and operators, and the output of upstream
-// for them, in the directory shared next to the repository. Without the data a test is skipped. It fails instead if
-// OPM_REQUIRE_DATA is set, as it is in CI.
+// for them, in the directory shared next to the repository. Without the directory a test is skipped; with it, a test
+// whose data are missing fails if it should read all of them.
+//
+// Tests read a sample of large data, always the same one, and try a small number of random cases. With OPM_TESTS=full, as
+// in make check, they read all data and try many.
 package shared
 
 import (
@@ -34,13 +37,37 @@ func Glob(t testing.TB, pattern string) []string {
 	return paths
 }
 
-// Missing skips a test whose data are missing. It fails the test if OPM_REQUIRE_DATA is set.
+// Missing skips a test that needs a file or a program. It fails the test if the directory shared exists, as in CI, where
+// no test is skipped.
 func Missing(t testing.TB, what string) {
 	t.Helper()
-	if os.Getenv("OPM_REQUIRE_DATA") != "" {
-		t.Fatalf("%s is missing, and OPM_REQUIRE_DATA is set", what)
+	if _, err := os.Stat(dir(t)); err == nil && Full() {
+		t.Fatalf("%s is missing", what)
 	}
 	t.Skipf("needs %s", what)
+}
+
+// Full reports whether tests read all data, not a sample.
+func Full() bool { return os.Getenv("OPM_TESTS") == "full" }
+
+// Number returns the number of cases of a test: all, or few for a sample.
+func Number(all, few int) int {
+	if Full() {
+		return all
+	}
+	return few
+}
+
+// Sample returns all elements of a list or, for a sample, few of them at equal distances, the first included.
+func Sample[T any](list []T, few int) []T {
+	if Full() || len(list) <= few {
+		return list
+	}
+	sample := make([]T, few)
+	for i := range sample {
+		sample[i] = list[i*len(list)/few]
+	}
+	return sample
 }
 
 // SetBytes sets the bytes per iteration of a benchmark that reads all files of fsys.

@@ -277,11 +277,7 @@ func TestCheckMediaTypes(t *testing.T) {
 // TestCheckRealBundles checks that the only errors of published bundles are image references that make every catalog
 // with them invalid.
 func TestCheckRealBundles(t *testing.T) {
-	dirs := realBundles(t)
-	if testing.Short() {
-		dirs = dirs[:len(dirs)/8]
-	}
-	for _, dir := range dirs {
+	for _, dir := range realBundles(t) {
 		for _, f := range Check(os.DirFS(dir), dir, CheckOptions{}) {
 			if f.Severity == problem.Error && f.Rule != "image-reference" || f.Pos.Line == 0 {
 				t.Error(f)

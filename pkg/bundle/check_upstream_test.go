@@ -279,11 +279,7 @@ func TestObjectsAsUpstream(t *testing.T) {
 // TestRealBundlesAsUpstream checks that this package and upstream report the same number of problems of each kind for
 // published bundles.
 func TestRealBundlesAsUpstream(t *testing.T) {
-	dirs := realBundles(t)
-	if testing.Short() {
-		dirs = dirs[:len(dirs)/8]
-	}
-	for _, dir := range dirs {
+	for _, dir := range realBundles(t) {
 		b := upstreamOf(t, dir)
 		got := make(map[string]int)
 		for _, f := range Check(os.DirFS(dir), dir, CheckOptions{OperatorHub: true, BundleObjects: true}) {

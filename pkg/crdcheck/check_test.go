@@ -306,7 +306,7 @@ func TestPublished(t *testing.T) {
 		{"catalog", []string{shared.Path(t, "data/catalogs/v4.12")}, 153, 0, 24, 117},
 		{"neighbours", published(t), 36, 1, 16, 96},
 	} {
-		if testing.Short() && tt.name == "catalog" { // the race detector would take too long
+		if !shared.Full() && tt.name == "catalog" {
 			continue
 		}
 		r := checkRefs(t, tt.refs)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -169,7 +170,7 @@ func TestYAMLOfAnyText(t *testing.T) {
 		}
 		return b.String()
 	}
-	for range 5000 {
+	for range shared.Number(5000, 500) {
 		value := map[string]any{"schema": "s", text(): []any{text(), map[string]any{text(): text()}}, text(): text()}
 		in, err := json.Marshal(value)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/cputime"
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -93,7 +94,7 @@ func heapWhile(f func(look func())) uint64 {
 }
 
 func TestLongLine(t *testing.T) {
-	if testing.Short() {
+	if !shared.Full() {
 		t.Skip("reads 200 MB")
 	}
 	unit := `{"schema":"s","name":"é` + strings.Repeat("x", 974) + `"}`

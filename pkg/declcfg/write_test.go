@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/opm-toolchain/opm/internal/cputime"
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -246,7 +247,7 @@ func TestWriteErrors(t *testing.T) {
 
 // TestWriteMemory checks that writing a catalog does not hold all of it in memory.
 func TestWriteMemory(t *testing.T) {
-	if testing.Short() {
+	if !shared.Full() {
 		t.Skip("writes 400 MB")
 	}
 	object := `{"schema":"olm.bundle","package":"p","name":"n","properties":[{"type":"t","value":{"x":"` + strings.Repeat("é ", 5000) + `"}}]}`

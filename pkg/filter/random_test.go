@@ -26,7 +26,7 @@ func TestRandomSelections(t *testing.T) {
 	t.Run("big", func(t *testing.T) {
 		t.Parallel()
 		archive := shared.Path(t, "data/big-catalog.tar.xz")
-		if testing.Short() {
+		if !shared.Full() {
 			t.Skip("unpacks 194 MB")
 		}
 		dir := t.TempDir()
@@ -41,10 +41,7 @@ func selectAtRandom(t *testing.T, dir string) {
 	t.Helper()
 	c, _ := read(t, declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 	random := rand.New(rand.NewPCG(1, 2))
-	n, selected := 200, 0
-	if testing.Short() {
-		n = 20
-	}
+	n, selected := shared.Number(200, 20), 0
 	for range n {
 		texts, full := randomSelection(random, c.Index.Packages())
 		packages, err := filter.ParsePackages(texts...)

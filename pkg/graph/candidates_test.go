@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // TestCandidatesMatchPlans checks that OLM v1 resolves to the first candidate, and that WhyNot has a reason for
@@ -13,7 +15,7 @@ func TestCandidatesMatchPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	randomPackages(t, 2000, func(t *testing.T, graph string, p *Package) {
+	randomPackages(t, shared.Number(2000, 200), func(t *testing.T, graph string, p *Package) {
 		for _, o := range []V1Options{{}, {Channels: p.Channels[:1]}, {Version: old}, {SelfCertified: true}} {
 			plan := p.V1(o)
 			for _, installed := range p.Bundles {

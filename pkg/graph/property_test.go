@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // randomGraph returns up to two channels of up to ten entries with random edges, in the syntax of packageOf. A bundle
@@ -79,7 +81,7 @@ func covers(c *Channel, to, from *Bundle) bool {
 
 // TestPlanIsThatOfBruteForce compares each plan with one that tests every candidate for every installed bundle.
 func TestPlanIsThatOfBruteForce(t *testing.T) {
-	randomPackages(t, 5000, func(t *testing.T, graph string, p *Package) {
+	randomPackages(t, shared.Number(5000, 500), func(t *testing.T, graph string, p *Package) {
 		for _, c := range append(slices.Clone(p.Channels), nil) {
 			plan, err := p.Classic(c)
 			type candidate struct {
@@ -155,7 +157,7 @@ func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
 
 // TestPlansOfMembers checks that Plans returns the same updates for members as the plans of all bundles.
 func TestPlansOfMembers(t *testing.T) {
-	randomPackages(t, 3000, func(t *testing.T, graph string, p *Package) {
+	randomPackages(t, shared.Number(3000, 300), func(t *testing.T, graph string, p *Package) {
 		for _, c := range p.Channels {
 			classic, v1, err := p.Plans(c)
 			all, allErr := p.Classic(c)
@@ -185,7 +187,7 @@ func TestPlansOfMembers(t *testing.T) {
 
 // TestWalksEndOrLoop checks that every path ends or returns to one of its bundles, and that End agrees with Path.
 func TestWalksEndOrLoop(t *testing.T) {
-	randomPackages(t, 3000, func(t *testing.T, graph string, p *Package) {
+	randomPackages(t, shared.Number(3000, 300), func(t *testing.T, graph string, p *Package) {
 		plans := []*Plan{p.V1(V1Options{}), p.V1(V1Options{SelfCertified: true})}
 		for _, c := range p.Channels {
 			plan, _ := p.Classic(c)
@@ -215,7 +217,7 @@ func TestWalksEndOrLoop(t *testing.T) {
 // valid.
 func TestSkipsKeepUpdates(t *testing.T) {
 	tried := 0
-	randomPackages(t, 5000, func(t *testing.T, graph string, p *Package) {
+	randomPackages(t, shared.Number(5000, 500), func(t *testing.T, graph string, p *Package) {
 		c := p.Channels[0]
 		if len(c.entries) == 0 || len(c.Check()) > 0 {
 			return
@@ -245,11 +247,7 @@ func TestSkipsKeepUpdates(t *testing.T) {
 
 // TestExplanationsMatchPlans checks that explanations agree with the plan and have reasons.
 func TestExplanationsMatchPlans(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 100
-	}
-	randomPackages(t, n, func(t *testing.T, graph string, p *Package) {
+	randomPackages(t, shared.Number(1000, 100), func(t *testing.T, graph string, p *Package) {
 		for _, from := range p.Bundles {
 			for _, to := range p.Bundles {
 				for _, c := range append(slices.Clone(p.Channels), nil) {

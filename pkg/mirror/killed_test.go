@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -92,7 +93,7 @@ func mirrorAsAsked(ctx context.Context) error {
 // completes the mirror, that the source sends at most the bytes of one blob twice, and that no tag ever refers to an
 // incomplete image.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
+	if !shared.Full() {
 		t.Skip("starts a hundred and more processes")
 	}
 	for name, env := range map[string]func(refs, whole, dir, host string) []string{

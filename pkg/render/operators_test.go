@@ -26,10 +26,7 @@ func operators(t testing.TB) []string {
 // TestOperators checks that real bundles render to the same objects from a directory, a registry, an OCI layout and an
 // archive, with any number of jobs.
 func TestOperators(t *testing.T) {
-	dirs := operators(t)
-	if testing.Short() {
-		dirs = dirs[:10]
-	}
+	dirs := shared.Sample(operators(t), 10)
 	r := newRegistry(t)
 	saved := t.TempDir()
 	opts := withImages(t, "")

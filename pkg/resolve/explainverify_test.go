@@ -9,16 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/resolve/internal/solver"
 )
 
 // TestExplainObserved verifies the explanations of the observed answers.
 func TestExplainObserved(t *testing.T) {
-	every := 1
-	if testing.Short() {
-		every = 16
-	}
-	observations(t, every, func(t *testing.T, _ string, _ *observation, ns *ClassicRequest) { verifyExplanation(t, ns) })
+	observations(t, shared.Number(1, 16), func(t *testing.T, _ string, _ *observation, ns *ClassicRequest) { verifyExplanation(t, ns) })
 }
 
 // FuzzExplain verifies explanations for random small catalogs.

@@ -44,11 +44,8 @@ func (o *observation) namespace(c *Catalog) *ClassicRequest {
 
 // TestObserved compares our answers with OLM Classic's own.
 func TestObserved(t *testing.T) {
-	smaller, every := 0, 1
-	if testing.Short() {
-		every = 16
-	}
-	observations(t, every, func(t *testing.T, name string, o *observation, ns *ClassicRequest) {
+	smaller := 0
+	observations(t, shared.Number(1, 16), func(t *testing.T, name string, o *observation, ns *ClassicRequest) {
 		if diff := o.compare(verify(t, ns)); diff == isSmaller {
 			smaller++
 			t.Logf("%s: a smaller core", name)

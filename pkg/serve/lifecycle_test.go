@@ -19,6 +19,7 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/status"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -330,14 +331,10 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestManyConnections serves a thousand clients at once, or fewer with -short.
+// TestManyConnections serves a thousand clients at once.
 func TestManyConnections(t *testing.T) {
 	addr := overTCP(t, loaded(t, catalogDir(t, trees)), serve.ServerOptions{})
-	connections := 1000
-	if testing.Short() {
-		connections = 100
-	}
-	clients := make([]*client.Client, connections)
+	clients := make([]*client.Client, shared.Number(1000, 100))
 	for i := range clients {
 		var err error
 		if clients[i], err = client.New(addr, client.Options{}); err != nil {

@@ -141,7 +141,7 @@ func manifest(kind string, size int) string {
 // TestMessageSize checks the size limit of a gRPC message. A registry sends all manifests of a bundle, and its
 // ClusterServiceVersion a second time.
 func TestMessageSize(t *testing.T) {
-	if testing.Short() {
+	if !shared.Full() {
 		t.Skip("it reads megabytes")
 	}
 	const csv = "ClusterServiceVersion"
@@ -281,7 +281,7 @@ func TestCounted(t *testing.T) {
 
 // TestErrorsOnly checks that ErrorsOnly reports the same errors as a full run.
 func TestErrorsOnly(t *testing.T) {
-	if testing.Short() {
+	if !shared.Full() {
 		t.Skip("it runs all of TestRules twice")
 	}
 	for _, tt := range breaks {
@@ -376,10 +376,7 @@ func TestUnknownFiles(t *testing.T) {
 // TestManyProblems checks that 10,000 problems are all reported, whether they are in one object or in many. With
 // quadratic time this test would not finish.
 func TestManyProblems(t *testing.T) {
-	n := 10_000
-	if testing.Short() { // the race detector is on
-		n = 100
-	}
+	n := shared.Number(10_000, 100)
 	var entries, bundles, objects, deprecations, unknown strings.Builder
 	entries.WriteString("schema: olm.channel\npackage: oak\nname: many\nentries:\n")
 	deprecations.WriteString("schema: olm.deprecations\npackage: pine\nentries:\n")
@@ -436,7 +433,7 @@ func TestReport(t *testing.T) {
 
 // TestPublishedCatalogs checks that published catalogs, which upstream accepted, have no errors.
 func TestPublishedCatalogs(t *testing.T) {
-	if testing.Short() {
+	if !shared.Full() {
 		t.Skip("it reads megabytes")
 	}
 	for _, dir := range shared.Glob(t, "data/catalogs/v*") {

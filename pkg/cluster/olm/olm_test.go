@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/cluster/olm"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -46,12 +47,9 @@ func read(t *testing.T, state string) (*cluster.State, *resolve.Catalog) {
 	return s, c
 }
 
-// TestManySubscriptions resolves 10,000 Subscriptions, all in one namespace or each in its own.
+// TestManySubscriptions resolves many Subscriptions, all in one namespace or each in its own.
 func TestManySubscriptions(t *testing.T) {
-	n := 10_000
-	if testing.Short() { // the race detector is on
-		n = 1_000
-	}
+	n := shared.Number(10_000, 1_000)
 	for _, namespaces := range []int{1, n} {
 		t.Run(fmt.Sprintf("%d namespaces", namespaces), func(t *testing.T) {
 			text := []byte("apiVersion: v1\nkind: List\nitems:\n")

@@ -8,17 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // TestRandomGraphs checks for random graphs that the drawing is well-formed and deterministic, that boxes do not
 // overlap, that everything is within its lane, and that the lines are exactly the edges of the catalog.
 func TestRandomGraphs(t *testing.T) {
-	seeds := uint64(200)
-	if testing.Short() {
-		seeds = 30
-	}
-	for seed := range seeds {
+	for seed := range uint64(shared.Number(200, 30)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		lines := randomLines(r)
 		p := packageOf(t, "p", lines)
