@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	_ "github.com/opm-toolchain/opm/cmd/opm/internal/startup"
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
