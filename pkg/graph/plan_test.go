@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/opm-toolchain/opm/internal/cputime"
 	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -233,14 +231,10 @@ func TestOrderOfManyHeads(t *testing.T) {
 		entries = append(entries, chain, declcfg.Entry{Name: fmt.Sprint("head", i), Replaces: fmt.Sprint("b", n-1)})
 	}
 	c := New(entries)
-	spent := cputime.Start()
 	_, err := c.Order()
 	if err == nil || !strings.Contains(err.Error(), "30000 replacement chains were found") ||
 		!strings.HasSuffix(err.Error(), ", head29999...b0") {
 		t.Errorf("got %.300v", err)
-	}
-	if d := spent(); d > 30*time.Second { // usually 10 ms
-		t.Errorf("it took %v", d)
 	}
 	entries[0].Replaces = entries[0].Name
 	if _, err = New(entries).Order(); err == nil || !strings.Contains(err.Error(), `a cycle exists in the chain of replacement beginning with "head0"`) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
-	"github.com/opm-toolchain/opm/internal/cputime"
 )
 
 // loops is a CEL rule of n nested loops with ten iterations each.
@@ -28,7 +27,6 @@ func TestLimitsOfCEL(t *testing.T) {
 		{"to compile", strings.Repeat("[", 100) + strings.Repeat("]", 100) + " == []", "has too much CEL"},
 	} {
 		ns := parseScenario(t, base+fmt.Sprintf("has a.v2.0.0 {\"cel\":{\"rule\":%q}}\nsub sa a stable", tt.rule))
-		spent := cputime.Start()
 		answer, err := ns.Resolve(t.Context(), Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -36,9 +34,6 @@ func TestLimitsOfCEL(t *testing.T) {
 		if answer.Outcome != Undecided || !strings.Contains(answer.Message, tt.want) ||
 			answer.Core[0].Places[0].String() != "c/catalog.json:8:171" {
 			t.Errorf("%s: %+v", tt.name, answer)
-		}
-		if d := spent(); d > 30*time.Second {
-			t.Errorf("%s took %v", tt.name, d)
 		}
 	}
 }
@@ -52,7 +47,6 @@ func TestLimitOfEvaluations(t *testing.T) {
 		return fmt.Sprintf(`{"failureMessage":"m%d.%d","cel":{"rule":%q}}`, i, v, loops(5))
 	}
 	c := parseScenario(t, packagesOf(60, constraintOf)).Catalogs[0]
-	spent := cputime.Start()
 	_, err := (&Check{Classic: true, Namespace: ClassicRequest{Name: "n", Catalogs: []*Catalog{c}}}).Run(t.Context())
 	if !errors.Is(err, ErrEvaluations) {
 		t.Errorf("the error of a check is %v", err)
@@ -65,9 +59,6 @@ func TestLimitOfEvaluations(t *testing.T) {
 	}
 	if !errors.Is(err, ErrEvaluations) {
 		t.Errorf("the error of the last dependencies is %v", err)
-	}
-	if d := spent(); d > 60*time.Second {
-		t.Errorf("it took %v", d)
 	}
 }
 
@@ -91,12 +82,8 @@ func TestManyCatalogs(t *testing.T) {
 	for i := range 100 {
 		text += fmt.Sprintf("catalog c%d %d\n", i, i%7) + packagesOf(10, func(int, int) string { return "gvk=K" })
 	}
-	spent := cputime.Start()
 	if got, want := outcome(verifyFast(t, parseScenario(t, text))), "c13/p0/s/p0.v1.9.0(replaces p0.v1.8.0)"; !strings.HasSuffix(got, want) {
 		t.Errorf("got %s, want %s", got, want)
-	}
-	if d := spent(); d > 10*time.Second {
-		t.Errorf("it took %v", d)
 	}
 }
 
