@@ -37,7 +37,8 @@ registry is written with --record.
 
 Blobs that the target has are not sent again, so that a run that was interrupted continues. Tags
 are set last. An image that fails does not stop the others; a table names all that failed, and
-the exit status is 1. The tag of a catalog does not change then, unless --incomplete is set.
+the exit status is 1. The tag of a catalog does not change then, unless --incomplete is set, and the
+images of earlier runs stay needed until a run writes all its catalogs.
 
 --dry-run prints what would be copied, the sizes by package, the images that cannot be copied, and
 those of the last run (--record) that are no longer selected; with -v, also a line for each image.
@@ -421,6 +422,10 @@ func (f *mirrorFlags) printText(w io.Writer, r *mirror.Report, failures []mirror
 		for _, name := range r.Obsolete {
 			fmt.Fprintln(w, name)
 		}
+	}
+	if n := len(r.Served); n > 0 {
+		fmt.Fprintf(w, "%s still needed, since not all catalogs were written\n",
+			plural.Words(n, "image of earlier runs is", "images of earlier runs are"))
 	}
 	_, err := fmt.Fprintf(w, "%s: %s %s (%s), %s there before, %s failed\n", r.Target, plural.Of(r.Total.Missing, "image"),
 		missing, plural.Size(r.Total.MissingBytes), plural.Number(there), plural.Number(r.Total.Failed))

@@ -18,8 +18,12 @@ func mirrorPruneCmd() *cobra.Command {
 		Short: "Delete images from a mirror that its catalogs no longer need",
 		Long: `List the manifests of a mirror that earlier runs of opm mirror copied and that are no longer
 selected, by the records of the runs. Name the records of everything that is mirrored to this
-registry: nothing is listed that one of them needs. --execute deletes them by digest, and removes
-them from the records. The registry frees their blobs when it collects garbage.`,
+registry: nothing is listed that one of them needs, and nothing that a catalog may name which a run
+left as it was, since it failed or was interrupted. --execute deletes them by digest, and removes
+them from the records. The registry frees their blobs when it collects garbage.
+
+--execute deletes nothing if the tag of a catalog refers to a catalog that is not in the records:
+the record of its run is missing, or the run was killed before it wrote the record.`,
 		Example:           `  docker login mirror.example && opm mirror prune --record crafts.json --execute`,
 		Args:              rangeArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -20,10 +20,14 @@ type ClusterOptions struct {
 }
 
 // Cluster returns the files that make a cluster use the mirror: the mirror sets for images by digest and by tag, with
-// an entry for each repository, and a CatalogSource and a ClusterCatalog for each catalog. The record must be the
-// record of a registry.
+// an entry for each repository, and a CatalogSource and a ClusterCatalog for each catalog. They include what is in
+// Served. The record must be the record of a registry.
 func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 	digests, tags, err := r.sources()
+	if err != nil {
+		return nil, err
+	}
+	served, servedTags, err := (&Record{Images: r.Served}).sources()
 	if err != nil {
 		return nil, err
 	}
@@ -34,26 +38,30 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 	}
 	kinds := []struct {
 		file, apiVersion, kind, field string
-		sources                       map[string]string
+		sources, served               map[string]string
 		use                           bool
 	}{
 		{
 			"imagedigestmirrorset.yaml", "config.openshift.io/v1", "ImageDigestMirrorSet", "imageDigestMirrors", digests,
-			!o.ICSP,
+			served, !o.ICSP,
 		},
 		{
 			"imagecontentsourcepolicy.yaml", "operator.openshift.io/v1alpha1", "ImageContentSourcePolicy",
-			"repositoryDigestMirrors", digests, o.ICSP,
+			"repositoryDigestMirrors", digests, served, o.ICSP,
 		},
-		{"imagetagmirrorset.yaml", "config.openshift.io/v1", "ImageTagMirrorSet", "imageTagMirrors", tags, !o.ICSP},
+		{
+			"imagetagmirrorset.yaml", "config.openshift.io/v1", "ImageTagMirrorSet", "imageTagMirrors", tags, servedTags,
+			!o.ICSP,
+		},
 	}
 	for _, k := range kinds {
-		if len(k.sources) == 0 || !k.use {
+		entries := r.mirrors(k.sources, k.served)
+		if len(entries) == 0 || !k.use {
 			continue
 		}
 		text, err := manifests.Encode([]map[string]any{{
 			"apiVersion": k.apiVersion, "kind": k.kind, "metadata": map[string]any{"name": name},
-			"spec": map[string]any{k.field: r.mirrors(k.sources)},
+			"spec": map[string]any{k.field: entries},
 		}}, manifests.YAML)
 		add(k.file, text, err)
 	}
@@ -77,8 +85,8 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 
 // TagOnly returns the sources of the images that are named by tag, which an ImageContentSourcePolicy does not mirror.
 func (r *Record) TagOnly() (sources []string) {
-	for _, img := range r.Images {
-		if !img.Catalog && img.Tag != "" {
+	for _, img := range r.needed() {
+		if !img.Catalog && img.Tag != "" && !slices.Contains(sources, img.Source) {
 			sources = append(sources, img.Source)
 		}
 	}
@@ -105,10 +113,19 @@ func (r *Record) sources() (digests, tags map[string]string, err error) {
 	return digests, tags, nil
 }
 
-// mirrors returns the entries of a mirror set, sorted by source.
-func (r *Record) mirrors(sources map[string]string) (entries []map[string]any) {
-	for source, repo := range sources {
-		entries = append(entries, map[string]any{"source": source, "mirrors": []string{r.Target + "/" + repo}})
+// mirrors returns the entries of a mirror set, sorted by source. A source may have two mirrors, the one in sources and
+// the one in served.
+func (r *Record) mirrors(sources, served map[string]string) (entries []map[string]any) {
+	mirrors := map[string][]string{}
+	for _, repos := range []map[string]string{sources, served} {
+		for source, repo := range repos {
+			if mirror := r.Target + "/" + repo; !slices.Contains(mirrors[source], mirror) {
+				mirrors[source] = append(mirrors[source], mirror)
+			}
+		}
+	}
+	for source, all := range mirrors {
+		entries = append(entries, map[string]any{"source": source, "mirrors": all})
 	}
 	slices.SortFunc(entries, func(a, b map[string]any) int {
 		return cmp.Compare(a["source"].(string), b["source"].(string))
@@ -119,11 +136,12 @@ func (r *Record) mirrors(sources map[string]string) (entries []map[string]any) {
 // catalogs returns the catalogs by the names of their objects: the last component of the repository and the tag, or the
 // whole repository if another catalog has that name.
 func (r *Record) catalogs() map[string]*Image {
-	byName := map[string]*Image{}
-	for _, img := range r.Images {
-		if !img.Catalog || img.Manifests == nil {
+	byName, seen := map[string]*Image{}, map[string]bool{}
+	for _, img := range r.needed() {
+		if !img.Catalog || img.Manifests == nil || seen[img.Target()] {
 			continue
 		}
+		seen[img.Target()] = true
 		object := catalogName(path.Base(img.Repository), img.Tag)
 		if byName[object] != nil {
 			object = catalogName(img.Repository, img.Tag)

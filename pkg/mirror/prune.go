@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -18,6 +20,7 @@ type Pruning struct {
 	Bytes     int64      `json:"bytes"`     // total size of manifests and blobs that only obsolete images have
 
 	records []*Record
+	needed  map[imageKey]bool // manifests
 }
 
 // An Obsolete is a manifest to delete.
@@ -29,11 +32,12 @@ type Obsolete struct {
 	referred bool // referrers have it as their subject
 }
 
-// NewPruning returns the manifests of obsolete images that no current image in any of the records needs. All records
-// must be of one registry.
+// NewPruning returns the manifests of obsolete images that no needed image in any of the records has. All records must
+// be of one registry.
 func NewPruning(records []*Record) (*Pruning, error) {
-	p := &Pruning{Manifests: []Obsolete{}, records: records}
-	needed, blobs := map[imageKey]bool{}, map[v1.Hash]bool{}
+	p := &Pruning{Manifests: []Obsolete{}, records: records, needed: map[imageKey]bool{}}
+	blobs := map[v1.Hash]bool{}
+	wanted := map[string]bool{} // targets of images that failed and whose manifests no record of theirs has
 	for _, r := range records {
 		if r.Target == "" {
 			return nil, errors.New("it is the record of a directory: want that of a registry")
@@ -42,31 +46,38 @@ func NewPruning(records []*Record) (*Pruning, error) {
 			return nil, fmt.Errorf("the records are of two mirrors, %s and %s", p.Target, r.Target)
 		}
 		p.Target = r.Target
-		for _, img := range r.Images {
-			for _, n := range img.Manifests {
-				needed[imageKey{img.Repository, n.Digest.String()}] = true
+		for _, img := range r.needed() {
+			if img.Manifests == nil {
+				wanted[img.Target()] = true
 			}
-			sum(blobs, img.content())
+			p.need(img, blobs)
 		}
 	}
 	var obsolete []*Image
-	referred := map[imageKey]bool{}
 	for _, r := range records {
-		obsolete = append(obsolete, r.Obsolete...)
+		for _, img := range r.Obsolete {
+			if wanted[img.Target()] {
+				p.need(img, blobs)
+			} else {
+				obsolete = append(obsolete, img)
+			}
+		}
 	}
+	referred := map[imageKey]bool{}
 	for _, img := range obsolete {
 		for _, n := range img.Manifests {
 			referred[imageKey{img.Repository, n.Subject}] = true
 		}
 		p.Bytes += sum(blobs, img.content())
 	}
+	listed := maps.Clone(p.needed)
 	for _, indexes := range []bool{true, false} {
 		for _, img := range obsolete {
 			for _, n := range slices.Backward(img.Manifests) {
 				key := imageKey{img.Repository, n.Digest.String()}
-				if n.MediaType.IsIndex() == indexes && !needed[key] {
+				if n.MediaType.IsIndex() == indexes && !listed[key] {
 					p.Manifests = append(p.Manifests, Obsolete{img.Repository, key.digest, img.Source, referred[key]})
-					needed[key] = true
+					listed[key] = true
 				}
 			}
 		}
@@ -74,11 +85,28 @@ func NewPruning(records []*Record) (*Pruning, error) {
 	return p, nil
 }
 
+// need adds the manifests of an image to the needed manifests, and its content to blobs.
+func (p *Pruning) need(img *Image, blobs map[v1.Hash]bool) {
+	for _, n := range img.Manifests {
+		p.needed[imageKey{img.Repository, n.Digest.String()}] = true
+	}
+	sum(blobs, img.content())
+}
+
 // Run deletes the manifests by digest. It calls deleted, which may be nil, for each deleted manifest, and removes
 // images whose manifests were all deleted from the records. It continues after a failure, unless the first deletion
 // fails or ctx is done; the error joins all failures.
+//
+// Nothing is deleted if a tag shows that the records are not up to date: a run was killed before it wrote its record,
+// or another record is missing.
 func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Obsolete)) error {
+	if len(p.Manifests) == 0 {
+		return nil
+	}
 	to, err := ToRegistry(opener, p.Target)
+	if err == nil {
+		err = p.checkTags(ctx, to)
+	}
 	if err != nil {
 		return err
 	}
@@ -86,7 +114,7 @@ func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Ob
 	var errs []error
 	for i, m := range p.Manifests {
 		key := imageKey{m.Repository, m.Digest}
-		if err := to.remove(ctx, m); err != nil {
+		if err := to.remove(ctx, m, p.needed); err != nil {
 			failed[key] = true
 			errs = append(errs, fmt.Errorf("delete %s/%s@%s: %w", p.Target, m.Repository, m.Digest, err))
 			if i == 0 || ctx.Err() != nil {
@@ -108,8 +136,57 @@ func (p *Pruning) Run(ctx context.Context, opener *image.Opener, deleted func(Ob
 	return errors.Join(errs...)
 }
 
-// remove deletes a manifest, which need not exist, and the index of its referrers if the registry has no API for them.
-func (r *Registry) remove(ctx context.Context, m Obsolete) error {
+// checkTags returns an error for each needed tag that refers to a manifest to delete, and for each tag of a catalog
+// that refers to a catalog that no record has: the mirror serves it, and its images are not known.
+func (p *Pruning) checkTags(ctx context.Context, to *Registry) error {
+	doomed, pruned := map[imageKey]bool{}, map[string]bool{}
+	for _, m := range p.Manifests {
+		doomed[imageKey{m.Repository, m.Digest}] = true
+		pruned[m.Repository] = true
+	}
+	type use struct{ needed, catalog bool }
+	uses := map[string]use{} // by target
+	var tags []*Image        // one for each tag to check
+	for _, r := range p.records {
+		all := r.needed()
+		n := len(all)
+		for i, img := range append(all, r.Obsolete...) {
+			needed := i < n
+			if img.Tag == "" || !img.Catalog && (!needed || !pruned[img.Repository]) {
+				continue
+			}
+			of, known := uses[img.Target()]
+			if !known {
+				tags = append(tags, img)
+			}
+			uses[img.Target()] = use{of.needed || needed, of.catalog || img.Catalog}
+		}
+	}
+	check := func(img *Image) error {
+		found, err := to.head(ctx, img.Repository, img.Tag)
+		if err != nil || found == (v1.Hash{}) {
+			return err
+		}
+		key, of := imageKey{img.Repository, found.String()}, uses[img.Target()]
+		if p.needed[key] || doomed[key] && !of.needed || !doomed[key] && !of.catalog {
+			return nil
+		}
+		return fmt.Errorf("the tag refers to %s, which the records do not list as needed: name the record of the run that "+
+			"set the tag, too, or run opm mirror again", found)
+	}
+	var errs []error
+	for err := range parallel.Map(ctx, maxRequests, slices.Values(tags), check) {
+		if err != nil {
+			err = fmt.Errorf("nothing was deleted: %s/%s: %w", p.Target, tags[len(errs)].Target(), err)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, ctx.Err())...)
+}
+
+// remove deletes a manifest, which need not exist, and the index of its referrers if the registry has no API for them,
+// unless that is a needed manifest.
+func (r *Registry) remove(ctx context.Context, m Obsolete, needed map[imageKey]bool) error {
 	repo, err := r.repository(m.Repository)
 	if err != nil {
 		return err
@@ -120,7 +197,7 @@ func (r *Registry) remove(ctx context.Context, m Obsolete) error {
 	}
 	if m.referred {
 		list, err := r.head(ctx, m.Repository, image.ReferrersTag(digest))
-		if err == nil && list != (v1.Hash{}) {
+		if err == nil && list != (v1.Hash{}) && !needed[imageKey{m.Repository, list.String()}] {
 			err = repo.Delete(ctx, list)
 		}
 		if err != nil {

@@ -22,8 +22,13 @@ type Record struct {
 	Target string   `json:"target,omitzero"` // the registry and its path; "" for a directory
 	Images []*Image `json:"images"`          // in the order of the plan
 
-	// Obsolete are images that earlier runs mirrored and that are no longer selected. They stay in the mirror until
-	// they are pruned.
+	// Served are images that earlier runs mirrored, that are no longer selected, and that the mirror still needs: this
+	// run did not write all its catalogs, and the catalogs that their tags refer to may name these images. They become
+	// obsolete when a run writes all its catalogs.
+	Served []*Image `json:"served,omitempty"`
+
+	// Obsolete are images that earlier runs mirrored and that are no longer needed, the latest first. They stay in the
+	// mirror until they are pruned.
 	Obsolete []*Image `json:"obsolete,omitempty"`
 
 	// Since has the digests of content that is in an earlier directory instead of this one, sorted.
@@ -77,7 +82,7 @@ func readRecord(fsys fs.FS, name string) (*Record, error) {
 
 // check checks that every image that was copied has its manifest.
 func (r *Record) check() error {
-	if slices.Contains(r.Images, nil) || slices.Contains(r.Obsolete, nil) {
+	if slices.Contains(slices.Concat(r.Images, r.Served, r.Obsolete), nil) {
 		return errors.New("an image is null")
 	}
 	for _, img := range r.Images {
@@ -125,41 +130,70 @@ type imageKey struct{ repository, digest string }
 
 func (i *Image) key() imageKey { return imageKey{i.Repository, i.Digest} }
 
-// follow makes r the successor of the last record: images that are no longer selected become obsolete. A failed image
-// keeps the manifests that the mirror has of it.
+// needed returns the images that the mirror needs: the images of the run, and then the images of Served.
+func (r *Record) needed() []*Image { return slices.Concat(r.Images, r.Served) }
+
+// follow makes r the successor of the last record, which may be nil. A failed image keeps the manifests that the mirror
+// has of it: the manifests behind its tag, or those of its digest.
 func (r *Record) follow(last *Record) {
-	obsolete, kept := r.compare(last)
-	r.Obsolete = obsolete
-	for img, old := range kept {
+	s := r.compare(last)
+	r.Served, r.Obsolete = s.served, s.obsolete
+	for img, old := range s.kept {
 		img.Digest, img.Manifests = old.Digest, old.Manifests
 	}
 }
 
-// compare returns the images of the last record that are no longer selected. kept maps each failed image of r to its
-// image in the last record.
-func (r *Record) compare(last *Record) (obsolete []*Image, kept map[*Image]*Image) {
+// A succession is what becomes of the images of the last record.
+type succession struct {
+	kept     map[*Image]*Image // by failed image: the last image with the same target
+	served   []*Image          // see [Record.Served]
+	obsolete []*Image          // see [Record.Obsolete]
+}
+
+// compare returns the succession from the last record, which may be nil, to r.
+//
+// The last record does not say which catalog names an image. So if one catalog was not written, all images that were
+// needed before are still needed.
+func (r *Record) compare(last *Record) (s succession) {
 	if last == nil {
-		return nil, nil
+		return s
 	}
-	kept = map[*Image]*Image{}
-	current, failed := map[imageKey]bool{}, map[string]*Image{}
+	s.kept = map[*Image]*Image{}
+	current, failed, complete := map[imageKey]bool{}, map[string]*Image{}, true
 	for _, img := range r.Images {
-		if img.Failure != "" {
-			failed[img.Source] = img
-		} else {
+		if img.Failure == "" {
 			current[img.key()] = true
+			continue
+		}
+		failed[img.Target()] = img
+		complete = complete && !img.Catalog
+	}
+	needed := last.needed()
+	earlier := slices.DeleteFunc(slices.Concat(needed, last.Obsolete), func(old *Image) bool {
+		return old.Digest == "" || old.Manifests == nil
+	})
+	for _, old := range earlier { // the latest first: a tag refers to the first one
+		if img := failed[old.Target()]; img != nil && s.kept[img] == nil {
+			s.kept[img] = old
+			current[old.key()] = true
 		}
 	}
-	for _, old := range slices.Concat(last.Images, last.Obsolete) {
-		if old.Digest == "" || old.Manifests == nil || current[old.key()] {
+	isNeeded := map[*Image]bool{}
+	for _, old := range needed {
+		isNeeded[old] = !complete
+	}
+	for _, old := range earlier {
+		if current[old.key()] {
 			continue
 		}
 		current[old.key()] = true
-		if img := failed[old.Source]; img != nil && img.Repository == old.Repository {
-			kept[img] = old
-			continue
+		old, served := *old, isNeeded[old]
+		old.Failure = ""
+		if served {
+			s.served = append(s.served, &old)
+		} else {
+			s.obsolete = append(s.obsolete, &old)
 		}
-		obsolete = append(obsolete, old)
 	}
-	return obsolete, kept
+	return s
 }

@@ -24,7 +24,11 @@ type Report struct {
 	Total    Sizes           `json:"total"`
 	Packages []PackageReport `json:"packages"` // sorted by name
 	Images   []ImageReport   `json:"images"`   // sorted by target, catalogs last
-	Obsolete []string        `json:"obsolete"` // images that earlier runs mirrored and that are no longer selected, sorted
+	Obsolete []string        `json:"obsolete"` // images that earlier runs mirrored and that are no longer needed, sorted
+
+	// Served are the images of earlier runs that are no longer selected, but that the mirror still needs because a
+	// catalog was not written; sorted.
+	Served []string `json:"served"`
 }
 
 // Sizes are numbers of images, and of the bytes of their content, each blob once.
@@ -57,7 +61,7 @@ type ImageReport struct {
 
 // Report describes the plan.
 func (p *Plan) Report() *Report {
-	r := &Report{Target: p.to.String(), Packages: []PackageReport{}, Images: []ImageReport{}, Obsolete: []string{}}
+	r := &Report{Target: p.to.String(), Packages: []PackageReport{}, Images: []ImageReport{}}
 	var total tally
 	packages := map[string]*tally{}
 	for _, img := range p.Images {
@@ -75,12 +79,19 @@ func (p *Plan) Report() *Report {
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		r.Packages = append(r.Packages, PackageReport{name, packages[name].Sizes})
 	}
-	obsolete, _ := (&Record{Images: p.Images}).compare(p.Last)
-	for _, img := range obsolete {
-		r.Obsolete = append(r.Obsolete, img.Repository+"@"+img.Digest)
-	}
-	slices.Sort(r.Obsolete)
+	s := (&Record{Images: p.Images}).compare(p.Last)
+	r.Obsolete, r.Served = digests(s.obsolete), digests(s.served)
 	return r
+}
+
+// digests returns the images in the mirror by digest, sorted.
+func digests(images []*Image) []string {
+	names := []string{}
+	for _, img := range images {
+		names = append(names, img.Repository+"@"+img.Digest)
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (i *Image) report() ImageReport {

@@ -64,7 +64,7 @@ func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 	r.copyAll(working, images)
 	if failed := countFailed(images); failed > 0 && !o.Incomplete {
 		for _, c := range catalogs {
-			c.fail(fmt.Errorf("its tag is unchanged, since %s failed", plural.Words(failed, "image", "images")))
+			c.leave(fmt.Errorf("its tag is unchanged, since %s failed", plural.Words(failed, "image", "images")))
 		}
 	} else {
 		r.copyAll(working, catalogs)
@@ -78,6 +78,20 @@ func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 	}
 	record.follow(p.Last)
 	return record, ctx.Err()
+}
+
+// leave makes a catalog fail that is not to be written, unless it has failed before. If the target has it, it keeps its
+// manifests: its tag refers to them.
+func (i *Image) leave(why error) {
+	there := i.Manifests
+	switch i.state {
+	case Failed:
+	case There:
+		i.fail(why)
+		i.Manifests = there
+	default:
+		i.fail(why)
+	}
 }
 
 // countFailed returns the number of failed images that bundles name.
@@ -357,7 +371,7 @@ func (r *run) hint(img *Image, b Blob) string {
 // earlier returns the images that the mirror had before this run.
 func (r *run) earlier() (images []*Image) {
 	if r.Last != nil {
-		images = slices.Concat(r.Last.Images, r.Last.Obsolete)
+		images = slices.Concat(r.Last.needed(), r.Last.Obsolete)
 	}
 	for _, img := range r.Images {
 		if img.state == There {
