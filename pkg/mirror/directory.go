@@ -293,8 +293,12 @@ func (d *Directory) Finish(record *Record) error {
 			switch {
 			case n.Digest.String() == img.Digest:
 				add(n, img.sourceName(img.Tag, img.Digest))
-			case n.Tag != "" || n.Subject != "":
-				add(n, img.sourceName(n.Tag, n.Digest.String()))
+			case len(n.Tags) > 0:
+				for _, tag := range n.Tags {
+					add(n, img.sourceName(tag, ""))
+				}
+			case n.Subject != "":
+				add(n, img.sourceName("", n.Digest.String()))
 			}
 		}
 	}

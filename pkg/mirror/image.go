@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -44,13 +46,37 @@ func (u Use) compare(v Use) int {
 type Node struct {
 	Blob
 	MediaType types.MediaType `json:"mediaType"`
-	Tag       string          `json:"tag,omitzero"`     // of a signature, such as sha256-….sig
+	Tags      Tags            `json:"tag,omitempty"`    // of a signature, such as sha256-….sig; sorted
 	Subject   string          `json:"subject,omitzero"` // the digest that a referrer refers to
 	Blobs     []Blob          `json:"blobs,omitempty"`
 
 	raw    []byte // nil if it exists
 	exists bool   // the target has the manifest, and so its blobs
-	linked bool   // the target finds the manifest by its tag and its subject
+	linked bool   // the target finds the manifest by its tags and its subject
+}
+
+// attached reports whether the manifest was found by its tags or its subject, and not as a part of an index.
+func (n *Node) attached() bool { return len(n.Tags) > 0 || n.Subject != "" }
+
+// Tags are the tags of one manifest: signatures of an index and of its images may be the same manifest. In a record,
+// one tag is a string and several are an array.
+type Tags []string
+
+// MarshalJSONTo encodes one tag as a string and other numbers of tags as an array.
+func (t Tags) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if len(t) == 1 {
+		return enc.WriteToken(jsontext.String(t[0]))
+	}
+	return json.MarshalEncode(enc, []string(t))
+}
+
+// UnmarshalJSONFrom is the inverse of MarshalJSONTo.
+func (t *Tags) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '"' {
+		return json.UnmarshalDecode(dec, (*[]string)(t))
+	}
+	*t = Tags{""}
+	return json.UnmarshalDecode(dec, &(*t)[0])
 }
 
 // A Blob identifies a blob or a manifest by its digest. The size is in bytes.

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -422,6 +424,52 @@ func TestNames(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "quay.io/org/app:v1 and ghcr.io/org/app:v1 would both be org/app:v1") &&
 		!strings.Contains(err.Error(), "ghcr.io/org/app:v1 and quay.io/org/app:v1 would both be org/app:v1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTwoThings checks that nothing is mirrored if a tag would refer to an image and to a signature or the index of the
+// referrers of another image, or to the signatures of two images, unless both are the same.
+func TestTwoThings(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, false)
+	repo, index, _ := strings.Cut(from.refs[0], "@")
+	child, sig := children(t, from.fakeRegistry, index)[0], signTag(index, ".sig")
+	from.push(t, "pottery-kiln:"+sig, newImage(t))
+	from.push(t, "pottery-kiln:"+signTag(child, ""), newImage(t))
+	copied, err := remote.Image(from.ref(t, "pottery/kiln@"+child), from.options()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.push(t, "potters/kiln:v1", copied)
+	from.push(t, "potters/kiln:"+signTag(child, ".sig"), newImage(t))
+	for _, tt := range []struct {
+		refs []string
+		name string // of the repository in the mirror
+		want string
+	}{
+		{[]string{repo + "@" + index, from.host + "/pottery-kiln:" + sig}, "", "the signature of " + repo},
+		{[]string{repo + "@" + index, from.host + "/pottery-kiln:" + signTag(child, "")}, "", "the referrers of " + repo},
+		{[]string{repo + "@" + child, from.host + "/potters/kiln@" + child}, "kiln", "the signature of " + repo},
+		{[]string{repo + "@" + index, repo + ":" + sig}, "", ""},
+		{[]string{repo + "@" + index, from.host + "/pottery-kiln:none"}, "", ""},
+	} {
+		var images []*Image
+		for _, ref := range tt.refs {
+			img, err := Names{MaxComponents: 1}.New(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			img.Repository = cmp.Or(tt.name, img.Repository)
+			images = append(images, img)
+		}
+		target, err := ToRegistry(from.opener(t), to.host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to.reset()
+		_, err = NewPlan(t.Context(), images, target, Options{Opener: from.opener(t)})
+		if (err == nil) != (tt.want == "") || !strings.Contains(fmt.Sprint(err), tt.want) || to.wrote() > 0 {
+			t.Errorf("%v: got %v, want %q", tt.refs, err, tt.want)
+		}
 	}
 }
 

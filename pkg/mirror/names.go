@@ -1,11 +1,16 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -50,24 +55,65 @@ func (n Names) New(reference string, uses ...Use) (*Image, error) {
 	return img, nil
 }
 
-// checkNames returns an error for each tag that is the target of two sources. Targets by digest cannot conflict, since
-// equal digests mean equal content.
+// checkNames returns an error for each tag that would refer to two things in the mirror: to two images or, if these are
+// resolved, to an image, a signature, an attestation or the index of referrers that registries without an API for them
+// have. Targets by digest cannot conflict, since equal digests mean equal content.
 func checkNames(images []*Image) error {
-	var errs []error
-	sources := map[string]*Image{}
+	var conflicts []string
+	claims := map[string]claim{} // by target
 	for _, img := range images {
-		if img.Tag == "" {
-			continue
+		for tag, c := range img.claims() {
+			target := img.Repository + ":" + tag
+			if other, ok := claims[target]; !ok {
+				claims[target] = c
+			} else if other.content != c.content || other.isImage() && c.isImage() {
+				conflicts = append(conflicts, fmt.Sprintf("%s and %s would both be %s in the mirror: "+
+					"choose other names with --keep-hosts, --max-components or --catalog-image", other, c, target))
+			}
 		}
-		target := img.Repository + ":" + img.Tag
-		if other := sources[target]; other != nil {
-			errs = append(errs, fmt.Errorf("%s and %s would both be %s in the mirror: "+
-				"choose other names with --keep-hosts, --max-components or --catalog-image", other.Source, img.Source, target))
-			continue
-		}
-		sources[target] = img
 	}
-	return errors.Join(errs...)
+	if conflicts == nil {
+		return nil
+	}
+	slices.Sort(conflicts) // attached manifests are found in any order
+	return errors.New(strings.Join(conflicts, "\n"))
+}
+
+// A claim is one thing that a tag in the mirror would refer to.
+type claim struct {
+	source  string
+	noun    string // such as "signature"; "" for the image itself
+	content string // equal for the same content
+}
+
+func (c claim) isImage() bool { return c.noun == "" }
+
+func (c claim) String() string {
+	if c.isImage() {
+		return c.source
+	}
+	return "the " + c.noun + " of " + c.source
+}
+
+// claims yields the tags that the image and, if it is resolved, its attached manifests would have. A failed image has
+// none.
+func (i *Image) claims() iter.Seq2[string, claim] {
+	return func(yield func(string, claim) bool) {
+		if i.Failure != "" || i.Tag != "" && !yield(i.Tag, claim{i.Source, "", i.Digest}) {
+			return
+		}
+		for _, n := range i.Manifests {
+			for _, tag := range n.Tags {
+				if !yield(tag, claim{i.Source, cmp.Or(cosignNouns[path.Ext(tag)], "artifact"), n.Digest.String()}) {
+					return
+				}
+			}
+			if subject, err := v1.NewHash(n.Subject); err == nil &&
+				!yield(image.ReferrersTag(subject), claim{i.Source, "referrers", n.Subject}) {
+				return
+			}
+		}
+	}
 }
 
 // Rename changes the names of the images of a directory to the names that n gives to their sources.

@@ -54,8 +54,8 @@ type Plan struct {
 }
 
 // NewPlan resolves images: it finds their manifests and signatures, and the ones that the target already has. An image
-// that cannot be resolved has a Failure. It is an error if two sources have the same target, or if the target cannot be
-// written.
+// that cannot be resolved has a Failure. It is an error if a tag in the target would refer to two things, such as two
+// images or an image and a signature, or if the target cannot be written.
 func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
 	p := &Plan{Options: o, Images: merge(images), to: to, asking: semaphore.NewWeighted(maxRequests)}
 	p.Jobs = cmp.Or(p.Jobs, DefaultJobs)
@@ -81,6 +81,9 @@ func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan,
 		p.Progress.Did(img.Source)
 		return ctx.Err()
 	})
+	if err == nil {
+		err = checkNames(p.Images)
+	}
 	if err != nil {
 		return nil, err
 	}

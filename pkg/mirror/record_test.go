@@ -3,6 +3,7 @@ package mirror
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -36,6 +37,34 @@ func TestReadRecord(t *testing.T) {
 	} {
 		if err := read(strings.Replace(whole, tt[0], tt[1], 1)); err == nil || !strings.Contains(err.Error(), tt[2]) {
 			t.Errorf("%s instead of %s: got %v, want %s", tt[1], tt[0], err, tt[2])
+		}
+	}
+}
+
+// TestTags checks that a record keeps no, one and several tags of a manifest, and that one is a string, as in records
+// of manifests with one tag only.
+func TestTags(t *testing.T) {
+	file := filepath.Join(t.TempDir(), RecordFile)
+	for text, tags := range map[string]Tags{
+		"":                      nil,
+		`"tag": "sha256-1.sig"`: {"sha256-1.sig"},
+		`"tag": [ "sha256-1.sig", "sha256-2.sig" ]`: {"sha256-1.sig", "sha256-2.sig"},
+	} {
+		r := Record{Format: recordFormat, Images: recordImages(t, "p=1")}
+		r.Images[0].Manifests[0].Tags = tags
+		if err := r.WriteFile(file); err != nil {
+			t.Fatal(err)
+		}
+		written, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadRecord(file)
+		if err != nil || !reflect.DeepEqual(got.Images, r.Images) {
+			t.Errorf("%v: got %+v, %v", tags, got, err)
+		}
+		if s := strings.Join(strings.Fields(string(written)), " "); !strings.Contains(s, text) || tags == nil && strings.Contains(s, "tag") {
+			t.Errorf("%v: got %s", tags, s)
 		}
 	}
 }

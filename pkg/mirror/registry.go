@@ -31,7 +31,7 @@ type Target interface {
 	has(ctx context.Context, repo string, digest v1.Hash) (bool, error)
 	// tagged reports whether a tag refers to a digest.
 	tagged(ctx context.Context, repo, tag, digest string) (bool, error)
-	// linked reports whether an existing manifest is found by its tag and by its subject, if it has one.
+	// linked reports whether an existing manifest is found by its tags and by its subject, if it has them.
 	linked(ctx context.Context, repo string, n *Node) (bool, error)
 	// upload stores a blob unless it exists. from is a repository that has it, or "".
 	upload(ctx context.Context, repo string, b Blob, from string, open image.BlobOpener) error
@@ -140,8 +140,10 @@ func (r *Registry) head(ctx context.Context, path, id string) (v1.Hash, error) {
 }
 
 func (r *Registry) linked(ctx context.Context, path string, n *Node) (bool, error) {
-	if n.Tag != "" {
-		return r.tagged(ctx, path, n.Tag, n.Digest.String())
+	for _, tag := range n.Tags {
+		if ok, err := r.tagged(ctx, path, tag, n.Digest.String()); !ok || err != nil {
+			return false, err
+		}
 	}
 	if n.Subject == "" {
 		return true, nil

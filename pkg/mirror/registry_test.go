@@ -347,14 +347,17 @@ func newPottery(t *testing.T, referrers bool) *pottery {
 		p.want = append(p.want, repo+"@"+digest)
 	}
 	add("pottery/kiln", "", digest)
-	for _, suffix := range []string{".sig", ".att", ".sbom"} {
-		add("pottery/kiln", signTag(digest, suffix), p.push(t, "pottery/kiln:"+signTag(digest, suffix), newImage(t)))
-	}
+	add("pottery/kiln", signTag(digest, ".sig"), p.push(t, "pottery/kiln:"+signTag(digest, ".sig"), newImage(t)))
 	ofChild, err := child.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
 	add("pottery/kiln", signTag(ofChild.String(), ".sig"), p.push(t, "pottery/kiln:"+signTag(ofChild.String(), ".sig"), newImage(t)))
+	for suffix, both := range map[string]v1.Image{".att": newImage(t), ".sbom": referTo(t, child)} { // each has two tags
+		for _, of := range []string{digest, ofChild.String()} {
+			add("pottery/kiln", signTag(of, suffix), p.push(t, "pottery/kiln:"+signTag(of, suffix), both))
+		}
+	}
 	for _, subject := range []partial.Describable{kiln, kiln, child} {
 		r := referTo(t, subject)
 		d, err := r.Digest()

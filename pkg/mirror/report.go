@@ -108,7 +108,7 @@ func (i *Image) report() ImageReport {
 		r.Bytes += b.Size
 	}
 	for _, n := range i.Manifests {
-		if n.Tag != "" || n.Subject != "" {
+		if n.attached() {
 			r.Attached++
 		}
 	}

@@ -20,13 +20,22 @@ const maxDepth = 4
 // https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md.
 var cosignSuffixes = []string{".sig", ".att", ".sbom"}
 
+// cosignNouns are the kinds of the manifests with these tags.
+var cosignNouns = map[string]string{".sig": "signature", ".att": "attestation", ".sbom": "SBOM"}
+
 // A resolver finds the manifests of an image, and of the signatures and other artifacts that refer to it.
 type resolver struct {
 	plan *Plan
 	img  *Image
 
-	mu   sync.Mutex
-	seen map[v1.Hash]bool // attached manifests
+	mu    sync.Mutex
+	links map[v1.Hash]*links // of the attached manifests
+}
+
+// links are the tags and the subject by which an attached manifest was found.
+type links struct {
+	tags    []string
+	subject string
 }
 
 // A manifest is the text of a manifest with its descriptor.
@@ -41,7 +50,7 @@ func (p *Plan) resolve(ctx context.Context, img *Image) error {
 	if img.dir != nil && img.Manifests != nil {
 		return p.findExisting(ctx, img)
 	}
-	r := resolver{plan: p, img: img, seen: map[v1.Hash]bool{}}
+	r := resolver{plan: p, img: img, links: map[v1.Hash]*links{}}
 	root, err := r.root(ctx)
 	if err != nil {
 		return err
@@ -55,9 +64,19 @@ func (p *Plan) resolve(ctx context.Context, img *Image) error {
 		if err != nil {
 			return err
 		}
+		r.link(attached)
 		img.Manifests = append(img.Manifests, attached...)
 	}
 	return p.findExisting(ctx, img)
+}
+
+// link sets the tags and the subjects of attached nodes.
+func (r *resolver) link(nodes []Node) {
+	for i := range nodes {
+		if l := r.links[nodes[i].Digest]; l != nil {
+			nodes[i].Tags, nodes[i].Subject = slices.Sorted(slices.Values(l.tags)), l.subject
+		}
+	}
 }
 
 // root returns the manifest or index of the image.
@@ -164,7 +183,7 @@ func (r *resolver) attached(ctx context.Context, to []Node, depth int) ([]Node, 
 		return nil, err
 	}
 	nodes := slices.Concat(found...)
-	tops := slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Tag == "" && n.Subject == "" })
+	tops := slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return r.links[n.Digest] == nil })
 	if len(tops) == 0 {
 		return nodes, nil
 	}
@@ -205,7 +224,7 @@ func (r *resolver) byTag(ctx context.Context, tag string) ([]Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", tag, err)
 	}
-	return r.attachedNodes(ctx, m, func(n *Node) { n.Tag = tag })
+	return r.attachedNodes(ctx, m, func(l *links) { l.tags = append(l.tags, tag) })
 }
 
 // referrers returns the nodes of the manifests that have a digest as their subject.
@@ -223,7 +242,7 @@ func (r *resolver) referrers(ctx context.Context, digest v1.Hash) (nodes []Node,
 		if err != nil {
 			return nil, fmt.Errorf("referrer %s: %w", desc.Digest, err)
 		}
-		more, err := r.attachedNodes(ctx, m, func(n *Node) { n.Subject = digest.String() })
+		more, err := r.attachedNodes(ctx, m, func(l *links) { l.subject = digest.String() })
 		if err != nil {
 			return nil, err
 		}
@@ -232,12 +251,15 @@ func (r *resolver) referrers(ctx context.Context, digest v1.Hash) (nodes []Node,
 	return nodes, nil
 }
 
-// attachedNodes returns the nodes of an attached manifest, or nil if it was found before. It calls mark for the node of
-// the manifest itself.
-func (r *resolver) attachedNodes(ctx context.Context, m manifest, mark func(*Node)) ([]Node, error) {
+// attachedNodes returns the nodes of an attached manifest, or nil if it was found before. It calls add for its links.
+func (r *resolver) attachedNodes(ctx context.Context, m manifest, add func(*links)) ([]Node, error) {
 	r.mu.Lock()
-	seen := r.seen[m.desc.Digest]
-	r.seen[m.desc.Digest] = true
+	found, seen := r.links[m.desc.Digest]
+	if !seen {
+		found = new(links)
+		r.links[m.desc.Digest] = found
+	}
+	add(found)
 	r.mu.Unlock()
 	if seen {
 		return nil, nil
@@ -246,7 +268,6 @@ func (r *resolver) attachedNodes(ctx context.Context, m manifest, mark func(*Nod
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.desc.Digest, err)
 	}
-	mark(&nodes[len(nodes)-1])
 	return nodes, nil
 }
 

@@ -209,7 +209,7 @@ func (i *Image) root() *Node {
 	return nil
 }
 
-// manifest puts a manifest, and then its tag. A manifest that the target has but does not find by its subject is put
+// manifest puts a manifest, and then its tags. A manifest that the target has but does not find by its subject is put
 // again.
 func (r *run) manifest(ctx context.Context, img *Image, n *Node) error {
 	if n.exists && n.linked {
@@ -230,8 +230,10 @@ func (r *run) manifest(ctx context.Context, img *Image, n *Node) error {
 			}
 			r.Progress.Copied(n.Size)
 		}
-		if n.Tag != "" {
-			return r.putAs(ctx, img, n, n.Tag)
+		for _, tag := range n.Tags {
+			if err := r.putAs(ctx, img, n, tag); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
