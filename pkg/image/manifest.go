@@ -139,8 +139,8 @@ func checkDigest(raw []byte, want v1.Hash) error {
 	return v.verify()
 }
 
-// A checkedReader verifies content while it is read. It fails at the end of content with a wrong digest, or as soon
-// as the content exceeds its size.
+// A checkedReader verifies content while it is read. It fails at the end of content with a wrong digest or size, or as
+// soon as the content exceeds its size.
 type checkedReader struct {
 	io.ReadCloser
 	verifier verifier
@@ -148,7 +148,8 @@ type checkedReader struct {
 	n        int64
 }
 
-// VerifiedBlob returns a reader of a blob whose last read fails if the size or the digest is wrong.
+// VerifiedBlob returns a reader of a blob whose last read fails if the size or the digest is wrong. A size of -1 is
+// unknown.
 func VerifiedBlob(r io.ReadCloser, desc v1.Descriptor) io.ReadCloser {
 	return &checkedReader{ReadCloser: r, verifier: newVerifier(desc.Digest), size: desc.Size}
 }
@@ -163,6 +164,11 @@ func (c *checkedReader) Read(p []byte) (int, error) {
 	if err == io.EOF {
 		if bad := c.verifier.verify(); bad != nil {
 			return 0, bad
+		}
+		if c.size >= 0 {
+			if bad := checkSize(v1.Descriptor{Digest: c.verifier.want, Size: c.size}, c.n); bad != nil {
+				return 0, bad
+			}
 		}
 	}
 	return n, err

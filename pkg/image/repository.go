@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -221,7 +222,7 @@ type Contents struct {
 }
 
 // ParseContents parses a manifest or an index. said is its media type according to its descriptor or to the registry,
-// or "".
+// or "". It is an error if a size is negative, or if the sum of the sizes does not fit into an int64.
 func ParseContents(raw []byte, said types.MediaType) (Contents, error) {
 	m, err := parseManifest(raw, said)
 	if err != nil {
@@ -236,7 +237,21 @@ func ParseContents(raw []byte, said types.MediaType) (Contents, error) {
 			c.Blobs = append(c.Blobs, l)
 		}
 	}
-	return c, nil
+	return c, c.checkSizes()
+}
+
+func (c *Contents) checkSizes() error {
+	var total int64
+	for _, d := range slices.Concat(c.Manifests, c.Blobs) {
+		switch {
+		case d.Size < 0:
+			return fmt.Errorf("the manifest is broken: the size of %s is %d", d.Digest, d.Size)
+		case d.Size > math.MaxInt64-total:
+			return errors.New("the manifest is broken: the sum of its sizes is more than 2^63-1 bytes")
+		}
+		total += d.Size
+	}
+	return nil
 }
 
 // ForPlatforms returns the entries of an index for platforms, each os/arch or os/arch/variant, and the attestations of

@@ -1,7 +1,9 @@
 package image
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -47,6 +49,54 @@ func TestReferrersPages(t *testing.T) {
 	}
 	if found, err := find("broken"); err == nil || !strings.Contains(err.Error(), "404 Not Found to a page") {
 		t.Errorf("got %v, %v", found, err)
+	}
+}
+
+// TestContentSizes checks that sizes that are negative or too large are errors of the manifest.
+func TestContentSizes(t *testing.T) {
+	const image, index = `{"config":{"digest":"sha256:%[1]s","size":%[2]d},"layers":[{"digest":"sha256:%[1]s","size":%[3]d}]}`,
+		`{"manifests":[{"digest":"sha256:%[1]s","size":%[2]d},{"digest":"sha256:%[1]s","size":%[3]d}]}`
+	for _, tt := range []struct {
+		a, b int64
+		want string
+	}{
+		{0, 1<<63 - 1, ""},
+		{1, 1<<63 - 1, "the sum of its sizes is more than 2^63-1 bytes"},
+		{1, -1, "the size of sha256:" + strings.Repeat("1", 64) + " is -1"},
+		{-1 << 63, -1 << 63, "is -9223372036854775808"},
+	} {
+		for _, text := range []string{image, index} {
+			_, err := ParseContents(fmt.Appendf(nil, text, strings.Repeat("1", 64), tt.a, tt.b), "")
+			if (err == nil) != (tt.want == "") || !strings.Contains(fmt.Sprint(err), tt.want) {
+				t.Errorf("%d, %d: got %v, want %q", tt.a, tt.b, err, tt.want)
+			}
+		}
+	}
+}
+
+// TestVerifiedBlob checks that content of another size or digest is an error, unless its size is unknown.
+func TestVerifiedBlob(t *testing.T) {
+	digest, _, err := v1.SHA256(strings.NewReader("clay"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		content string
+		size    int64
+		want    string
+	}{
+		{"clay", 4, ""},
+		{"clay", -1, ""},
+		{"clay", 5, "has 4 bytes; its descriptor says 5"},
+		{"clay", 3, "more than the 3 bytes"},
+		{"clay", 0, "more than the 0 bytes"},
+		{"mud", 3, "has the digest"},
+	} {
+		r := VerifiedBlob(io.NopCloser(strings.NewReader(tt.content)), v1.Descriptor{Digest: digest, Size: tt.size})
+		_, err := io.ReadAll(r)
+		if (err == nil) != (tt.want == "") || !strings.Contains(fmt.Sprint(err), tt.want) || err != nil && !errors.Is(err, errDigest) {
+			t.Errorf("%q of %d bytes: got %v, want %q", tt.content, tt.size, err, tt.want)
+		}
 	}
 }
 

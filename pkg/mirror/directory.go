@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,8 +90,8 @@ func (d *Directory) prepare() error {
 	return d.failed
 }
 
-// FromDirectory opens a directory that an earlier run wrote, and returns its record. It is an error if files are
-// missing or have the wrong size; digests are verified when blobs are read.
+// FromDirectory opens a directory that an earlier run wrote, and returns its record. An image fails if one of its files
+// is missing or has the wrong size; it is an error if all images fail. Digests are verified when blobs are read.
 func FromDirectory(dir string) (*Directory, *Record, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -114,30 +115,47 @@ func FromDirectory(dir string) (*Directory, *Record, error) {
 	return d, record, nil
 }
 
-// checkFiles checks that the blobs of a record exist and have their sizes.
+// checkFiles checks that the blobs of each image in a record exist and have their sizes. An image whose blobs do not
+// fails. If none is left, checkFiles returns an error about the blobs of all.
 func (d *Directory) checkFiles(record *Record) error {
 	since := map[string]bool{}
 	for _, digest := range record.Since {
 		since[digest] = true
 	}
-	var missing []string
-	var damaged error
+	var whole, broken int
+	var all []Blob
 	for _, img := range record.Images {
 		if img.Failure != "" {
+			img.Manifests = nil // those of an earlier run, which may not be here
 			continue
 		}
-		for _, b := range img.content() {
-			info, err := d.root.Stat(blobPath(b.Digest))
-			switch {
-			case errors.Is(err, fs.ErrNotExist) && since[b.Digest.String()]:
-			case errors.Is(err, fs.ErrNotExist):
-				missing = append(missing, b.Digest.String())
-			case err != nil:
-				return err
-			case info.Size() != b.Size && damaged == nil:
-				damaged = fmt.Errorf("%s has %s instead of %s: it was cut off or changed; copy the directory again",
-					blobPath(b.Digest), plural.Bytes(info.Size()), plural.Bytes(b.Size))
-			}
+		if err := d.checkBlobs(img.content(), since); err != nil {
+			broken++
+			all = append(all, img.content()...)
+			img.fail(err)
+			continue
+		}
+		whole++
+	}
+	if broken > 0 && whole == 0 {
+		return d.checkBlobs(all, since)
+	}
+	return nil
+}
+
+// checkBlobs checks that blobs exist, unless they are in since, and have their sizes.
+func (d *Directory) checkBlobs(blobs []Blob, since map[string]bool) error {
+	var missing []string
+	var damaged error
+	for _, b := range blobs {
+		switch n, err := d.size(b.Digest); {
+		case err != nil:
+			damaged = cmp.Or(damaged, err)
+		case n < 0 && !since[b.Digest.String()]:
+			missing = append(missing, b.Digest.String())
+		case n >= 0 && n != b.Size:
+			damaged = cmp.Or(damaged, fmt.Errorf("%s has %s instead of %s: it was cut off or changed; copy the directory again",
+				blobPath(b.Digest), plural.Bytes(n), plural.Bytes(b.Size)))
 		}
 	}
 	if slices.Sort(missing); missing != nil {
@@ -189,14 +207,23 @@ func (d *Directory) has(_ context.Context, repo string, digest v1.Hash) (bool, e
 
 // stored reports whether the directory itself has a blob or a manifest, as opposed to since.
 func (d *Directory) stored(digest v1.Hash) (bool, error) {
+	n, err := d.size(digest)
+	return n >= 0, err
+}
+
+// size returns the size of a blob or a manifest, or -1 if the directory itself does not have it.
+func (d *Directory) size(digest v1.Hash) (int64, error) {
 	if d.root == nil {
-		return false, nil
+		return -1, nil
 	}
-	_, err := d.root.Stat(blobPath(digest))
+	info, err := d.root.Stat(blobPath(digest))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return -1, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return -1, err
+	}
+	return info.Size(), nil
 }
 
 // tagged reports whether the directory has the manifest: tags are in the index, which Finish writes.
@@ -211,8 +238,13 @@ func (d *Directory) tagged(ctx context.Context, repo, _, digest string) (bool, e
 func (d *Directory) linked(context.Context, string, *Node) (bool, error) { return true, nil }
 
 func (d *Directory) upload(ctx context.Context, _ string, b Blob, _ string, open image.BlobOpener) error {
-	if stored, err := d.stored(b.Digest); stored || err != nil || d.since.has(b.Digest) {
+	switch n, err := d.size(b.Digest); {
+	case err != nil:
 		return err
+	case n >= 0 && n != b.Size:
+		return &sourceError{fmt.Errorf("the directory has %d bytes of it; its descriptor says %d", n, b.Size)}
+	case n >= 0 || d.since.has(b.Digest):
+		return nil
 	}
 	r, err := open(ctx)
 	if err != nil {

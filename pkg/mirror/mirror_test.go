@@ -1,9 +1,11 @@
 package mirror
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -129,6 +132,183 @@ func TestDirectory(t *testing.T) {
 	to = newRegistry(t, true)
 	if p, err := load(first); err != nil || !strings.Contains(fmt.Sprint(p.Report().Failures()), "digest") {
 		t.Errorf("a changed byte: %v, %v", p.Report().Failures(), err)
+	}
+}
+
+// TestSizes checks that an image fails if a blob does not have the size in the manifest, or if that is not a size, that
+// other images with the blob do not, and that no sum of sizes is negative.
+func TestSizes(t *testing.T) {
+	from := newPottery(t, true)
+	opener := from.opener(t)
+	for _, tt := range []struct {
+		size func(int64) int64
+		want string
+	}{
+		{func(n int64) int64 { return n + 1 }, "descriptor says"},
+		{func(n int64) int64 { return n - 1 }, " says"}, // the text depends on the image that is copied first
+		{func(int64) int64 { return math.MinInt64 }, "is -9223372036854775808"},
+		{func(int64) int64 { return math.MaxInt64 }, "the sum of its sizes is more"},
+		{func(int64) int64 { return 1<<62 - 5000 }, "says 4611686018427382904"},
+	} {
+		for _, toDir := range []bool{true, false} {
+			to := newRegistry(t, true)
+			var wrong []*Image
+			for _, ref := range from.refs[1:3] {
+				repo, digest, _ := strings.Cut(strings.TrimPrefix(ref, from.host+"/"), "@")
+				bad := from.putSized(t, repo, digest, tt.size)
+				img, err := Names{}.New(from.host+"/"+repo+"@"+bad, Use{"kiln", "bad"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				wrong = append(wrong, img)
+			}
+			var target Target
+			var err error
+			dir := filepath.Join(t.TempDir(), "dir")
+			if toDir {
+				target, err = ToDirectory(dir, nil)
+			} else {
+				target, err = ToRegistry(opener, to.host)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := NewPlan(t.Context(), append(wrong, from.images(t, Names{})[1:]...), target, Options{Opener: opener})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := p.Report(); r.Total.Bytes < 0 || r.Total.MissingBytes < 0 || r.Packages[0].Bytes < 0 {
+				t.Errorf("%s: %+v", tt.want, r.Total)
+			}
+			record, err := p.Run(t.Context(), RunOptions{})
+			failures := p.Report().Failures()
+			if err != nil || len(failures) != len(wrong) {
+				t.Fatalf("%s: %v, %+v", tt.want, err, failures)
+			}
+			for _, f := range failures {
+				if !strings.Contains(f.Reason, tt.want) || f.Bundles[0] != "bad" || strings.Contains(f.Reason, "target:") {
+					t.Errorf("got %+v, want %s", f, tt.want)
+				}
+			}
+			check := func() {
+				for _, ref := range from.refs[1:3] {
+					checkPull(t, to, strings.TrimPrefix(ref, from.host+"/"))
+				}
+			}
+			if !toDir {
+				check()
+				continue
+			}
+			if err := target.(*Directory).Finish(record); err != nil {
+				t.Fatal(err)
+			}
+			d, record, err := FromDirectory(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			target, err = ToRegistry(opener, to.host)
+			if err == nil {
+				p, err = NewPlan(t.Context(), record.Images, target, Options{})
+			}
+			if err == nil {
+				_, err = p.Run(t.Context(), RunOptions{})
+			}
+			if failures := p.Report().Failures(); err != nil || len(failures) != len(wrong) {
+				t.Errorf("%s: from the directory: %v, %+v", tt.want, err, failures)
+			}
+			check()
+		}
+	}
+}
+
+// putSized puts a copy of an image whose manifest has other sizes of the layers, and returns its digest.
+func (f *fakeRegistry) putSized(t *testing.T, repo, digest string, size func(int64) int64) string {
+	t.Helper()
+	r, _ := f.contents(t, repo, digest)
+	raw, desc, err := r.Manifest(t.Context(), digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := v1.ParseManifest(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Layers {
+		m.Layers[i].Size = size(m.Layers[i].Size)
+	}
+	if raw, err = json.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	sum, _, err := v1.SHA256(bytes.NewReader(raw))
+	if err == nil {
+		err = r.Put(t.Context(), sum.String(), raw, desc.MediaType)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum.String()
+}
+
+// TestBrokenImages checks that a damaged directory is mirrored without the images that are broken, each with its error,
+// and that the sums of sizes in a record are not negative.
+func TestBrokenImages(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, true)
+	dir := filepath.Join(t.TempDir(), "dir")
+	images := from.images(t, Names{})
+	writeDirectory(t, from, images, dir, nil)
+	record, err := ReadRecord(filepath.Join(dir, RecordFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(digest v1.Hash) string { return filepath.Join(dir, filepath.FromSlash(blobPath(digest))) }
+	broken := map[string]string{}
+	for i, img := range record.Images { // an image each without its config, with a config of another size, and with another size
+		own := &img.Manifests[0].Blobs[0]
+		switch i {
+		case 0:
+			err = os.Remove(file(own.Digest))
+			broken[img.Source] = "1 blob is missing: " + own.Digest.String()
+		case 1:
+			err = os.Truncate(file(own.Digest), 1)
+			broken[img.Source] = blobPath(own.Digest) + " has 1 byte instead of "
+		case 2:
+			own.Size = math.MinInt64
+			broken[img.Source] = "bytes instead of -"
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := record.WriteFile(filepath.Join(dir, RecordFile)); err != nil {
+		t.Fatal(err)
+	}
+	d, record, err := FromDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	target, err := ToRegistry(from.opener(t), to.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(t.Context(), record.Images, target, Options{})
+	if err == nil {
+		_, err = p.Run(t.Context(), RunOptions{})
+	}
+	r := p.Report()
+	if err != nil || len(r.Failures()) != len(broken) || r.Total.Bytes < 0 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	for _, f := range r.Failures() {
+		if broken[f.Source] == "" || !strings.Contains(f.Reason, broken[f.Source]) {
+			t.Errorf("got %+v, want %q", f, broken[f.Source])
+		}
+	}
+	for _, img := range r.Images {
+		if img.State == Copied {
+			checkPull(t, to, strings.Replace(img.Target, ":v1", "@"+img.Digest, 1))
+		}
 	}
 }
 

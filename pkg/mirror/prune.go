@@ -68,7 +68,7 @@ func NewPruning(records []*Record) (*Pruning, error) {
 		for _, n := range img.Manifests {
 			referred[imageKey{img.Repository, n.Subject}] = true
 		}
-		p.Bytes += sum(blobs, img.content())
+		p.Bytes = addSize(p.Bytes, sum(blobs, img.content()))
 	}
 	listed := maps.Clone(p.needed)
 	for _, indexes := range []bool{true, false} {

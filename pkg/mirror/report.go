@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -104,9 +105,7 @@ func (i *Image) report() ImageReport {
 	}
 	slices.Sort(r.Bundles)
 	r.Packages, r.Bundles = slices.Compact(r.Packages), slices.Compact(r.Bundles)
-	for _, b := range i.content() {
-		r.Bytes += b.Size
-	}
+	r.Bytes = sum(map[v1.Hash]bool{}, i.content())
 	for _, n := range i.Manifests {
 		if n.attached() {
 			r.Attached++
@@ -132,19 +131,28 @@ func (t *tally) add(img *Image) {
 	case ToCopy, Copied:
 		t.Missing++
 	}
-	t.Bytes += sum(t.seen, img.content())
-	t.MissingBytes += sum(t.missing, img.absent)
+	t.Bytes = addSize(t.Bytes, sum(t.seen, img.content()))
+	t.MissingBytes = addSize(t.MissingBytes, sum(t.missing, img.absent))
 }
 
 // sum returns the bytes of the blobs that were not seen before.
 func sum(seen map[v1.Hash]bool, blobs []Blob) (n int64) {
 	for _, b := range blobs {
 		if !seen[b.Digest] {
-			n += b.Size
+			n = addSize(n, b.Size)
 		}
 		seen[b.Digest] = true
 	}
 	return n
+}
+
+// addSize returns the sum of a size that is not negative and another one, or the largest size if the sum is larger.
+// Manifests claim sizes, and records may be edited.
+func addSize(a, b int64) int64 {
+	if b = max(b, 0); b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Failures returns the failed images of a report.

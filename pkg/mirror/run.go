@@ -50,6 +50,7 @@ func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 	defer cancel(nil)
 	r.giveUp = cancel
 	var images, catalogs []*Image
+	var expected int64
 	for _, img := range p.Images {
 		if img.Catalog {
 			catalogs = append(catalogs, img)
@@ -57,7 +58,9 @@ func (p *Plan) Run(ctx context.Context, o RunOptions) (*Record, error) {
 			images = append(images, img)
 		}
 		for _, b := range r.addExpected(img) {
-			p.Progress.Expect(b.Size)
+			before := expected
+			expected = addSize(expected, b.Size)
+			p.Progress.Expect(expected - before)
 		}
 	}
 	p.Progress.Count(len(p.Images), "images")
@@ -135,6 +138,7 @@ type run struct {
 type transfer struct {
 	lock  *semaphore.Weighted
 	repos []string // repositories that have the blob
+	size  int64    // its size, once this run has read the blob; -1 before
 }
 
 // addExpected returns the missing content of an image that is not in r.expected yet, and adds it.
@@ -304,7 +308,7 @@ func (r *run) transfer(digest v1.Hash) *transfer {
 	defer r.mu.Unlock()
 	t := r.transfers[digest]
 	if t == nil {
-		t = &transfer{lock: semaphore.NewWeighted(1)}
+		t = &transfer{lock: semaphore.NewWeighted(1), size: -1}
 		r.transfers[digest] = t
 	}
 	return t
@@ -319,6 +323,9 @@ func (r *run) blob(ctx context.Context, img *Image, b Blob, n *atomic.Int64) err
 	}
 	defer unlock()
 	t, from := r.transfer(b.Digest), ""
+	if t.size >= 0 && t.size != b.Size {
+		return fmt.Errorf("blob %s has %d bytes; its descriptor says %d", b.Digest, t.size, b.Size)
+	}
 	for _, repo := range t.repos {
 		if from = repo; repo == img.Repository {
 			return nil
@@ -328,12 +335,20 @@ func (r *run) blob(ctx context.Context, img *Image, b Blob, n *atomic.Int64) err
 		return err
 	}
 	defer r.transferring.Release(1)
-	open, before := r.open(img, b, from, n), n.Load()
-	err = r.write(ctx, func() error { return r.to.upload(ctx, img.Repository, b, cmp.Or(from, r.hint(img, b)), open) })
+	var read atomic.Bool
+	open := r.open(img, b, from, n)
+	opened := func(ctx context.Context) (io.ReadCloser, error) {
+		read.Store(true)
+		return open(ctx)
+	}
+	hint := cmp.Or(from, r.hint(img, b))
+	err = r.write(ctx, func() error { return r.to.upload(ctx, img.Repository, b, hint, opened) })
 	if err != nil {
 		return fmt.Errorf("blob %s: %w", b.Digest, err)
 	}
-	if n.Load() == before && from == "" {
+	if read.Load() {
+		t.size = b.Size // checked at the end of the content
+	} else if from == "" {
 		r.Progress.Expect(-b.Size)
 	}
 	t.repos = append(t.repos, img.Repository)
