@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -25,12 +24,7 @@ type comparison struct {
 // compare returns the changes in a package, and whether there are any.
 func compare(pkg string, before, after *catalog) (Package, bool) {
 	c := comparison{pkg: pkg, before: before, after: after, place: map[string]int{}}
-	c.graphBefore = c.graphOf(before)
-	var installed []declcfg.BundleSummary
-	for _, b := range c.graphBefore.Bundles {
-		installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version, Deprecated: b.Prohibited})
-	}
-	c.graphAfter = graph.NewPackage(after.packageIndex(pkg), installed...)
+	c.graphBefore, c.graphAfter = graph.NewPackages(before.packageIndex(pkg), after.packageIndex(pkg))
 	for i, b := range c.graphAfter.Bundles {
 		c.place[b.Name] = i + 1 // bundles in neither catalog sort first
 	}
@@ -63,45 +57,6 @@ func compare(pkg string, before, after *catalog) (Package, bool) {
 		p.Stranded, p.Reroutes = c.installs()
 	}
 	return p, !reflect.DeepEqual(p, Package{Name: pkg, Change: Changed})
-}
-
-// graphOf returns the graph of the package. Virtual bundles get the version in their name, so that skipRanges apply to
-// them.
-func (c *comparison) graphOf(in *catalog) *graph.Package {
-	x := in.packageIndex(c.pkg)
-	g := graph.NewPackage(x)
-	var pruned []declcfg.BundleSummary
-	for _, b := range g.Bundles {
-		if b.Virtual {
-			pruned = append(pruned, declcfg.BundleSummary{Name: b.Name, Version: c.versionOf(b.Name)})
-		}
-	}
-	if pruned == nil {
-		return g
-	}
-	return graph.NewPackage(x, pruned...)
-}
-
-// versionInName finds the version at the end of a bundle name, such as kiln.v1.0.0.
-var versionInName = regexp.MustCompile(`[.-]v?(\d+\.\d+\.\d+.*)$`)
-
-// versionOf returns the version of a bundle that is not in the catalog before: its version in the catalog after, or
-// else the version in its name, or nil.
-func (c *comparison) versionOf(bundle string) *declcfg.Version {
-	for _, b := range c.after.packageIndex(c.pkg).Bundles {
-		if b.Value != nil && b.Value.Name == bundle {
-			return b.Value.Version
-		}
-	}
-	found := versionInName.FindStringSubmatch(bundle)
-	if found == nil {
-		return nil
-	}
-	v, err := declcfg.ParseVersion(found[1], "")
-	if err != nil {
-		return nil
-	}
-	return &v
 }
 
 // updateProperties are the types of properties that affect updates.

@@ -144,15 +144,7 @@ func (c *comparison) find() error {
 func (c *comparison) findIn(p *declcfg.PackageIndex) {
 	x := c.before.Index.Package(p.Name) // nil for a new package
 	before, after := metasOf(x), metasOf(p)
-	var old *graph.Package
-	var installed []declcfg.BundleSummary
-	if x != nil {
-		old = graph.NewPackage(x)
-		for _, b := range old.Bundles {
-			installed = append(installed, declcfg.BundleSummary{Name: b.Name, Version: b.Version})
-		}
-	}
-	g := graph.NewPackage(p, installed...)
+	old, g := graph.NewPackages(x, p)
 	for _, b := range g.Bundles { // by version
 		meta := after[b.Name]
 		if b.Virtual || meta == nil || before[b.Name] != nil {
@@ -187,11 +179,8 @@ func metasOf(p *declcfg.PackageIndex) map[string]*declcfg.Meta {
 }
 
 // headBefore returns a head in the catalog before: of the default channel if that has the new bundle, or else of the
-// first channel that has it, or else of the default channel.
+// first channel that has it, or else of the default channel. It returns "" if there is none.
 func headBefore(old, g *graph.Package, b *graph.Bundle) string {
-	if old == nil {
-		return ""
-	}
 	channels := append(channelsOf(g, b), old.DefaultChannel)
 	for _, name := range channels {
 		if channel := old.Channel(name); channel != nil {

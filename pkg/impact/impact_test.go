@@ -12,6 +12,8 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/diff"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/impact"
 )
 
@@ -177,5 +179,65 @@ func TestRemovedBundles(t *testing.T) {
 		if got := fmt.Sprint("from ", u.From, " not ", u.Not); got != want {
 			t.Errorf("%s: got %s, want %s", entry, got, want)
 		}
+	}
+}
+
+// TestAsDiff checks that impact and diff agree about the users of a bundle that only the catalog before has, or names:
+// OLM Classic reports an error if it is deprecated and nothing updates it, and skipRanges apply to its version.
+func TestAsDiff(t *testing.T) {
+	const deprecated = "- {type: olm.deprecated, value: {}}\n"
+	channel := func(entries ...string) string {
+		return "---\nschema: olm.package\nname: kiln\ndefaultChannel: stable\n---\n" +
+			"schema: olm.channel\npackage: kiln\nname: stable\nentries:\n- {" + strings.Join(entries, "}\n- {") + "}\n"
+	}
+	const v2, refused = "name: kiln.v1.2.0, replaces: kiln.v1.1.0", "bundle kiln.v1.1.0 is deprecated"
+	for _, tt := range []struct {
+		name          string
+		before, after []declcfg.Source
+		want          string // error about kiln.v1.1.0
+		stranded      bool
+	}{
+		{
+			"deprecated", source("old", channel("name: kiln.v1.1.0", v2), bundle("1.1.0", deprecated), bundle("1.2.0", "")),
+			source("new", channel("name: kiln.v1.3.0, replaces: kiln.v1.2.0"), bundle("1.3.0", "")), refused, true,
+		},
+		{
+			"not deprecated", source("old", channel("name: kiln.v1.1.0", v2), bundle("1.1.0", ""), bundle("1.2.0", "")),
+			source("new", channel("name: kiln.v1.3.0, replaces: kiln.v1.2.0"), bundle("1.3.0", "")), "", true,
+		},
+		{
+			"deprecated and updated", source("old", channel("name: kiln.v1.1.0", v2), bundle("1.1.0", deprecated), bundle("1.2.0", "")),
+			source("new", channel("name: kiln.v1.3.0, skips: [kiln.v1.1.0]"), bundle("1.3.0", "")), "", false,
+		},
+		{
+			"pruned", source("old", channel(v2), bundle("1.2.0", "")),
+			source("new", channel("name: kiln.v1.3.0, skipRange: <1.2.0"), bundle("1.3.0", "")), "", false,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			changes, err := diff.Compare(t.Context(), tt.before, tt.after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := impact.Compare(t.Context(), tt.before, tt.after, impact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			byDiff, byImpact := "updated", "updated"
+			for _, s := range changes.Packages[0].Stranded {
+				installed := slices.Concat(s.Installed, s.Pruned)
+				if s.Semantics[0] == graph.Classic && slices.Contains(installed, "kiln.v1.1.0") {
+					byDiff = "stranded: " + s.Error
+				}
+			}
+			for _, stay := range report.Bundles[0].Updates[0].Not { // by OLM Classic
+				if stay.Bundle == "kiln.v1.1.0" {
+					byImpact = "stranded: " + stay.Error
+				}
+			}
+			if byDiff != byImpact || (byDiff != "updated") != tt.stranded || !strings.Contains(byDiff, tt.want) {
+				t.Errorf("diff: %s\nimpact: %s\nwant %q", byDiff, byImpact, tt.want)
+			}
+		})
 	}
 }

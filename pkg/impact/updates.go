@@ -30,7 +30,7 @@ type Stay struct {
 }
 
 // updatesTo returns the updates to a bundle in each channel that has it. Equal updates in both versions of OLM are one
-// element. old is the package in the catalog before, or nil.
+// element. old is the package in the catalog before.
 func updatesTo(old, p *graph.Package, to *graph.Bundle) []Updates {
 	all := []Updates{}
 	for _, name := range channelsOf(p, to) {
@@ -66,10 +66,8 @@ func installsOf(old, p *graph.Package, c *graph.Channel) []*graph.Bundle {
 		}
 	}
 	add(c)
-	if old != nil {
-		if before := old.Channel(c.Name); before != nil {
-			add(before)
-		}
+	if before := old.Channel(c.Name); before != nil {
+		add(before)
 	}
 	return slices.DeleteFunc(slices.Clone(p.Bundles), func(b *graph.Bundle) bool { return !isMember[b.Name] })
 }
