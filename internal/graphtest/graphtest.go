@@ -5,6 +5,7 @@ package graphtest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -171,4 +172,48 @@ func Matrix(n int) []declcfg.Entry {
 		}
 	}
 	return entries
+}
+
+// Random returns lines for [Package]: up to two channels, c0 and c1, of up to ten entries with random edges. A bundle
+// has the version in its name, or the version of another bundle.
+func Random(r *rand.Rand) string {
+	var text strings.Builder
+	n := 1 + r.IntN(10)
+	name := func() string { return fmt.Sprintf("v%d", r.IntN(n+2)) } // some are virtual
+	for channel := range 1 + r.IntN(2) {
+		fmt.Fprintf(&text, "channel c%d\n", channel)
+		for i := range n {
+			if r.IntN(8) == 0 {
+				continue
+			}
+			fmt.Fprintf(&text, "v%d", i)
+			switch r.IntN(4) {
+			case 0:
+				fmt.Fprintf(&text, " replaces %s", name())
+			case 1, 2: // to get more chains
+				fmt.Fprintf(&text, " replaces v%d", i-1)
+			}
+			if r.IntN(3) == 0 {
+				fmt.Fprintf(&text, " skips %s,%s", name(), name())
+			}
+			if r.IntN(3) == 0 {
+				from := r.IntN(n)
+				fmt.Fprintf(&text, " range >=%d.0.0 <%d.0.0", from, from+r.IntN(n))
+			}
+			text.WriteByte('\n')
+		}
+	}
+	if r.IntN(3) == 0 {
+		fmt.Fprintf(&text, "deprecated v%d\n", r.IntN(n))
+	}
+	if r.IntN(4) == 0 {
+		fmt.Fprintf(&text, "bundle v%d 2.0.0+%d\n", r.IntN(n), r.IntN(2))
+	}
+	if r.IntN(4) == 0 {
+		fmt.Fprintf(&text, "prohibited v%d\n", r.IntN(n))
+	}
+	if r.IntN(4) == 0 {
+		fmt.Fprintf(&text, "requires v%d olm.constraint\n", r.IntN(n))
+	}
+	return text.String()
 }

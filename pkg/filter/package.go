@@ -38,7 +38,69 @@ func (p *keptPackage) finish() error {
 		p.change(Change{Kind: DefaultChannelChanged, Channel: p.defaultChannel, Message: fmt.Sprintf(
 			"the default channel is %q, was %q", p.defaultChannel, was)})
 	}
+	p.checkUpdates()
 	return nil
+}
+
+// checkUpdates reports the bundles that users without a channel have installed, and whose updates no longer end at the
+// head of a channel: edges of several channels contribute to their updates, so the repairs of the channels may not be
+// enough.
+func (p *keptPackage) checkUpdates() {
+	whole := len(p.channels) == len(p.graph.Channels) && len(p.bundles) == len(p.index.Bundles)
+	var heads []string
+	for _, c := range p.channels {
+		whole = whole && len(c.keep) == len(c.graph.Entries())
+		heads = append(heads, c.head)
+	}
+	if whole {
+		return
+	}
+	after := repaired(p.index, p.bundles, p.defaultChannel, p.sortedChannels()...)
+	classic, _ := p.graph.Classic(nil)
+	newClassic, _ := after.Classic(nil)
+	known := map[string]bool{} // bundles that were reported for a channel
+	for _, c := range p.changes {
+		known[c.Bundle] = known[c.Bundle] || c.Kind == Stranded
+	}
+	for _, of := range []struct {
+		before, after *graph.Plan
+		user          string
+	}{
+		{classic, newClassic, ", for a Subscription without a channel,"},
+		{p.graph.V1(graph.V1Options{}), after.V1(graph.V1Options{}), ", for a ClusterExtension without channels,"},
+	} {
+		arrived, arrives := arrive(of.before, heads...), arrive(of.after, heads...)
+		for _, b := range after.Bundles {
+			if !p.bundles[b.Name] || known[b.Name] || refuses(of.after, b) {
+				continue
+			}
+			if arrived(p.graph.Bundle(b.Name)) && !arrives(b) {
+				p.change(Change{Kind: Stranded, Bundle: b.Name, Message: strandedMessage(of.after, b.Name, of.user)})
+			}
+		}
+	}
+}
+
+// repaired returns the graph of a part of a package: some bundles, and channels with their repaired edges.
+func repaired(
+	x *declcfg.PackageIndex, bundles map[string]bool, defaultChannel string, channels ...*keptChannel,
+) *graph.Package {
+	part := &declcfg.PackageIndex{Name: x.Name, Deprecations: x.Deprecations}
+	pkg := &declcfg.Package{Name: x.Name, DefaultChannel: defaultChannel}
+	part.Packages = []declcfg.Indexed[declcfg.Package]{{Value: pkg}}
+	for _, c := range channels {
+		ch := &declcfg.Channel{Name: c.graph.Name}
+		for _, e := range c.graph.Entries() {
+			if c.keep[e.Name] {
+				ch.Entries = append(ch.Entries, *c.entries[e.Name])
+			}
+		}
+		part.Channels = append(part.Channels, declcfg.Indexed[declcfg.Channel]{Value: ch})
+	}
+	part.Bundles = slices.DeleteFunc(slices.Clone(x.Bundles), func(b declcfg.Indexed[declcfg.BundleSummary]) bool {
+		return !bundles[b.Meta.Name]
+	})
+	return graph.NewPackage(part)
 }
 
 // compareHead orders channels by the version of their heads, then by [graph.CompareChannels].

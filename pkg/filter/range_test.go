@@ -11,6 +11,8 @@ import (
 // TestRange checks the versions that oc-mirror keeps of a channel for a range, and the repairs.
 func TestRange(t *testing.T) {
 	const chain = "v5 replaces v4; v4 replaces v3; v3 replaces v2; v2 replaces v1; v1"
+	const refusal = `validating bundle "v3": bundle "v3" has a dependency declared via property "olm.gvk.required" ` +
+		"which is currently not supported"
 	for _, tt := range []struct {
 		name, channel, versions string
 		want                    string
@@ -66,6 +68,29 @@ func TestRange(t *testing.T) {
 				"v1 skips v6; v5 skips v1,v3,v6; v6", "!=2, !=4",
 			"v2 v6 v5 v3 v1", `"v2" is kept although it is not in the range, since it connects other versions; ` +
 				`the head is "v2", was "v4"; "v2" skips "v6" too, since OLM Classic would not update it to the head`,
+		},
+		{
+			"the head led past a deprecated version", "v4 replaces v3 range <4.0.0; v3 replaces v2; v2 replaces v1; v1; deprecated v2",
+			"<=3", "v3 v2 v1", `the head is "v3", was "v4"; "v3" skips "v1" too, since OLM v1 would not update it to the head`,
+		},
+		{
+			"the new head is deprecated, too", "v5 replaces v4 range <5.0.0; v4 replaces v3; v3 replaces v2; v2 replaces v1; v1; " +
+				"deprecated v2; deprecated v4",
+			"<=4", "v4 v3 v2 v1", `the head is "v4", was "v5"; "v3" skips "v1" too, since OLM v1 would not update it to the head`,
+		},
+		{
+			"OLM v1 refuses the new head", "v4 replaces v3 range <4.0.0; v3 replaces v2; v2 replaces v1; v1; requires v3 olm.gvk.required",
+			"<=3", "v3 v2 v1", `the head is "v3", was "v4"; OLM v1 no longer updates "v2" to the head: ` + refusal +
+				`; OLM v1 no longer updates "v1" to the head: ` + refusal,
+		},
+		{
+			"OLM Classic never installs the new head", "v4 replaces v3; v3 replaces v2; v2 replaces v1; v1; prohibited v3", "<=3", "v3 v2 v1",
+			`the head is "v3", was "v4"; OLM Classic no longer updates "v3" to the head: constraints not satisfiable: ` +
+				"bundle v3 is deprecated (it has the property olm.deprecated), and nothing else can be installed",
+		},
+		{
+			"no version in between is deprecated", "v4 replaces v3 range <4.0.0; v3 replaces v2; v2 replaces v1; v1; deprecated v1",
+			"<=3", "v3 v2 v1", `the head is "v3", was "v4"`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,8 +59,8 @@ func (c *keptChannel) repair() []Change {
 // A repairer repairs a channel after entries were removed.
 type repairer struct {
 	*keptChannel
-	order   []*declcfg.Entry // in the order of the channel
-	skipped map[string]bool  // the entries that the head skips; nil until first used
+	order   []*declcfg.Entry           // in the order of the channel
+	skipped map[string]map[string]bool // by entry: the entries that it skips or must not skip; nil until first used
 	changes []Change
 }
 
@@ -92,7 +93,8 @@ func (r *repairer) chooseHead() string {
 	case i < 0:
 		return chain[0]
 	}
-	leads := r.leadTo(r.pkg.Bundle(chain[0]))
+	classic, _ := r.pkg.Classic(r.graph) // no bundle has an update if OLM refuses the channel
+	leads := leadTo(classic, r.pkg.Bundle(chain[0]))
 	i = slices.IndexFunc(higher, func(b *graph.Bundle) bool { return isHead(b) && !leads(b) })
 	if i < 0 {
 		return chain[0]
@@ -100,14 +102,16 @@ func (r *repairer) chooseHead() string {
 	return higher[i].Name
 }
 
-// leadTo returns a function that reports whether OLM Classic updates a bundle to the bundle to, directly or indirectly,
-// in the original channel.
-func (r *repairer) leadTo(to *graph.Bundle) func(*graph.Bundle) bool {
-	plan, err := r.pkg.Classic(r.graph)
-	known := map[*graph.Bundle]bool{to: true}
+// leadTo returns a function that reports whether a plan updates a bundle to one of the targets, directly or indirectly,
+// or the bundle is one of them.
+func leadTo(plan *graph.Plan, targets ...*graph.Bundle) func(*graph.Bundle) bool {
+	known := map[*graph.Bundle]bool{}
+	for _, to := range targets {
+		known[to] = true
+	}
 	return func(b *graph.Bundle) bool {
 		var path []*graph.Bundle
-		for ok := err == nil; ok; {
+		for ok := true; ok; {
 			if _, done := known[b]; done {
 				break
 			}
@@ -168,46 +172,131 @@ func (r *repairer) skip(entries func(*graph.Channel) []string, why string) {
 	}
 }
 
-func (r *repairer) skipOne(name, why string) (changed bool) {
-	head := r.entries[r.head]
+// skipOne makes the head skip an entry, and reports whether it did not do so before.
+func (r *repairer) skipOne(name, why string) bool { return r.skipBy(r.entries[r.head], name, why) }
+
+// skipBy makes an entry skip another one, and reports whether it did not do so before.
+func (r *repairer) skipBy(e *declcfg.Entry, name, why string) bool {
 	if r.skipped == nil {
-		r.skipped = map[string]bool{r.head: true} // the head cannot skip itself
-		for _, skip := range head.Skips {
-			r.skipped[skip] = true
-		}
+		r.skipped = map[string]map[string]bool{}
 	}
-	if r.skipped[name] {
+	if r.skipped[e.Name] == nil {
+		r.skipped[e.Name] = setOf(e.Skips)
+		r.skipped[e.Name][r.head] = true // nothing may skip the head
+		r.skipped[e.Name][e.Name] = true
+	}
+	if r.skipped[e.Name][name] {
 		return false
 	}
-	r.skipped[name] = true
-	head.Skips = append(head.Skips, name)
-	r.change(SkipsChanged, r.head, "%q skips %q too, since %s", r.head, name, why)
+	r.skipped[e.Name][name] = true
+	e.Skips = append(e.Skips, name)
+	r.change(SkipsChanged, e.Name, "%q skips %q too, since %s", e.Name, name, why)
 	return true
 }
 
-// keepUpdates makes the head skip the entries that OLM Classic updated to the head before, but would not update to it
-// now: OLM ignores the edges of skipped entries.
+// keepUpdates keeps the updates of installed bundles. An entry that a version of OLM updated to the head before, but
+// would not update to it now, is skipped by the bundle that this OLM prefers: the head, unless that is deprecated or
+// does not have the highest version. The entries for which that does not help are reported.
+//
+// OLM Classic ignores the edges of skipped entries. OLM v1 does not update a bundle to a deprecated one, so it stays if
+// the edge of a removed entry led past that.
 func (r *repairer) keepUpdates() {
-	if len(r.order) == 1 {
-		return
-	}
-	before, err := r.pkg.Classic(r.graph)
-	for changed := err == nil; changed; {
-		changed = false
-		x := &declcfg.PackageIndex{Name: r.pkg.Name}
-		for _, b := range r.index.Bundles {
-			if r.keep[b.Meta.Name] {
-				x.Bundles = append(x.Bundles, b)
-			}
+	classic, v1, _ := r.pkg.Plans(r.graph)
+	for changed := true; changed; {
+		p := repaired(r.index, r.keep, "", r.keptChannel)
+		newClassic, newV1, _ := p.Plans(p.Channels[0])
+		changed = r.keepUpdatesOf(r.lost(classic, newClassic), newClassic)
+		changed = r.keepUpdatesOf(ends(r.lost(v1, newV1), newV1), newV1) || changed
+		if changed {
+			r.skip((*graph.Channel).Stranded, "no update would lead from it to the head")
+			continue
 		}
-		c := &declcfg.Channel{Name: r.graph.Name, Entries: r.built().Entries()}
-		x.Channels = []declcfg.Indexed[declcfg.Channel]{{Value: c}}
-		p := graph.NewPackage(x)
-		after, _ := p.Classic(p.Channels[0])
-		for _, e := range r.order {
-			if before.Reaches(r.pkg.Bundle(e.Name)) && !after.Reaches(p.Bundle(e.Name)) {
-				changed = r.skipOne(e.Name, "OLM Classic would not update it to the head") || changed
+		for _, plans := range [][2]*graph.Plan{{classic, newClassic}, {v1, newV1}} {
+			for _, name := range r.lost(plans[0], plans[1]) {
+				r.change(Stranded, name, "%s", strandedMessage(plans[1], name, ""))
 			}
 		}
 	}
+}
+
+// keepUpdatesOf makes the bundle that OLM prefers to all others skip entries, and reports whether it did not skip one
+// before. It must not skip the head or, if it is in the chain, an entry above itself: the entries below would be
+// stranded.
+func (r *repairer) keepUpdatesOf(entries []string, plan *graph.Plan) (changed bool) {
+	goal := plan.Goal()
+	if len(entries) == 0 || goal == nil || plan.Err(goal) != nil {
+		return false
+	}
+	chain := r.built().Chain()
+	above := setOf(chain[:max(slices.Index(chain, goal.Name), 0)])
+	for _, name := range entries {
+		if !above[name] {
+			why := plan.Semantics.Title() + " would not update it to the head"
+			changed = r.skipBy(r.entries[goal.Name], name, why) || changed
+		}
+	}
+	return changed
+}
+
+// ends returns the bundles that have no update, or all bundles if each has one: the ends of updates come first, since
+// the others may be updated to them.
+func ends(names []string, plan *graph.Plan) []string {
+	var last []string
+	for _, name := range names {
+		if _, updates := plan.Next(plan.Package.Bundle(name)); !updates {
+			last = append(last, name)
+		}
+	}
+	if last == nil {
+		return names
+	}
+	return last
+}
+
+// lost returns the entries whose updates arrive at the head by one plan, and do not by the other. It omits those that
+// OLM v1 refuses, whoever installs them; see [Result.AddUnresolved].
+func (r *repairer) lost(before, after *graph.Plan) (names []string) {
+	arrived, arrives := arrive(before, r.head), arrive(after, r.head)
+	for _, e := range r.order {
+		b := after.Package.Bundle(e.Name)
+		if arrived(before.Package.Bundle(e.Name)) && !arrives(b) && !refuses(after, b) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// refuses reports whether OLM v1 refuses an installed bundle itself.
+func refuses(plan *graph.Plan, b *graph.Bundle) bool {
+	refusal, ok := errors.AsType[*graph.RefusalError](plan.Err(b))
+	return ok && refusal.Bundle == b
+}
+
+// arrive returns a function that reports whether the updates of a bundle end at the goal of the plan, or reach one of
+// the heads that are kept and whose users get no error from OLM.
+func arrive(plan *graph.Plan, heads ...string) func(*graph.Bundle) bool {
+	var targets []*graph.Bundle
+	for _, name := range heads {
+		if b := plan.Package.Bundle(name); plan.Err(b) == nil {
+			targets = append(targets, b)
+		}
+	}
+	leads := leadTo(plan, targets...)
+	return func(b *graph.Bundle) bool { return plan.Reaches(b) || leads(b) }
+}
+
+// strandedMessage returns a message about an installed bundle that the plan does not update to the head any longer.
+// user is "" or describes the user, with a comma on each side.
+func strandedMessage(plan *graph.Plan, name, user string) string {
+	at, _, ok := plan.End(plan.Package.Bundle(name))
+	text := fmt.Sprintf("%s%s no longer updates %q to the head", plan.Semantics.Title(), user, name)
+	switch err := plan.Err(at); {
+	case !ok:
+		return text + ": its updates end in a loop"
+	case err != nil:
+		return fmt.Sprintf("%s: %v", text, err)
+	case at.Name != name:
+		return fmt.Sprintf("%s, only to %q", text, at.Name)
+	}
+	return text
 }

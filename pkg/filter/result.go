@@ -60,6 +60,7 @@ const (
 	OutsideRange          Kind = "outside-range"   // a bundle outside of the range is kept
 	DependencyAdded       Kind = "dependency"      // a bundle is kept as a dependency
 	DependencyMissing     Kind = "no-provider"     // the catalog has no provider for a dependency
+	Stranded              Kind = "stranded"        // OLM updates a kept bundle less far than before
 	Unresolved            Kind = "unresolved"      // OLM cannot install a kept bundle; see [Result.AddUnresolved]
 )
 
