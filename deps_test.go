@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 		"github.com/sirupsen/logrus",
 	},
 	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term"},
+	"cmd/opm/internal/startup": {},
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"pkg/serve": {
 		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",

@@ -80,8 +80,8 @@ func execute(ctx context.Context, root *cobra.Command) int {
 	return 1
 }
 
-// endWithClosedPipe ends the program as the system ends programs that do not handle SIGPIPE. Everything is cleaned up by
-// now.
+// endWithClosedPipe ends the program as the system ends programs that do not handle SIGPIPE. Everything is cleaned up
+// by now.
 func endWithClosedPipe() {
 	signal.Reset(syscall.SIGPIPE)
 	os.Stdout.WriteString("\n") // does not return, except on Windows

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/opm-toolchain/opm/internal/cputime"
 )
 
 // TestMain makes the test binary available in PATH as opm, and runs the tests. Tests have two ways to run opm:
@@ -35,7 +38,7 @@ func TestMain(m *testing.M) {
 		os.Stderr.WriteString(err.Error() + "\n")
 		status = 1
 	}
-	os.Exit(status)
+	os.Exit(status) //nolint:forbidigo // this is a main function
 }
 
 // inPath makes the test binary available in PATH under a name while f runs.
@@ -65,7 +68,8 @@ type workerCall struct {
 	Args, Env []string
 	Dir       string // absolute
 	Stdin     []byte
-	Combined  bool // standard error is in the standard output of the result
+	Combined  bool          // standard error is in the standard output of the result
+	Limit     time.Duration // processor time; more is an error, and 0 is no limit
 }
 
 // callOPM runs a call in a worker. A worker that crashes prints the reason to standard error.
@@ -83,13 +87,17 @@ func callOPM(c workerCall) (result, error) {
 		return result{}, errors.Join(fmt.Errorf("opm %q: the worker failed", c.Args), err, w.end())
 	}
 	workers.give(w)
-	return result{r.Stdout, r.Stderr, r.Status}, nil
+	if c.Limit > 0 && r.Work > c.Limit {
+		err = fmt.Errorf("opm %q: %s of processor time", c.Args, r.Work)
+	}
+	return result{r.Stdout, r.Stderr, r.Status}, err
 }
 
 // A workerResult is a result as a worker sends it.
 type workerResult struct {
 	Stdout, Stderr string
 	Status         int
+	Work           time.Duration
 }
 
 // A worker is the test's side of a worker.
@@ -185,7 +193,7 @@ func work() {
 			var c workerCall
 			if in.Decode(&c) != nil {
 				setEnv(environ) // it names the directory for the coverage
-				os.Exit(0)
+				os.Exit(0)      //nolint:forbidigo // likewise
 			}
 			calls <- c
 		}
@@ -205,8 +213,9 @@ func (c workerCall) run() workerResult {
 	if c.Combined {
 		opm.stderr = &stdout
 	}
+	spent := cputime.Start()
 	status := run(context.Background(), opm)
-	return workerResult{stdout.String(), stderr.String(), status}
+	return workerResult{stdout.String(), stderr.String(), status, spent()}
 }
 
 // An output is a buffer for the goroutines of a command.
