@@ -27,13 +27,18 @@ FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
 
+# The packages that start goroutines.
+CONCURRENT := ./cmd/opm/internal/... ./internal/parallel ./internal/regular ./internal/spool ./internal/tarfs ./pkg/across \
+	./pkg/cluster/olm ./pkg/compose ./pkg/crdcheck ./pkg/declcfg ./pkg/edit ./pkg/filter ./pkg/image ./pkg/imagecheck \
+	./pkg/impact ./pkg/list ./pkg/mirror ./pkg/publish ./pkg/render ./pkg/resolve ./pkg/serve/... ./pkg/validate
+
 # How long the tests of a package may take: they build and start programs, maybe on a machine that is busy with others.
 PATIENCE := -timeout=60m
 
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test check fmt vet lint tidy generated test race mutated hostile vuln startup conformance registry bench budget measured growth bench-serve fuzz generate site clean
+.PHONY: all help build release image demo test check fmt lint tidy generated test full race hostile vuln startup conformance registry bench budget measured growth bench-serve fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -57,16 +62,14 @@ test: ## Run the tests of all modules
 	go -C bench test $(PATIENCE) ./...
 	go -C test test $(PATIENCE) -count=1 .
 
-check: fmt vet lint tidy generated race mutated hostile vuln startup registry ## Everything that CI checks
+check: fmt lint tidy generated full race hostile vuln startup registry ## Everything that CI checks
 
 fmt: ## Fail if gofmt would change a file
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
 
-vet: ## Run go vet
-	@set -e; for m in $(MODULES) tools; do (set -x; go -C $$m vet ./...); done
-
-lint: ## Run the linters of .golangci.yml
+lint: ## Run the linters of .golangci.yml, which include go vet
 	@set -e; for m in $(MODULES); do (set -x; cd $$m; $(TOOL) golangci-lint run ./...); done
+	go -C tools vet ./...
 
 tidy: ## Fail if a go.mod or go.sum is not tidy
 	@set -e; for m in $(MODULES) tools; do (set -x; go -C $$m mod tidy -diff); done
@@ -74,13 +77,11 @@ tidy: ## Fail if a go.mod or go.sum is not tidy
 generated: ## Fail if a generated file is not what generate makes
 	@sh scripts/generated.sh
 
-race: ## Run the tests of all modules once, those of the main one under the race detector (needs a C compiler)
-	@sh scripts/race.sh $(PATIENCE)
-	go -C bench test $(PATIENCE) ./...
-	go -C test test $(PATIENCE) -count=1 .
+full: export OPM_TESTS = full
+full: test ## Run the tests of all modules with all data
 
-mutated: ## Run all commands on catalogs that are nearly valid, for about a minute
-	go test $(PATIENCE) -run FuzzCommands ./cmd/opm -catalogs 400
+race: ## Run the tests of packages that start goroutines under the race detector (needs a C compiler)
+	go test -race $(PATIENCE) $(CONCURRENT)
 
 hostile: ## Attack opm with hostile input and hostile peers, within bounds on time and memory
 	go -C test test $(PATIENCE) -count=1 ./hostile

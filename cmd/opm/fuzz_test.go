@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"flag"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -100,16 +100,16 @@ func TestFuzzedCommands(t *testing.T) {
 
 func commandName(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "opm ") }
 
-// fuzzedCatalogCount is higher in make check, where it takes about a minute: the same catalogs each time, so that a
+// fuzzedSeeds returns the number of seeds that a fuzz target tries when it does not fuzz: always the same ones, so that a
 // commit does not fail for the mistakes of another one. make fuzz finds new ones.
-var fuzzedCatalogCount = flag.Uint64("catalogs", 8, "how many catalogs FuzzCommands tries when it does not fuzz")
+func fuzzedSeeds() uint64 { return uint64(shared.Number(400, 8)) }
 
 // FuzzCommands runs commands on nearly valid catalogs: a few packages of a real catalog, with some keys and values
 // dropped, duplicated, emptied, renamed, or replaced by values of another type or from another place. It checks that no
 // command panics, leaves temporary files, or prints something else the second time, and that a failing command whose
 // output is a catalog prints nothing.
 func FuzzCommands(f *testing.F) {
-	for seed := range *fuzzedCatalogCount {
+	for seed := range fuzzedSeeds() {
 		f.Add(seed)
 	}
 	catalogs := fuzzedCatalogs(f)

@@ -48,7 +48,9 @@ func Missing(t testing.TB, what string) {
 }
 
 // Full reports whether tests read all data, not a sample.
-func Full() bool { return os.Getenv("OPM_TESTS") == "full" }
+func Full() bool { return os.Getenv(variable) == "full" }
+
+const variable = "OPM_TESTS"
 
 // Number returns the number of cases of a test: all, or few for a sample.
 func Number(all, few int) int {
