@@ -71,7 +71,7 @@ func NewMatrix(columns []MatrixColumn, all bool) *Matrix {
 	type key struct{ pkg, channel string }
 	m := &Matrix{Catalogs: []string{}, Rows: []MatrixRow{}}
 	rows := map[key]*MatrixRow{}
-	highest := map[key]declcfg.Version{}
+	highest := map[key]*declcfg.Version{} // nil if no version of the row is known
 	for _, column := range columns {
 		m.Catalogs = append(m.Catalogs, column.Catalog)
 		for _, h := range column.Heads {
@@ -88,15 +88,15 @@ func NewMatrix(columns []MatrixColumn, all bool) *Matrix {
 			rows[k].Heads = append(rows[k].Heads, MatrixHead{
 				Catalog: column.Catalog, Channel: h.Channel, Bundle: h.Bundle, Version: fullVersion(h.Version), version: h.Version,
 			})
-			if h.Version != nil && h.Version.Compare(highest[k]) > 0 {
-				highest[k] = *h.Version
+			if h.Version != nil && (highest[k] == nil || h.Version.Compare(*highest[k]) > 0) {
+				highest[k] = h.Version
 			}
 		}
 	}
 	for k, row := range rows {
 		for i := range row.Heads {
 			h := &row.Heads[i]
-			h.Older = h.version != nil && h.version.Compare(highest[k]) < 0
+			h.Older = h.version != nil && h.version.Compare(*highest[k]) < 0
 		}
 		m.Rows = append(m.Rows, *row)
 	}

@@ -3,7 +3,11 @@ package list_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
+
+	"github.com/blang/semver/v4"
 
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -57,6 +61,38 @@ func TestMatrixOfPublished(t *testing.T) {
 		}
 		if len(tt.want) > 0 || older == 0 {
 			t.Errorf("channels %t: %d heads are older, and %v are missing", tt.channels, older, tt.want)
+		}
+	}
+}
+
+// TestMatrixOlder checks that the heads below the highest version of their row are older, and no others. Prereleases of
+// 0.0.0 are below the zero value of a version.
+func TestMatrixOlder(t *testing.T) {
+	for _, tt := range []struct {
+		versions []string // one for each catalog; "" for an unknown version
+		want     []bool
+	}{
+		{[]string{"1.0.0", "1.1.0", "1.1.0"}, []bool{true, false, false}},
+		{[]string{"0.0.0-alpha"}, []bool{false}},
+		{[]string{"0.0.0-alpha", "0.0.0-beta", "0.0.0-beta"}, []bool{true, false, false}},
+		{[]string{"0.0.0-alpha", "0.0.0"}, []bool{true, false}},
+		{[]string{"", "0.0.0-alpha"}, []bool{false, false}},
+		{[]string{"", ""}, []bool{false, false}},
+	} {
+		var columns []list.MatrixColumn
+		for i, text := range tt.versions {
+			head := list.ChannelHead{Package: "oak", Channel: "stable", Default: true, Bundle: "oak." + text}
+			if text != "" {
+				head.Version = &declcfg.Version{Semver: semver.MustParse(text)}
+			}
+			columns = append(columns, list.MatrixColumn{Catalog: strconv.Itoa(i), Heads: []list.ChannelHead{head}})
+		}
+		var got []bool
+		for _, h := range list.NewMatrix(columns, false).Rows[0].Heads {
+			got = append(got, h.Older)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q: older %v, want %v", tt.versions, got, tt.want)
 		}
 	}
 }
