@@ -106,8 +106,7 @@ func Gaps(catalogs []*Catalog) []string {
 	var gaps []string
 	for i, next := range catalogs[1:] {
 		v, w := catalogs[i].version(), next.version()
-		following := platform.Version{Major: v.Major, Minor: v.Minor + 1}
-		if w.Major == v.Major && w.After(following) || w.Major > v.Major && w.Minor > 0 {
+		if w.After(v.Next()) {
 			gaps = append(gaps, fmt.Sprintf("%v and %v", v, w))
 		}
 	}

@@ -334,9 +334,34 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
-	gaps := across.Gaps([]*across.Catalog{c("a", "ocp=4.18"), c("b", "ocp=4.20"), c("c", "ocp=4.21"), c("d", "ocp=5.1")})
-	if want := []string{"4.18 and 4.20", "4.21 and 5.1"}; !slices.Equal(gaps, want) {
-		t.Errorf("gaps between %q, want %q", gaps, want)
+}
+
+// TestGaps checks the left-out versions of an upgrade. The version 5.0 of OpenShift follows 4.22, and is the same as 4.23.
+func TestGaps(t *testing.T) {
+	for _, tt := range []struct {
+		targets []string
+		want    []string
+	}{
+		{[]string{"ocp=4.18", "ocp=4.20", "ocp=4.21", "ocp=5.1"}, []string{"4.18 and 4.20", "4.21 and 5.1"}},
+		{[]string{"ocp=4.18", "ocp=5.0"}, []string{"4.18 and 5.0"}},
+		{[]string{"ocp=4.21", "ocp=5.0"}, []string{"4.21 and 5.0"}},
+		{[]string{"ocp=4.21", "ocp=4.23"}, []string{"4.21 and 4.23"}},
+		{[]string{"ocp=4.21", "ocp=4.22", "ocp=5.0", "ocp=5.1"}, nil},
+		{[]string{"ocp=4.22", "ocp=4.23", "ocp=5.1"}, nil},
+		{[]string{"ocp=4.23", "ocp=5.2"}, []string{"4.23 and 5.2"}},
+		{[]string{"kubernetes=1.31", "kubernetes=1.32", "kubernetes=1.34"}, []string{"1.32 and 1.34"}},
+	} {
+		var catalogs []*across.Catalog
+		for _, target := range tt.targets {
+			p, err := platform.Parse(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			catalogs = append(catalogs, &across.Catalog{Name: target, Platform: p})
+		}
+		if gaps := across.Gaps(catalogs); !slices.Equal(gaps, tt.want) {
+			t.Errorf("%q: gaps between %q, want %q", tt.targets, gaps, tt.want)
+		}
 	}
 }
 

@@ -90,6 +90,17 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+func TestNext(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.31": "1.32", "4.9": "4.10", "4.21": "4.22", "4.22": "5.0", "4.23": "5.1", "5.0": "5.1", "5.1": "5.2",
+	} {
+		v, _ := platform.ParseVersion(text)
+		if got := v.Next().String(); got != want {
+			t.Errorf("%s follows %v, want %s", got, v, want)
+		}
+	}
+}
+
 func TestSupported(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"v4.12", "4.12 and later"}, {"v4.12-v4.14", "4.12 to 4.14"}, {"=v4.12", "4.12"}, {"v4.9,v4.8", "4.8 and later"},

@@ -27,12 +27,23 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 
 // Compare returns -1, 0 or +1. The versions 4.23 and 5.0 of OpenShift are equal.
 func (v Version) Compare(w Version) int {
-	for _, x := range []*Version{&v, &w} {
-		if *x == (Version{4, 23}) {
-			*x = Version{5, 0}
-		}
-	}
+	v, w = v.canonical(), w.canonical()
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
+}
+
+// Next returns the following minor version. The version 5.0 of OpenShift follows 4.22, and 5.1 follows 4.23 and 5.0.
+func (v Version) Next() Version {
+	v = v.canonical()
+	v.Minor++
+	return v.canonical()
+}
+
+// canonical returns 5.0 for 4.23, which is another name for it (OLM, pkg/controller/operators/openshift/helpers.go).
+func (v Version) canonical() Version {
+	if v == (Version{4, 23}) {
+		return Version{5, 0}
+	}
+	return v
 }
 
 // After reports whether v is later than w.
