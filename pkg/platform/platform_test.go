@@ -66,6 +66,12 @@ func TestRemovedIn(t *testing.T) {
 		{"flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema", "1.32"},
 		{"networking.k8s.io/v1beta1", "Ingress", "1.22"},
 		{"networking.k8s.io/v1beta1", "IPAddress", ""}, // of a later version
+		{"extensions/v1beta1", "NetworkPolicy", "1.16"},
+		{"extensions/v1beta1", "Ingress", "1.22"},
+		{"apps/v1beta1", "Deployment", "1.16"},
+		{"apps/v1beta1", "NetworkPolicy", ""}, // of another group
+		{"apps/v1beta2", "StatefulSet", "1.16"},
+		{"apps/v1", "Deployment", ""},
 		{"policy/v1", "PodDisruptionBudget", ""},
 	} {
 		removed, ok := platform.RemovedIn(tt.apiVersion, tt.kind)

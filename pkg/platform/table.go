@@ -1,6 +1,10 @@
 package platform
 
-import "github.com/opm-toolchain/opm/pkg/declcfg"
+import (
+	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
 
 // releases are the known releases of OpenShift, in order. Earlier releases read the same metadata as the first one,
 // later releases the same as the last one.
@@ -49,6 +53,9 @@ type api struct {
 	kinds   []string
 }
 
+// workloads are the kinds that moved to apps/v1.
+var workloads = []string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}
+
 // removals are the APIs that versions of Kubernetes removed. They have kinds, because an API version may return later
 // with other kinds.
 //
@@ -57,6 +64,11 @@ var removals = []struct {
 	kubernetes Version
 	apis       []api
 }{
+	{Version{1, 16}, []api{
+		{"apps/v1beta1", workloads},
+		{"apps/v1beta2", workloads},
+		{"extensions/v1beta1", slices.Concat(workloads, []string{"NetworkPolicy", "PodSecurityPolicy"})},
+	}},
 	{Version{1, 22}, []api{
 		{"admissionregistration.k8s.io/v1beta1", []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}},
 		{"apiextensions.k8s.io/v1beta1", []string{"CustomResourceDefinition"}},

@@ -35,6 +35,7 @@ func TestTarget(t *testing.T) {
 		return edit{bundleFile, "1.1.0}}\n- {type: olm.csv.metadata, value: {}}", "1.1.0}}\n- {type: olm.csv.metadata, value: {" + fields + "}}"}
 	}
 	budget := objectOf(`{"kind": "PodDisruptionBudget", "apiVersion": "policy/v1beta1"}`)
+	workload := objectOf(`{"kind": "Deployment", "apiVersion": "extensions/v1beta1"}`)
 	operator := objectOf(`{"kind": "ClusterServiceVersion", "metadata": {"annotations": {"com.redhat.openshift.versions": "=v4.16"}},
 		"spec": {"minKubeVersion": "v1.30.1"}}`)
 	const form416, form418 = "oak/bundles.yaml:6:1 target-form", "oak/bundles.yaml:30:1 target-form"
@@ -50,6 +51,11 @@ func TestTarget(t *testing.T) {
 		{"any form without OpenShift", "kubernetes=1.31", nil, nil},
 		{"removed API", "kubernetes=1.25", []edit{{bundleFile, "{type: olm.bundle.object, value: {data: e30=}}", budget}},
 			[]string{"oak/bundles.yaml:31:36 target-api"}},
+		{"API that Kubernetes 1.16 removed", "kubernetes=1.31",
+			[]edit{{bundleFile, "{type: olm.bundle.object, value: {data: e30=}}", workload}},
+			[]string{"oak/bundles.yaml:31:36 target-api"}},
+		{"API before 1.16", "kubernetes=1.15",
+			[]edit{{bundleFile, "{type: olm.bundle.object, value: {data: e30=}}", workload}}, nil},
 		{"API that is still served", "kubernetes=1.24",
 			[]edit{{bundleFile, "{type: olm.bundle.object, value: {data: e30=}}", budget}}, nil},
 		{"minimum of a head", "kubernetes=1.31", []edit{csv("minKubeVersion: 1.32.0")},
