@@ -25,6 +25,16 @@ func TestFirst(t *testing.T) {
 	if _, err := yamljson.First([]byte("# nothing\n")); !errors.Is(err, yamljson.ErrEmpty) {
 		t.Errorf("a comment: error %v", err)
 	}
+	if got, err := yamljson.First([]byte("a: |\n b")); err != nil || string(got) != `{"a":"b"}` {
+		t.Errorf("a text without a last line break: %s, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"\n\t\n": "2:1: a tab, where YAML 1.1 takes only spaces", "\n\n...": "2:1: did not find expected node content",
+	} {
+		if got, err := yamljson.First([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
+		}
+	}
 	if got, err := yamljson.First([]byte("a: [\n---\nb: c\n")); err == nil {
 		t.Errorf("a broken first document gives %s", got)
 	}

@@ -94,6 +94,8 @@ func TestMigrateToCSVMetadataErrors(t *testing.T) {
 		{[]declcfg.Property{property("a", "1"), property(declcfg.PropertyBundleObject, `{"data":1}`)},
 			"properties[1]: olm.bundle.object: /data: "},
 		{[]declcfg.Property{object("a: b: c")}, "properties[0]: "},
+		{[]declcfg.Property{object("{"), object(`{"kind":"ClusterServiceVersion","spec":{"version":"banana"}}`)},
+			"decode ClusterServiceVersion: "}, // upstream ignores the first one
 		{[]declcfg.Property{object(`{"kind":"ClusterServiceVersion","spec":{"version":"banana"}}`)},
 			"decode ClusterServiceVersion: "},
 	} {

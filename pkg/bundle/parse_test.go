@@ -314,9 +314,11 @@ func TestFindings(t *testing.T) {
 			"b/metadata/p.yaml:2:33: properties[0].value.kind: want a string, found a number"},
 		{"property without value", files{"metadata/p.yaml": "properties:\n- type: olm.gvk\n"}, nil,
 			"b/metadata/p.yaml:2:3: properties[0]: olm.gvk: no value"},
-		{"property with a manifest", files{"metadata/p.yaml": "properties:\n- {type: olm.bundle.object, value: {data: ew==}}\n"}, nil,
+		{"property with a manifest", files{"metadata/p.yaml": "properties:\n- {type: olm.bundle.object, value: {data: Ww==}}\n"}, nil,
 			"b/metadata/p.yaml:2:43: properties[0].value.data: neither a JSON nor a YAML manifest: 1:2: while parsing a flow node: " +
 				"did not find expected node content"},
+		{"property with a broken manifest", files{"metadata/p.yaml": "properties:\n- {type: olm.bundle.object, value: {data: ew==}}\n"},
+			[]string{"b/metadata/p.yaml:2:43: properties[0].value.data: neither a JSON nor a YAML manifest: it begins with {"}, ""},
 		{"dependency with a manifest", files{"metadata/d.yaml": "dependencies:\n- {type: olm.bundle.object}\n"}, nil,
 			"b/metadata/d.yaml:2:3: dependencies[0]: olm.bundle.object: no value"},
 		{"dependency", files{"metadata/p.yaml": "dependencies:\n- {type: olm.package, value: []}\n"}, nil,

@@ -139,12 +139,16 @@ func (p *parser) dependencies(meta *metadata, all *apis) []declcfg.Property {
 	return list
 }
 
-// checked returns the property of a candidate. A manifest that cannot be read is an error: upstream refuses to load a
-// catalog with such a manifest.
+// checked returns the property of a candidate. A manifest that cannot be read is an error if upstream refuses to load a
+// catalog with such a manifest, and a warning otherwise.
 func (p *parser) checked(c candidate) declcfg.Property {
 	if c.Type == declcfg.PropertyBundleObject {
-		if err := c.CheckManifest(); err != nil {
-			p.failIn(c, err)
+		switch err := c.CheckManifest(); {
+		case err == nil:
+		case errors.Is(err, declcfg.ErrBrokenManifest):
+			p.warn(c.errorOf(err))
+		default:
+			p.fail(c.errorOf(err))
 		}
 	}
 	return c.Property
@@ -154,19 +158,19 @@ func (p *parser) checked(c candidate) declcfg.Property {
 func (p *parser) unmarshal(c candidate, v any) bool {
 	err := c.Unmarshal(v)
 	if err != nil {
-		p.failIn(c, err)
+		p.fail(c.errorOf(err))
 	}
 	return err == nil
 }
 
-// failIn records an error about the value of a candidate.
-func (p *parser) failIn(c candidate, err error) {
+// errorOf returns an error about the value of a candidate, with its place.
+func (c candidate) errorOf(err error) *declcfg.Error {
 	ptr := c.ptr
 	if value, ok := errors.AsType[*declcfg.ValueError](err); ok && c.Value != nil {
 		ptr += "/value" + value.Pointer
 		err = value.Err
 	}
-	p.fail(c.doc.errorIn(ptr, err))
+	return c.doc.errorIn(ptr, err)
 }
 
 // build returns a property. The value must be encodable.

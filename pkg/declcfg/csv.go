@@ -1,6 +1,7 @@
 package declcfg
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 
@@ -71,13 +72,13 @@ func (b *Bundle) Manifests() iter.Seq2[jsontext.Value, error] {
 }
 
 // ManifestCSV returns the first ClusterServiceVersion in the olm.bundle.object properties of b, in JSON, or nil. The
-// error is about the first manifest before it that cannot be decoded.
+// error is about the first manifest before it that cannot be decoded and for which upstream rejects the catalog.
 func (b *Bundle) ManifestCSV() (csv jsontext.Value, failed error) {
 	for manifest, err := range b.Manifests() {
 		switch {
 		case err == nil && IsCSV(manifest):
 			return manifest, failed
-		case err != nil && failed == nil:
+		case err != nil && failed == nil && !errors.Is(err, ErrBrokenManifest):
 			failed = err
 		}
 	}

@@ -16,7 +16,7 @@ func manifest(text string) string {
 
 func TestCSVOfBundle(t *testing.T) {
 	const metadata = `{"type":"olm.csv.metadata","value":{"displayName":"Zero"}}`
-	service, broken := manifest("kind: Service"), manifest("{")
+	service, broken, accepted := manifest("kind: Service"), manifest("["), manifest("{")
 	first := manifest("kind: ClusterServiceVersion\nSpec: {displayName: One}\n")
 	second := manifest(`{"kind":"ClusterServiceVersion","spec":{"displayName":"1","displayName":"Two"}}`)
 	unreadable := manifest(`{"kind":"ClusterServiceVersion","spec":[]}`)
@@ -33,6 +33,7 @@ func TestCSVOfBundle(t *testing.T) {
 		{[]string{first, metadata}, "One", "Zero", ""},
 		{[]string{service, unreadable, first}, "", "", ""},
 		{[]string{broken, `{"type":"olm.bundle.object"}`, first, second}, "One", "One", "properties[0]: "},
+		{[]string{accepted, first}, "One", "One", ""}, // as in upstream
 		{[]string{service, `{"type":"olm.bundle.object"}`}, "", "", "properties[1]: olm.bundle.object: no value"},
 	} {
 		o := one(t, `{"schema":"olm.bundle","properties":[`+strings.Join(tt.properties, ",")+`]}`)

@@ -87,7 +87,7 @@ func (o *Object) CheckManifests(b *Bundle) error {
 		if p.Type != PropertyBundleObject {
 			continue
 		}
-		if err := p.CheckManifest(); err != nil {
+		if err := p.CheckManifest(); err != nil && !errors.Is(err, ErrBrokenManifest) {
 			at := jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)) + err.Pointer
 			return &Error{Pos: o.Place(at), Pointer: at, Err: err.Err}
 		}
@@ -95,7 +95,8 @@ func (o *Object) CheckManifests(b *Bundle) error {
 	return nil
 }
 
-// CheckManifest returns the error of decoding the manifest in p, an olm.bundle.object, or nil.
+// CheckManifest returns the error of decoding the manifest in p, an olm.bundle.object, or nil. Upstream rejects the
+// catalog unless the error wraps [ErrBrokenManifest].
 func (p *Property) CheckManifest() *ValueError {
 	var object BundleObject
 	if err := p.Unmarshal(&object); err != nil {

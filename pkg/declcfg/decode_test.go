@@ -246,8 +246,9 @@ func TestCheckManifests(t *testing.T) {
 		{`[{"type":"olm.bundle.object","value":{"data":"YTogYg=="}}]`, ""}, // a: b
 		{`[{"type":"a"},{"type":"olm.bundle.object","value":{"data":"e"}}]`,
 			"1:106: properties[1].value.data: not base64: illegal base64 data at input byte 0"},
-		{`[{"type":"olm.bundle.object","value":{"data":"ew=="}}]`,
-			"1:93: properties[0].value.data: neither a JSON nor a YAML manifest: "}, // {
+		{`[{"type":"olm.bundle.object","value":{"data":"ew=="}}]`, ""}, // {, which upstream accepts
+		{`[{"type":"olm.bundle.object","value":{"data":"CQ=="}}]`,
+			"1:93: properties[0].value.data: neither a JSON nor a YAML manifest: "}, // a tab
 		{`[{"type":"olm.bundle.object","value":[]}]`, "1:85: properties[0].value: want an object, found a list"},
 		{`[{"type":"olm.bundle.object"}]`, "1:49: properties[0].value: no value"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,21 +65,32 @@ type BundleObject struct {
 	Data []byte `json:"data"`
 }
 
+// ErrBrokenManifest is wrapped by the error about a manifest that upstream accepts, because it begins with {, although
+// it is neither JSON nor YAML.
+var ErrBrokenManifest = errors.New("it begins with { and is not JSON")
+
 // JSON returns the manifest as JSON, which may share memory with Data. The keys of a JSON manifest keep their order. As
-// in upstream, only the first document counts, an empty document is null, and JSON need not be UTF-8. The error is from
-// the YAML parser.
+// in upstream, only the first document counts, an empty document is null, and JSON need not be UTF-8. Upstream does not
+// read a manifest whose first character except white space is {, but takes it for JSON (k8s.io/apimachinery,
+// pkg/util/yaml.ToJSON): if it cannot be read, the error wraps [ErrBrokenManifest]. Other errors are from the YAML
+// parser.
 func (o *BundleObject) JSON() (jsontext.Value, error) {
-	switch data := jsontext.Value(o.Data); {
-	case data.IsValid(jsontext.AllowDuplicateNames(true)):
+	data := jsontext.Value(o.Data)
+	isObject := bytes.HasPrefix(bytes.TrimLeftFunc(data, unicode.IsSpace), []byte("{"))
+	switch {
+	case isObject && data.IsValid(jsontext.AllowDuplicateNames(true)):
 		return data, nil
-	case data.IsValid(document.Lenient): // not UTF-8
+	case isObject && data.IsValid(document.Lenient): // not UTF-8
 		return document.Repair(data), nil
 	}
-	manifest, err := yamljson.First(o.Data)
-	if errors.Is(err, yamljson.ErrEmpty) {
+	switch manifest, err := yamljson.First(data); {
+	case errors.Is(err, yamljson.ErrEmpty):
 		return jsontext.Value("null"), nil
+	case err != nil && isObject:
+		return nil, fmt.Errorf("%w: %w", ErrBrokenManifest, err)
+	default:
+		return manifest, err
 	}
-	return manifest, err
 }
 
 // propertyTypes maps property types to the Go types of their values. Properties of other types may have any JSON.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	kubernetesyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -158,15 +159,41 @@ func TestBundleObjectJSON(t *testing.T) {
 		{"{\"a\": \"\xff\"}", "{\"a\":\"\ufffd\"}"},
 		{``, `null`},
 		{"# nothing\n", `null`},
+		{"a: |\n b", `{"a":"b"}`}, // the last line has no break, so the text has none
 	} {
 		got, err := (&BundleObject{Data: []byte(test.data)}).JSON()
 		if err != nil || string(got) != test.want {
 			t.Errorf("%q: got %s, %v, want %s", test.data, got, err, test.want)
 		}
 	}
-	for _, data := range []string{"a: b: c", "{", "a: \xff"} {
-		if got, err := (&BundleObject{Data: []byte(data)}).JSON(); err == nil {
-			t.Errorf("%q: got %s, want an error", data, got)
+	for data, broken := range map[string]bool{
+		"a: b: c": false, "a: \xff": false, "\t": false, "\n \t\n": false, "[": false, "\"\xff\"": false,
+		"{": true, "\f{": true, `{"a": 1`: true, "{\xff": true,
+	} {
+		got, err := (&BundleObject{Data: []byte(data)}).JSON()
+		if err == nil || errors.Is(err, ErrBrokenManifest) != broken {
+			t.Errorf("%q: got %s, %v, want an error about a broken manifest: %t", data, got, err, broken)
+		}
+	}
+}
+
+// TestManifestsAreAcceptedAsUpstream compares the verdicts on short texts with the library that upstream converts
+// manifests with.
+func TestManifestsAreAcceptedAsUpstream(t *testing.T) {
+	parts := []string{
+		"", "\t", " ", "\n", "\r", "\f", "\u00a0", "\u0085", "\u2028", "\ufeff", "\x00", "\xff", "{", "}", "[", "]", ":", "-", "#",
+		`"`, "'", "a", "1", ",", "&", "*", "!", "|", "%", "?", "@", "---", "...", "null",
+	}
+	for _, a := range parts {
+		for _, b := range parts {
+			for _, c := range parts {
+				data := []byte(a + b + c)
+				_, upstream := kubernetesyaml.ToJSON(data)
+				_, err := (&BundleObject{Data: data}).JSON()
+				if accepted := err == nil || errors.Is(err, ErrBrokenManifest); accepted != (upstream == nil) {
+					t.Errorf("%q: got %v, upstream %v", data, err, upstream)
+				}
+			}
 		}
 	}
 }

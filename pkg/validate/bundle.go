@@ -44,7 +44,11 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		}
 		s.propertyType(at, p.Type)
 		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
-			if err := p.CheckManifest(); err != nil {
+			switch err := p.CheckManifest(); {
+			case err == nil:
+			case errors.Is(err, declcfg.ErrBrokenManifest):
+				s.add("broken-manifest", at+"/value"+err.Pointer, "%v", err.Err)
+			default:
 				s.refused = with(s.refused, strconv.Itoa(i))
 				s.add("bundle-object", at+"/value"+err.Pointer, "parse properties for bundle %q: property of type %q: %v",
 					b.Name, p.Type, err.Err)

@@ -284,6 +284,10 @@ var breaks = []struct {
 		[]string{"oak/bundles.yaml:31:43 bundle-object"}},
 	{"manifest is a number", []edit{{bundleFile, "{data: e30=}", "{data: 5}"}},
 		[]string{"oak/bundles.yaml:31:43 bundle-object"}},
+	{"manifest is a tab", []edit{{bundleFile, "{data: e30=}", "{data: CQ==}"}},
+		[]string{"oak/bundles.yaml:31:43 bundle-object"}},
+	{"manifest is a bracket", []edit{{bundleFile, "{data: e30=}", "{data: ew==}"}},
+		[]string{"oak/bundles.yaml:31:43 broken-manifest"}},
 	{"bad range of a dependency",
 		[]edit{property("{type: olm.package.required, value: {packageName: p, versionRange: ^1.0}}")},
 		[]string{"oak/bundles.yaml:24:10 v1-dependency", "oak/bundles.yaml:24:70 required-range"}},
@@ -419,6 +423,7 @@ func TestSeverities(t *testing.T) {
 		"skip-range-self", "bundle-name-dns", "related-image-empty",
 		"property-type", "required-range", "constraint", "max-openshift-version", "deprecated-property", "metadata-form",
 		"csv-metadata-count", "v1-dependency", "duplicate-gvk", "object-size", "message-size", "misspelled-key", "unknown-key",
+		"broken-manifest",
 	}
 	accepted = append(slices.Concat(accepted, updateRules), targetRules...)
 	advice := []string{

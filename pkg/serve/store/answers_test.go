@@ -223,8 +223,9 @@ name: kiln.v3
 properties:
 - {type: olm.package, value: {packageName: kiln, version: 3.0.0}}
 - {type: olm.gvk, value: {group: kiln.io, version: v1, kind: Kiln}}
-# kind: Role, then kind: ClusterServiceVersion with a blank, in JSON
+# kind: Role, then { and a byte that is not UTF-8, then kind: ClusterServiceVersion with a blank, in JSON
 - {type: olm.bundle.object, value: {data: a2luZDogUm9sZQ==}}
+- {type: olm.bundle.object, value: {data: e/8=}}
 - {type: olm.bundle.object, value: {data: eyJraW5kIjogIkNsdXN0ZXJTZXJ2aWNlVmVyc2lvbiJ9}}
 ---
 schema: olm.deprecations
@@ -263,7 +264,8 @@ func checkMessage(t *testing.T, what string, got, empty proto.Message, want stri
 	}
 }
 
-// A bundle without an image has its manifests in lists, too: JSON unchanged, and YAML as JSON.
+// A bundle without an image has its manifests in lists, too: JSON and texts that upstream takes for it unchanged, and
+// YAML as JSON.
 const kilnV3 = `"csvName": "kiln.v3", "packageName": "kiln", "channelName": "stable", "version": "3.0.0",
 	"skipRange": ">=1.0.0 <3.0.0",
 	"providedApis": [{"group": "kiln.io", "version": "v1", "kind": "Kiln"}],
@@ -272,7 +274,7 @@ const kilnV3 = `"csvName": "kiln.v3", "packageName": "kiln", "channelName": "sta
 		{"type": "olm.gvk", "value": "{\"group\":\"kiln.io\",\"kind\":\"Kiln\",\"version\":\"v1\"}"}
 	],
 	"csvJson": "{\"kind\": \"ClusterServiceVersion\"}",
-	"object": ["{\"kind\":\"Role\"}", "{\"kind\": \"ClusterServiceVersion\"}"]`
+	"object": ["{\"kind\":\"Role\"}", "{\ufffd", "{\"kind\": \"ClusterServiceVersion\"}"]`
 
 func TestBundle(t *testing.T) {
 	s := kilnStore(t)

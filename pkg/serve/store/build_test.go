@@ -60,7 +60,7 @@ func TestUnservable(t *testing.T) {
 			[]string{"c/a.yaml:40:43: properties[3].value.group: want a string, found a number"},
 		},
 		{
-			"a manifest that is none", "a2luZDogUm9sZQ==", "ew==",
+			"a manifest that is none", "a2luZDogUm9sZQ==", "Ww==",
 			[]string{"c/a.yaml:52:36: properties[2].value: neither a JSON nor a YAML manifest: "},
 		},
 		{

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -134,6 +135,9 @@ func (e *bundleEncoder) object(p *declcfg.Property) error {
 		return err
 	}
 	manifest, err := o.JSON()
+	if errors.Is(err, declcfg.ErrBrokenManifest) { // upstream serves it as it is
+		manifest, err = jsontext.Value(bytes.ToValidUTF8(o.Data, []byte("\ufffd"))), nil
+	}
 	if err != nil {
 		return fmt.Errorf("neither a JSON nor a YAML manifest: %w", err)
 	}
