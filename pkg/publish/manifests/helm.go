@@ -3,6 +3,7 @@ package manifests
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -66,26 +67,31 @@ func (s *Set) values() tree {
 	return values
 }
 
-// template returns an object as a template of the chart. Parameters are printed as JSON, which is valid YAML. Braces
-// in the object itself are escaped.
+// template returns an object as a template of the chart: the YAML of the object with escaped braces, so that it renders
+// as the same text, except for the parameters. Parameters are printed as JSON, which is valid YAML.
 func (t tree) template() ([]byte, error) {
-	const open, end = `{{ `, ` }}`
 	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
 	}
-	var escaped tree
-	if err := json.Unmarshal(bytes.ReplaceAll(text, []byte("{{"), []byte("{{`{{`}}")), &escaped); err != nil {
+	var changed tree
+	if err := json.Unmarshal(text, &changed); err != nil {
 		return nil, err
 	}
-	for _, p := range parameters {
+	mark := "parameter"
+	for bytes.Contains(text, []byte(mark)) { // the object has a text with the mark
+		mark += "-x"
+	}
+	edits := []string{"{{", "{{`{{`}}"}
+	for i, p := range parameters {
+		placeholder := fmt.Sprintf("%s-%d", mark, i)
+		edits = append(edits, placeholder, "{{ "+p.expression+" }}")
 		for _, place := range p.places {
-			if in, key, ok := escaped.at(place); ok {
-				in[key] = open + p.expression + end
+			if in, key, ok := changed.at(place); ok {
+				in[key] = placeholder
 			}
 		}
 	}
-	text, err = appendYAML(nil, escaped)
-	unquote := strings.NewReplacer("'"+open, open, end+"'", end)
-	return []byte(unquote.Replace(string(text))), err
+	text, err = appendYAML(nil, changed)
+	return []byte(strings.NewReplacer(edits...).Replace(string(text))), err
 }

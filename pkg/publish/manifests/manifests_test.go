@@ -269,6 +269,22 @@ func TestHelm(t *testing.T) {
 	}
 }
 
+// TestHelmTexts checks that texts that mean something to YAML or to Helm come out of a chart as they went in.
+func TestHelmTexts(t *testing.T) {
+	for _, text := range []string{
+		"it's", `"quoted"`, "'{{ .Values.image }}'", "{{", "}}", "{{{", "a {{ b }} c", "'{{ it's }}'", "a }}'", "{{`", "`}}`", "{{/*",
+		"{{- end -}}", `{{ "}}" }}`, "parameter", "parameter-0", "toJson .Values.image", "a: b", "- a", "#", "&a *b !c", "|", "> ", "yes",
+		"1e3", "null", "~", " a ", "a\nb\n", "\n---\n{{ a }}\n", "\t'{{\n", "\r\n", "\x00{{\x1b", "\\{{\\", "\u2028\ufeff", "<&>", "%{", "{}",
+	} {
+		set := newSet(t, Options{Kind: CatalogSource, DisplayName: text, Publisher: "'" + text + "'", PollInterval: time.Hour})
+		files, err := set.Files(Helm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantObject(t, renderHelm(t, files[0], set.values()), set.objects[0])
+	}
+}
+
 func renderHelm(t *testing.T, f File, values map[string]any) []byte {
 	t.Helper()
 	funcs := template.FuncMap{
