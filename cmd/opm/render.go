@@ -77,9 +77,14 @@ type renderFlags struct {
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
+	var skipped []error
 	if f.refsFile != "" {
 		refs, err := readReferences(cmd, f.refsFile)
-		if err != nil {
+		switch {
+		case err == nil:
+		case f.keepGoing && refs != nil:
+			skipped = append(skipped, err)
+		default:
 			return err
 		}
 		args = append(args, refs...)
@@ -93,7 +98,6 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAll()
-	var skipped []error
 	if f.keepGoing {
 		opts.Skipped = func(_ string, err error) { skipped = append(skipped, err) }
 	}
@@ -104,18 +108,18 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(skipped...)
 }
 
-// readReferences reads a file of references, or standard input.
+// readReferences reads a file of references, or standard input. The result has the valid ones, also after an error.
 func readReferences(cmd *cobra.Command, name string) ([]string, error) {
-	in := cmd.InOrStdin()
+	in, shown := cmd.InOrStdin(), "stdin"
 	if name != render.Stdin {
 		file, err := regular.OpenNamed(name)
 		if err != nil {
 			return nil, fmt.Errorf("read references: %w", err)
 		}
 		defer file.Close()
-		in = file
+		in, shown = file, name
 	}
-	return render.ReadReferences(in)
+	return render.ReadReferences(shown, in)
 }
 
 // render prints the catalogs and bundles of the references, and then writes the lock file.

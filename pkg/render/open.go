@@ -305,18 +305,39 @@ func (f openFile) ModTime() time.Time         { return time.Time{} }
 func (f openFile) IsDir() bool                { return false }
 func (f openFile) Sys() any                   { return nil }
 
-// ReadReferences reads a list of references, one per line. Empty lines and lines that begin with # are ignored.
-func ReadReferences(r io.Reader) ([]string, error) {
+// ReadReferences reads a list of references, one per line, from a file of that name. Empty lines and lines that begin
+// with # are ignored. The error joins a [*declcfg.Error] for each line that is neither an existing path nor a complete
+// reference to an image; the result has the other lines. These errors have no text of the file: it may be a link to a
+// secret.
+func ReadReferences(name string, r io.Reader) ([]string, error) {
 	text, err := regular.ReadLimited(r)
 	if err != nil {
 		return nil, fmt.Errorf("read references: %w", err)
 	}
 	var refs []string
+	var errs []error
+	number := 0
 	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") {
+		number++
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case isReference(line):
 			refs = append(refs, line)
+		default:
+			errs = append(errs, &declcfg.Error{Pos: declcfg.Pos{File: name, Line: number}, Err: errReference})
 		}
 	}
-	return refs, nil
+	return refs, errors.Join(errs...)
+}
+
+var errReference = errors.New("neither an existing path nor a complete image reference, such as quay.io/org/image:v1")
+
+// isReference reports whether text is an existing path or, by its form, an image in a registry.
+func isReference(text string) bool {
+	r := reference.Of(text)
+	if r.Kind == reference.Missing || r.Kind == reference.Registry {
+		_, err := image.ParseReference(text)
+		return err == nil
+	}
+	return r.Err == nil
 }
