@@ -199,7 +199,7 @@ var arrows = map[string][]string{
 	"pkg/place":           {json},
 	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
 	"examples/client":     {"pkg/api"},
-	"internal/atomicfile": {},
+	"internal/atomicfile": {"internal/regular"},
 	"internal/skim":       {json},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
 	"internal/cputime":    {},

@@ -26,8 +26,8 @@ type Change struct {
 	Fill func(io.Writer) error // writes the content; nil removes the file
 }
 
-// ChangeAll writes files, over existing files, and removes files, and creates missing directories. The files are
-// changed in the order of changes once all content is on disk. They may be on several file systems. After any failure,
+// ChangeAll writes files, over existing files, and removes files, and creates missing directories. Links are followed,
+// as by [Write] without Stream. The files are changed in the order of changes once all content is on disk. They may be on several file systems. After any failure,
 // everything is as it was before. An error from Fill is returned unchanged.
 func ChangeAll(changes []Change) (err error) {
 	var b batch
@@ -80,7 +80,12 @@ func (b *batch) add(c Change) error {
 	if err != nil {
 		return err
 	}
-	f, err := begin(c.Path, Options{Replace: true, Mode: c.Mode})
+	opts := Options{Replace: true, Mode: c.Mode}
+	t, err := find(c.Path, opts)
+	if err != nil {
+		return pathError("create", c.Path, err)
+	}
+	f, err := t.begin(c.Path, opts)
 	if err != nil {
 		return err
 	}
@@ -140,7 +145,7 @@ func (f *batchFile) replace() error {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case info.IsDir():
+	case !info.Mode().IsRegular():
 		return ErrInTheWay
 	default:
 		if err := f.keep(); err != nil {

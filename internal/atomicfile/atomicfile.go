@@ -9,23 +9,32 @@
 // Leftovers of a killed process are removed by the next one that writes to the same directory. A lock (flock) shows
 // that the process is alive: it ends with the process and works across containers, and across hosts if the file system
 // supports locks. Without locks, an entry that was not modified for an hour counts as a leftover.
+//
+// A path that a user named may also be a link, which is followed, or a device or a named pipe: see [Options].
 package atomicfile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // Options control how a file is written. The zero value is the default.
 type Options struct {
-	// Replace allows the new file to replace an existing one. Without it, an existing target, even a dangling link, is
-	// an error that wraps fs.ErrExist, also if it appears while the new file is being written.
+	// Replace allows the new file to replace an existing one. A symbolic link is followed: the link stays, and the file
+	// that it leads to is replaced, or created if there is none. Without Replace, an existing target, even a dangling
+	// link, is an error that wraps fs.ErrExist, also if it appears while the new file is being written.
 	Replace bool
+
+	// Stream allows a target that is a device, a named pipe, a descriptor of the process such as /dev/stdout, or a link
+	// to one. It is written to, with or without Replace, once fill has produced all content. Without Stream, such a
+	// target is an error that wraps [regular.ErrNotRegular], and never replaced. So is a socket or a directory, always.
+	Stream bool
 
 	// Mode is the mode of the file, regardless of the umask. 0 means 0666 less the umask.
 	Mode fs.FileMode
@@ -36,9 +45,17 @@ type Options struct {
 }
 
 // Write creates the file at path with the content that fill writes. After any failure there is no new file, and an
-// existing one is unchanged. An error from fill is returned unchanged.
+// existing one is unchanged; a stream that cannot be written to may have a part of the content. An error from fill is
+// returned unchanged.
 func Write(path string, opts Options, fill func(io.Writer) error) error {
-	f, err := begin(path, opts)
+	t, err := find(path, opts)
+	if err != nil {
+		return pathError("create", path, err)
+	}
+	if t.stream != nil {
+		return writeStream(path, t.stream, fill)
+	}
+	f, err := t.begin(path, opts)
 	if err != nil {
 		return err
 	}
@@ -53,6 +70,19 @@ func Write(path string, opts Options, fill func(io.Writer) error) error {
 		return pathError("create", path, err)
 	}
 	return nil
+}
+
+// Remove removes the file that [Write] created or replaced at path, and follows links as Write does. It does nothing if
+// the target is a stream.
+func Remove(path string) error {
+	t, err := find(path, Options{Replace: true})
+	if err != nil {
+		if errors.Is(err, regular.ErrNotRegular) {
+			err = nil
+		}
+		return err
+	}
+	return errors.Join(t.root.Remove(t.name), t.root.Close())
 }
 
 // Text returns a function for [Write] that writes a file with this content.
@@ -93,28 +123,14 @@ type file struct {
 	failed error // the first failure of Write
 }
 
-// begin creates the temporary file for path. The directory must exist.
-func begin(path string, opts Options) (*file, error) {
-	dir, name := filepath.Split(path)
-	open := os.OpenRoot
-	if opts.Root != nil {
-		open = opts.Root.OpenRoot
-	}
-	root, err := open(cmp.Or(dir, "."))
+// begin creates the temporary file for a target, which it takes over.
+func (t target) begin(path string, opts Options) (*file, error) {
+	tmp, opened, unlock, err := tempFile(t.root, 0o666)
 	if err != nil {
+		_ = t.root.Close() // nothing was written to it
 		return nil, pathError("create", path, err)
 	}
-	f := &file{path: path, opts: opts, root: root, name: name}
-	if _, missing := root.Lstat(name); missing == nil && !opts.Replace {
-		err = fs.ErrExist // early, before the content is produced: rename decides
-	} else {
-		f.tmp, f.file, f.unlock, err = tempFile(root, 0o666)
-	}
-	if err != nil {
-		_ = f.root.Close() // nothing was written to it
-		return nil, pathError("create", path, err)
-	}
-	return f, nil
+	return &file{path: path, opts: opts, root: t.root, name: t.name, tmp: tmp, file: opened, unlock: unlock}, nil
 }
 
 // Write implements io.Writer. After a failed Write, finish fails too.

@@ -143,7 +143,11 @@ func TestOneOfManyWins(t *testing.T) {
 			path := filepath.Join(dir, "f")
 			files := make([]*file, 8)
 			for i := range files {
-				f, err := begin(path, Options{})
+				var f *file
+				to, err := find(path, Options{})
+				if err == nil {
+					f, err = to.begin(path, Options{})
+				}
 				if err == nil {
 					_, err = f.Write([]byte("x"))
 				}

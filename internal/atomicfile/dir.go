@@ -138,7 +138,8 @@ func newDir(dir string, replaces fs.FileMode, fill func(root *os.Root) error) er
 	return nil
 }
 
-// ErrInTheWay is wrapped by the error of Merge about a file in place of a directory, or the reverse.
+// ErrInTheWay is wrapped by the error about something that is not replaced by a file: a directory, a device, a named
+// pipe or a socket. [Merge] also returns it for a file in place of a directory.
 var ErrInTheWay = errors.New("something else of that name is in the way")
 
 // Merge moves the files, links and directories that fill writes into stage to root, over files and links of the same
@@ -188,6 +189,9 @@ type move struct {
 	new  bool // the target does not exist
 }
 
+// isReplaceable reports whether a file in a directory of files may be replaced. A link is replaced, not followed.
+func isReplaceable(mode fs.FileMode) bool { return mode.IsRegular() || mode.Type() == fs.ModeSymlink }
+
 // plan determines the moves before any of them is made.
 func (m *merger) plan(stage *os.Root, last []string) error {
 	err := fs.WalkDir(stage.FS(), ".", func(name string, e fs.DirEntry, err error) error {
@@ -202,9 +206,9 @@ func (m *merger) plan(stage *os.Root, last []string) error {
 		case isNew && e.IsDir():
 			m.moves = append(m.moves, move{name, true})
 			return fs.SkipDir
-		case isNew, !e.IsDir() && !old.IsDir():
+		case isNew, !e.IsDir() && isReplaceable(old.Mode()):
 			m.moves = append(m.moves, move{name, isNew})
-		case e.IsDir() != old.IsDir():
+		case !e.IsDir() || !old.IsDir():
 			return &fs.PathError{Op: "write", Path: name, Err: ErrInTheWay}
 		}
 		return nil

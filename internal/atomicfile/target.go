@@ -1,0 +1,185 @@
+package atomicfile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/opm-toolchain/opm/internal/regular"
+)
+
+// A target is what a path leads to: a file to create or replace, or a stream to write to.
+type target struct {
+	root   *os.Root // directory of the file; nil for a stream
+	name   string   // in root
+	stream *os.File // nil for a file
+}
+
+// find returns the target of a path, without changing anything. The caller closes root or stream.
+func find(path string, opts Options) (t target, err error) {
+	open, lstat := os.OpenRoot, os.Lstat
+	var named fs.FileInfo // of the file at path, as the system follows links
+	if opts.Root != nil {
+		open, lstat = opts.Root.OpenRoot, opts.Root.Lstat
+	} else {
+		if t.stream, err = openDescriptor(path, opts); t.stream != nil || err != nil {
+			return t, err
+		}
+		if named, err = os.Stat(path); err == nil && opts.Stream && isStream(named.Mode()) {
+			t.stream, err = openStream(path)
+			return t, err
+		}
+	}
+	if !opts.Replace {
+		if _, err := lstat(path); err == nil {
+			return t, fs.ErrExist // early, before the content is produced: rename decides
+		}
+	}
+	t, found, err := follow(path, open)
+	if err != nil {
+		return t, err
+	}
+	switch {
+	case found != nil && !found.Mode().IsRegular():
+		err = regular.Check(found.Mode())
+	case named != nil && (found == nil || !os.SameFile(named, found)):
+		err = errMagic
+	}
+	if err != nil {
+		_ = t.root.Close() // nothing was written to it
+	}
+	return t, err
+}
+
+// errMagic is the error for a link whose text does not lead where the link does, such as one in /proc/1/fd.
+var errMagic = fmt.Errorf("%w: a link of the system to an open file", regular.ErrNotRegular)
+
+// maxLinks is the maximum number of links that are followed, as on Linux.
+const maxLinks = 40
+
+// follow returns the file that a path leads to, and its file info, which is nil if the file does not exist.
+func follow(path string, open func(dir string) (*os.Root, error)) (t target, found fs.FileInfo, err error) {
+	for range maxLinks {
+		dir, name := filepath.Split(path)
+		root, err := open(cmp.Or(dir, "."))
+		if err != nil {
+			return t, nil, err
+		}
+		found, err := root.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return target{root: root, name: name}, nil, nil
+		case err == nil && found.Mode().Type() != fs.ModeSymlink:
+			return target{root: root, name: name}, found, nil
+		case err == nil:
+			path, err = root.Readlink(name)
+		}
+		if err = errors.Join(err, root.Close()); err != nil {
+			return t, nil, err
+		}
+		if !filepath.IsAbs(path) {
+			path = dir + path // not cleaned: dir may end with a link, and path begin with ".."
+		}
+	}
+	return t, nil, syscall.ELOOP
+}
+
+// isStream reports whether a file can only be written to: a device or a named pipe.
+func isStream(mode fs.FileMode) bool { return mode&(fs.ModeDevice|fs.ModeNamedPipe) != 0 }
+
+// openStream opens a device or a named pipe for writing.
+func openStream(path string) (*os.File, error) {
+	f, err := regular.CreateNamed(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !isStream(info.Mode()) { // it was replaced
+		err = fs.ErrExist
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openDescriptor returns a duplicate of the open file that a path such as /dev/stdout or /dev/fd/3 stands for, or nil
+// for other paths. To open such a path instead would start at the beginning of the file, and cannot open a socket.
+func openDescriptor(path string, opts Options) (*os.File, error) {
+	fd, ok := descriptor(path)
+	switch {
+	case !ok:
+		return nil, nil //nolint:nilnil // not a descriptor
+	case !opts.Stream:
+		return nil, errDescriptor
+	}
+	return duplicate(fd, path)
+}
+
+// descriptor returns the descriptor of this process that a path leads to.
+func descriptor(path string) (fd int, ok bool) {
+	for range maxLinks {
+		dir, name := filepath.Split(path)
+		if n, err := strconv.ParseUint(name, 10, 31); err == nil && isDescriptors(dir) {
+			return int(n), true
+		}
+		link, err := os.Readlink(path)
+		if err != nil {
+			return 0, false
+		}
+		if path = link; !filepath.IsAbs(path) {
+			path = dir + path
+		}
+	}
+	return 0, false
+}
+
+var errDescriptor = fmt.Errorf("%w: a descriptor of the process", regular.ErrNotRegular)
+
+// isDescriptors reports whether a directory has the open files of this process.
+func isDescriptors(dir string) bool {
+	dir, err := filepath.EvalSymlinks(cmp.Or(dir, "."))
+	if err != nil {
+		return false
+	}
+	for _, own := range []string{"/proc/self/fd", "/dev/fd"} {
+		if own, err := filepath.EvalSymlinks(own); err == nil && own == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// writeStream writes to a stream what fill produces, once fill has succeeded, and closes the stream.
+func writeStream(path string, stream *os.File, fill func(io.Writer) error) (err error) {
+	defer func() {
+		if closeErr := stream.Close(); err == nil && closeErr != nil {
+			err = pathError("write", path, closeErr)
+		}
+	}()
+	spool, err := NewUnnamed("")
+	if err != nil {
+		return pathError("write", path, err)
+	}
+	defer spool.Close()
+	f := &file{path: path, file: spool.File}
+	if err := fill(f); err != nil {
+		return err
+	}
+	if f.failed != nil {
+		return f.failed
+	}
+	if _, err = spool.Seek(0, io.SeekStart); err == nil {
+		_, err = io.Copy(stream, spool.File)
+	}
+	if err != nil {
+		return pathError("write", path, err)
+	}
+	return nil
+}
