@@ -1,12 +1,15 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // WriteAll writes the files at paths, with the content that fill writes for each, over existing files. It is
@@ -27,8 +30,12 @@ type Change struct {
 }
 
 // ChangeAll writes files, over existing files, and removes files, and creates missing directories. Links are followed,
-// as by [Write] without Stream. The files are changed in the order of changes once all content is on disk. They may be on several file systems. After any failure,
-// everything is as it was before. An error from Fill is returned unchanged.
+// as by [Write] without Stream. The files are changed in the order of changes once all content is on disk. They may be
+// on several file systems. An error from Fill is returned unchanged.
+//
+// After a failure, everything is as it was before, unless the system also refuses to restore a file: the error then
+// names the file, and the backup that has its old content. After a kill, each file has its old or its new content, or
+// is removed; the files before it in the order are changed.
 func ChangeAll(changes []Change) (err error) {
 	var b batch
 	defer func() { b.end(err) }()
@@ -97,18 +104,15 @@ func (b *batch) add(c Change) error {
 type batchFile struct {
 	*file
 	remove  bool   // the file is removed; it has no temporary file
-	old     string // temporary directory with the replaced file; "" if there is none
+	old     string // temporary directory with a backup of the file; "" if there is none
 	unlock  func() // unlocks old
-	renamed bool
+	changed bool   // renamed or removed
 }
 
 // end removes temporary files and, after an error, the created directories.
 func (b *batch) end(err error) {
 	for _, f := range b.files {
-		if f.old != "" {
-			_ = f.root.RemoveAll(f.old)
-			f.unlock()
-		}
+		f.dropBackup()
 		if f.remove {
 			_ = f.root.Close() // nothing was written to it
 		} else {
@@ -128,18 +132,42 @@ func (b *batch) restore() error {
 	var errs []error
 	for _, f := range slices.Backward(b.files) {
 		switch {
+		case !f.changed:
 		case f.old != "":
-			errs = append(errs, f.root.Rename(f.kept(), f.name))
-		case f.renamed:
-			errs = append(errs, f.root.Remove(f.name))
+			errs = append(errs, f.putBack())
+		default:
+			if err := f.root.Remove(f.name); err != nil {
+				errs = append(errs, pathError("remove the new", f.path, err))
+			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (f *batchFile) kept() string { return filepath.Join(f.old, "old") }
+// putBack replaces the file by its backup. If that fails, the backup is kept, and the error names it.
+func (f *batchFile) putBack() error {
+	err := rename(f.root, f.backup(), f.name)
+	if err == nil {
+		return nil
+	}
+	err = pathError("restore", f.path, err)
+	err = fmt.Errorf("%w; its old content is in %s", err, filepath.Join(f.root.Name(), f.backup()))
+	mark, markErr := f.root.OpenFile(filepath.Join(f.old, keepMark), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if markErr == nil {
+		markErr = mark.Close()
+	}
+	if markErr != nil {
+		err = fmt.Errorf("%w, until the next command that writes to this directory: copy it at once", err)
+	}
+	f.unlock()
+	f.old = ""
+	return err
+}
 
-// replace gives the file its name, or removes it. It keeps an existing file of that name.
+// backup returns the name of the backup in root.
+func (f *batchFile) backup() string { return filepath.Join(f.old, f.name) }
+
+// replace gives the file its name, or removes it. It keeps a backup of an existing file of that name.
 func (f *batchFile) replace() error {
 	switch info, err := f.root.Lstat(f.name); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -148,32 +176,67 @@ func (f *batchFile) replace() error {
 	case !info.Mode().IsRegular():
 		return ErrInTheWay
 	default:
-		if err := f.keep(); err != nil {
+		if err := f.keep(info); err != nil {
 			return err
 		}
 	}
+	var err error
 	if f.remove {
-		return f.root.Remove(f.name)
+		err = f.root.Remove(f.name)
+	} else {
+		err = rename(f.root, f.tmp, f.name)
 	}
-	err := f.rename()
-	f.renamed = err == nil
+	f.changed = err == nil
 	return err
 }
 
-// keep links the file to be replaced into a temporary directory, or moves it there if the file system has no links.
-func (f *batchFile) keep() error {
-	old, unlock, err := tempDir(f.root)
+// keep makes a backup of the file: a link or, if the file system has no links, a copy. The file keeps its name, so that
+// it is not lost if the process is killed.
+func (f *batchFile) keep(info fs.FileInfo) error {
+	suffix := backupSuffix
+	if f.remove {
+		suffix = tempSuffix
+	}
+	old, unlock, err := tempDir(f.root, suffix)
 	if err != nil {
 		return err
 	}
 	f.unlock, f.old = unlock, old
-	if f.root.Link(f.name, f.kept()) == nil {
+	if link(f.root, f.name, f.backup()) == nil {
 		return nil
 	}
-	if err = f.root.Rename(f.name, f.kept()); err != nil {
-		f.old = ""
-		err = errors.Join(err, f.root.RemoveAll(old))
-		unlock()
+	if err := f.copyTo(f.backup(), info); err != nil {
+		f.dropBackup()
+		return err
+	}
+	return nil
+}
+
+// copyTo copies the file, with its mode and, as far as possible, its owner and time.
+func (f *batchFile) copyTo(name string, info fs.FileInfo) error {
+	from, err := f.root.Open(f.name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	chownLike(to, info) // before the mode, some bits of which it may clear
+	err = cmp.Or(err, to.Chmod(info.Mode()), to.Sync())
+	if err = errors.Join(err, to.Close()); err == nil {
+		_ = f.root.Chtimes(name, time.Time{}, info.ModTime()) // as far as possible
 	}
 	return err
+}
+
+// dropBackup removes the backup, if there is one.
+func (f *batchFile) dropBackup() {
+	if f.old != "" {
+		_ = removeAll(f.root, f.old) // the next writer tries again
+		f.unlock()
+		f.old = ""
+	}
 }

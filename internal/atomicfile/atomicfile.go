@@ -111,6 +111,13 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 	return err
 }
 
+// Tests replace these to make them fail, as they do on some file systems.
+var (
+	link      = (*os.Root).Link
+	rename    = (*os.Root).Rename
+	removeAll = (*os.Root).RemoveAll
+)
+
 // A file is a temporary file that is finished and renamed, or only aborted. It must be used by one goroutine only.
 type file struct {
 	path   string // for errors
@@ -165,10 +172,10 @@ func (f *file) finish() error {
 
 func (f *file) rename() error {
 	if f.opts.Replace {
-		return f.root.Rename(f.tmp, f.name)
+		return rename(f.root, f.tmp, f.name)
 	}
 	// Unlike a rename, a link never replaces an existing file.
-	err := f.root.Link(f.tmp, f.name)
+	err := link(f.root, f.tmp, f.name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -184,7 +191,7 @@ func (f *file) claim() error {
 	}
 	err = empty.Close()
 	if err == nil {
-		err = f.root.Rename(f.tmp, f.name)
+		err = rename(f.root, f.tmp, f.name)
 	}
 	if err != nil {
 		return errors.Join(err, f.root.Remove(f.name))

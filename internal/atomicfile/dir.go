@@ -65,7 +65,7 @@ func makeDirs(dir string) (made []string, err error) {
 }
 
 func checkEmpty(root *os.Root) error {
-	removeStale(root)
+	_ = removeStale(root) // what cannot be removed is found below
 	dir, err := root.Open(".")
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func canReplace(dir string, old fs.FileInfo) bool {
 	defer above.Close()
 	// A directory can be moved out of dir only within one file system.
 	base := filepath.Base(dir)
-	probe, unlock, err := tempDir(above)
+	probe, unlock, err := tempDir(above, tempSuffix)
 	if err != nil {
 		return false
 	}
@@ -113,7 +113,7 @@ func newDir(dir string, replaces fs.FileMode, fill func(root *os.Root) error) er
 		return err
 	}
 	defer above.Close()
-	tmp, unlock, err := tempDir(above)
+	tmp, unlock, err := tempDir(above, tempSuffix)
 	if err != nil {
 		return pathError("create", dir, err)
 	}
@@ -132,8 +132,12 @@ func newDir(dir string, replaces fs.FileMode, fill func(root *os.Root) error) er
 			return err
 		}
 	}
-	if err := above.Rename(tmp, base); err != nil {
-		return pathError("create", dir, err)
+	if err := rename(above, tmp, base); err != nil {
+		err = pathError("create", dir, err)
+		if replaces != 0 {
+			err = errors.Join(err, above.Mkdir(base, replaces), above.Chmod(base, replaces))
+		}
+		return err
 	}
 	return nil
 }
@@ -146,7 +150,7 @@ var ErrInTheWay = errors.New("something else of that name is in the way")
 // names, once all of them are on disk: in lexical order, but the names in last after all others. If fill fails, root is
 // as it was before. After any other failure, entries that already replaced old ones remain.
 func Merge(root *os.Root, fill func(stage *os.Root) error, last ...string) error {
-	tmp, unlock, err := tempDir(root)
+	tmp, unlock, err := tempDir(root, tempSuffix)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,16 @@ package atomicfile
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // Incomplete files and directories have a temporary name, and a lock that ends with the process, even if it is killed.
@@ -16,6 +20,13 @@ import (
 const (
 	tempPrefix = ".opm-"
 	tempSuffix = ".tmp"
+
+	// backupSuffix is the suffix of a temporary directory with the backup of a file that is being replaced, under the
+	// name of that file.
+	backupSuffix = ".old" + tempSuffix
+
+	// keepMark is the name of a file in the directory of a backup that is not a leftover: the file could not be restored.
+	keepMark = "opm-keep"
 )
 
 // staleAfter is the age at which an entry that cannot be locked, as on some network file systems, counts as a leftover.
@@ -23,6 +34,10 @@ const staleAfter = time.Hour
 
 // ErrLocked is the error for a lock held by another process or goroutine.
 var ErrLocked = errors.New("locked by another process")
+
+// errKept is the error for a backup that is no leftover.
+var errKept = errors.New("it has the old content of a file that could not be restored: move that back, " +
+	"and delete the directory")
 
 // Temp creates a file in dir, as os.CreateTemp does, and removes leftovers of killed processes there. The caller calls
 // unlock after renaming or removing the file.
@@ -37,23 +52,23 @@ func Temp(dir string) (f *os.File, unlock func(), err error) {
 }
 
 func tempFile(root *os.Root, mode fs.FileMode) (name string, f *os.File, unlock func(), err error) {
-	name, unlock, err = create(root, func(name string) (err error) {
+	name, unlock, err = create(root, tempSuffix, func(name string) (err error) {
 		f, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		return err
 	})
 	return name, f, unlock, err
 }
 
-// tempDir creates a directory in root.
-func tempDir(root *os.Root) (name string, unlock func(), err error) {
-	return create(root, func(name string) error { return root.Mkdir(name, 0o777) })
+// tempDir creates a directory in root, whose name ends with suffix.
+func tempDir(root *os.Root, suffix string) (name string, unlock func(), err error) {
+	return create(root, suffix, func(name string) error { return root.Mkdir(name, 0o777) })
 }
 
 // create calls fn with new names until it succeeds, and locks the created entry.
-func create(root *os.Root, fn func(name string) error) (name string, unlock func(), err error) {
-	removeStale(root)
+func create(root *os.Root, suffix string, fn func(name string) error) (name string, unlock func(), err error) {
+	_ = removeStale(root) // leftovers do no harm here
 	for {
-		name := tempPrefix + strconv.FormatUint(rand.Uint64(), 36) + tempSuffix
+		name := tempPrefix + strconv.FormatUint(rand.Uint64(), 36) + suffix
 		switch err := fn(name); {
 		case errors.Is(err, fs.ErrExist):
 			continue
@@ -72,35 +87,90 @@ func create(root *os.Root, fn func(name string) error) (name string, unlock func
 	}
 }
 
-// removeStale removes leftovers of killed processes from root, as far as they can be removed.
-func removeStale(root *os.Root) {
+// RemoveStale removes the leftovers of killed processes from a directory and the directories in it. Directories that
+// cannot be read are left out. The error joins one error for each leftover that cannot be removed, and for each backup
+// that is kept because its file could not be restored.
+func RemoveStale(dir string) error {
+	var errs []error
+	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fs.SkipDir
+		case !e.IsDir():
+			return nil
+		case IsTemp(e.Name()):
+			return fs.SkipDir
+		}
+		if root, err := os.OpenRoot(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+			errs = append(errs, removeStale(root))
+			_ = root.Close() // nothing was written to it
+		}
+		return nil
+	})
+	return errors.Join(errs...)
+}
+
+// removeStale removes leftovers of killed processes from root. The error is as of [RemoveStale].
+func removeStale(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {
-		return
+		return nil
 	}
 	defer dir.Close()
+	var errs []error
 	entries, _ := dir.ReadDir(-1)
 	for _, e := range entries {
 		if IsTemp(e.Name()) && (e.IsDir() || e.Type().IsRegular()) {
-			removeIfStale(root, e)
+			if err := removeIfStale(root, e); err != nil {
+				errs = append(errs, fmt.Errorf("%s was left by a killed process: %w", filepath.Join(root.Name(), e.Name()), err))
+			}
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // removeIfStale removes e if no process uses it.
-func removeIfStale(root *os.Root, e fs.DirEntry) {
+func removeIfStale(root *os.Root, e fs.DirEntry) error {
 	unlock, err := TryLock(root, e.Name())
 	switch {
 	case err == nil:
 		defer unlock() // after the removal, so that a process that has just created it sees that it is gone
 	case errors.Is(err, ErrLocked), errors.Is(err, fs.ErrNotExist):
-		return
+		return nil
 	default:
 		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < staleAfter {
-			return
+			return nil
 		}
 	}
-	_ = root.RemoveAll(e.Name())
+	if e.IsDir() {
+		if err := rescue(root, e.Name()); err != nil {
+			return err
+		}
+	}
+	return regular.WithoutPath(removeAll(root, e.Name()))
+}
+
+// rescue returns an error if a temporary directory has a backup that must be kept. A backup of a file that is gone,
+// although it was only to be replaced, is put back: not every file system replaces a file in one step.
+func rescue(root *os.Root, dir string) error {
+	if _, err := root.Lstat(filepath.Join(dir, keepMark)); err == nil {
+		return errKept
+	}
+	if !strings.HasSuffix(dir, backupSuffix) {
+		return nil
+	}
+	backups, err := fs.ReadDir(root.FS(), dir)
+	if err != nil {
+		return err
+	}
+	for _, b := range backups {
+		if _, err := root.Lstat(b.Name()); errors.Is(err, fs.ErrNotExist) {
+			if err := rename(root, filepath.Join(dir, b.Name()), b.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // IsTemp reports whether a name is the name of a file or directory that is being written, or was left over.
