@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -28,11 +27,12 @@ func find(path string, opts Options) (t target, err error) {
 	if opts.Root != nil {
 		open, lstat = opts.Root.OpenRoot, opts.Root.Lstat
 	} else {
-		if t.stream, err = openDescriptor(path, opts); t.stream != nil || err != nil {
-			return t, err
-		}
-		if named, err = os.Stat(path); err == nil && opts.Stream && isStream(named.Mode()) {
-			t.stream, err = openStream(path)
+		_, isDescriptor := regular.Descriptor(path)
+		switch named, err = os.Stat(path); {
+		case isDescriptor && !opts.Stream:
+			return t, errDescriptor
+		case isDescriptor, opts.Stream && err == nil && isStream(named.Mode()):
+			t.stream, err = openStream(path, isDescriptor)
 			return t, err
 		}
 	}
@@ -56,6 +56,8 @@ func find(path string, opts Options) (t target, err error) {
 	}
 	return t, err
 }
+
+var errDescriptor = fmt.Errorf("%w: a descriptor of the process", regular.ErrNotRegular)
 
 // errMagic is the error for a link whose text does not lead where the link does, such as one in /proc/1/fd.
 var errMagic = fmt.Errorf("%w: a link of the system to an open file", regular.ErrNotRegular)
@@ -93,67 +95,20 @@ func follow(path string, open func(dir string) (*os.Root, error)) (t target, fou
 // isStream reports whether a file can only be written to: a device or a named pipe.
 func isStream(mode fs.FileMode) bool { return mode&(fs.ModeDevice|fs.ModeNamedPipe) != 0 }
 
-// openStream opens a device or a named pipe for writing.
-func openStream(path string) (*os.File, error) {
+// openStream opens a device, a named pipe or a descriptor of the process for writing.
+func openStream(path string, isDescriptor bool) (*os.File, error) {
 	f, err := regular.CreateNamed(path, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !isStream(info.Mode()) { // it was replaced
+	if err == nil && !isDescriptor && !isStream(info.Mode()) { // it was replaced
 		err = fs.ErrExist
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// openDescriptor returns a duplicate of the open file that a path such as /dev/stdout or /dev/fd/3 stands for, or nil
-// for other paths. To open such a path instead would start at the beginning of the file, and cannot open a socket.
-func openDescriptor(path string, opts Options) (*os.File, error) {
-	fd, ok := descriptor(path)
-	switch {
-	case !ok:
-		return nil, nil //nolint:nilnil // not a descriptor
-	case !opts.Stream:
-		return nil, errDescriptor
-	}
-	return duplicate(fd, path)
-}
-
-// descriptor returns the descriptor of this process that a path leads to.
-func descriptor(path string) (fd int, ok bool) {
-	for range maxLinks {
-		dir, name := filepath.Split(path)
-		if n, err := strconv.ParseUint(name, 10, 31); err == nil && isDescriptors(dir) {
-			return int(n), true
-		}
-		link, err := os.Readlink(path)
-		if err != nil {
-			return 0, false
-		}
-		if path = link; !filepath.IsAbs(path) {
-			path = dir + path
-		}
-	}
-	return 0, false
-}
-
-var errDescriptor = fmt.Errorf("%w: a descriptor of the process", regular.ErrNotRegular)
-
-// isDescriptors reports whether a directory has the open files of this process.
-func isDescriptors(dir string) bool {
-	dir, err := filepath.EvalSymlinks(cmp.Or(dir, "."))
-	if err != nil {
-		return false
-	}
-	for _, own := range []string{"/proc/self/fd", "/dev/fd"} {
-		if own, err := filepath.EvalSymlinks(own); err == nil && own == dir {
-			return true
-		}
-	}
-	return false
 }
 
 // writeStream writes to a stream what fill produces, once fill has succeeded, and closes the stream.

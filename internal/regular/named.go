@@ -58,8 +58,13 @@ func OpenNamed(path string) (*os.File, error) {
 }
 
 // CreateNamed opens a file that the user named, for writing, with the flags of [os.OpenFile]. It returns an error if no
-// process opens a named pipe for reading within a few seconds.
+// process opens a named pipe for reading within a few seconds. For a [Descriptor] it returns a duplicate: opened again,
+// a file would be written from its beginning, and a socket cannot be opened.
 func CreateNamed(path string, flags int, perm fs.FileMode) (*os.File, error) {
+	if fd, ok := Descriptor(path); ok {
+		f, err := duplicate(fd, path)
+		return f, pathError(path, err)
+	}
 	return open(path, flags, perm, "reads from")
 }
 

@@ -4,6 +4,7 @@ package regular
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,5 +49,49 @@ func TestPipeWithoutOtherEnd(t *testing.T) {
 	if _, err := CreateNamed(path, os.O_WRONLY, 0); err == nil ||
 		!strings.Contains(err.Error(), path+": a named pipe that nobody reads from") {
 		t.Errorf("write: got %v", err)
+	}
+}
+
+// TestCreateDescriptor checks that a file that the process has open is neither truncated nor written from its beginning.
+func TestCreateDescriptor(t *testing.T) {
+	if _, err := os.Stat("/dev/fd"); err != nil {
+		t.Skip("needs /dev/fd")
+	}
+	own, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(fmt.Sprintf("/dev/fd/%d", own.Fd()), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, write := range []string{"before ", "", " after"} {
+		if write != "" {
+			if _, err := own.WriteString(write); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		f, err := CreateNamed(link, os.O_WRONLY|os.O_TRUNC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("text"); err != nil {
+			t.Error(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := os.ReadFile(own.Name()); string(got) != "before text after" {
+		t.Errorf("the file has %q, %v", got, err)
+	}
+	const closed = 1<<31 - 1
+	if _, err := CreateNamed(fmt.Sprintf("/dev/fd/%d", closed), os.O_WRONLY, 0); err == nil {
+		t.Error("a descriptor that is not open was opened")
+	}
+	if _, ok := Descriptor(own.Name()); ok {
+		t.Error("a file is taken for a descriptor")
 	}
 }
