@@ -166,7 +166,7 @@ func (f *buildFlags) write(built *publish.Image) error {
 	if f.archive == "" {
 		return nil
 	}
-	return atomicfile.Write(f.archive, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+	return atomicfile.Write(f.archive, atomicfile.Options{Replace: true, Stream: true}, func(w io.Writer) error {
 		return image.WriteArchive(w, built.Artifact, name)
 	})
 }

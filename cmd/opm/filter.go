@@ -161,7 +161,7 @@ func (f *filterFlags) filter(
 	if f.summary == "" {
 		return nil
 	}
-	return atomicfile.Write(f.summary, atomicfile.Options{}, func(w io.Writer) error {
+	return atomicfile.Write(f.summary, atomicfile.Options{Stream: true}, func(w io.Writer) error {
 		return writeValue(w, result, "json")
 	})
 }

@@ -299,7 +299,7 @@ func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, 
 	if baseline == "" {
 		return problems, nil, nil
 	}
-	b, err := readBaseline(baseline)
+	b, err := readBaseline(baseline, regular.ReadNamed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -307,8 +307,8 @@ func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, 
 	return problems, stale, nil
 }
 
-func readBaseline(name string) (*problem.Baseline, error) {
-	text, err := regular.ReadNamed(name)
+func readBaseline(name string, read func(path string) ([]byte, error)) (*problem.Baseline, error) {
+	text, err := read(name)
 	if err != nil {
 		return nil, fmt.Errorf("read baseline: %w", err)
 	}
@@ -326,7 +326,7 @@ func (f *reportFlags) isOther(k problem.Known) bool { return !f.rules().Has(k.Ru
 // reports the total.
 func (f *reportFlags) replaceBaseline(w io.Writer, name string, problems []*problem.Problem) error {
 	b := problem.NewBaseline(problems)
-	switch old, err := readBaseline(name); {
+	switch old, err := readBaseline(name, regular.ReadPath); { // it must be a file: it is read again
 	case err == nil:
 		b.Add(slices.DeleteFunc(old.Problems, func(k problem.Known) bool { return !f.isOther(k) }))
 	case !errors.Is(err, os.ErrNotExist):

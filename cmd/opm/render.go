@@ -156,7 +156,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	if f.file == "" {
 		err = printObjects(cmd, metas, write)
 	} else {
-		err = atomicfile.Write(f.file, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+		err = atomicfile.Write(f.file, atomicfile.Options{Replace: true, Stream: true}, func(w io.Writer) error {
 			return declcfg.Write(ctx, w, metas, write)
 		})
 	}

@@ -214,7 +214,7 @@ func (f *serveFlags) listenAndServe(
 		if err := writePort(f.portFile, grpc.Addr()); err != nil {
 			return err
 		}
-		defer os.Remove(f.portFile)
+		defer removePort(f.portFile, log)
 	}
 	if err := serve.Run(ctx, opts); err != nil {
 		return err
@@ -228,7 +228,15 @@ func writePort(file string, addr net.Addr) error {
 	if !ok {
 		return fmt.Errorf("write port: %s has none", addr)
 	}
-	return atomicfile.Write(file, atomicfile.Options{Replace: true}, atomicfile.Text(fmt.Appendln(nil, tcp.Port)))
+	opts := atomicfile.Options{Replace: true, Stream: true}
+	return atomicfile.Write(file, opts, atomicfile.Text(fmt.Appendln(nil, tcp.Port)))
+}
+
+// removePort removes the file of the port, but no device, pipe or link.
+func removePort(file string, log *slog.Logger) {
+	if err := atomicfile.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		log.Warn("cannot remove the file of the port", "reason", err)
+	}
 }
 
 // serveFlags are the flags of opm serve.

@@ -193,7 +193,16 @@ type move struct {
 	new  bool // the target does not exist
 }
 
-// isReplaceable reports whether a file in a directory of files may be replaced. A link is replaced, not followed.
+// CheckReplaceable returns an error that wraps [ErrInTheWay] if a directory of files has something else than a file or
+// a link of this name. A link is replaced, not followed.
+func CheckReplaceable(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	if err == nil && !isReplaceable(info.Mode()) {
+		return &fs.PathError{Op: "write", Path: name, Err: ErrInTheWay}
+	}
+	return nil // other errors are found when it is written
+}
+
 func isReplaceable(mode fs.FileMode) bool { return mode.IsRegular() || mode.Type() == fs.ModeSymlink }
 
 // plan determines the moves before any of them is made.

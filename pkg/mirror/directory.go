@@ -293,7 +293,9 @@ func (d *Directory) write(name string, fill func(io.Writer) error) error {
 		return err
 	}
 	defer unlock()
-	err = fill(f)
+	if err = atomicfile.CheckReplaceable(d.root, name); err == nil {
+		err = fill(f)
+	}
 	if err == nil {
 		err = d.root.MkdirAll(path.Dir(name), 0o777)
 	}

@@ -37,9 +37,10 @@ type Locked struct {
 	Rendered []string `json:"rendered,omitempty"`
 }
 
-// ReadLock reads a lock file. A missing file is an empty Lock.
+// ReadLock reads a lock file, which must be a regular file, because it will be replaced. A missing file is an empty
+// Lock.
 func ReadLock(name string) (*Lock, error) {
-	text, err := regular.ReadNamed(name)
+	text, err := regular.ReadPath(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{}, nil
 	}
