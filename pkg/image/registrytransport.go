@@ -8,18 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"path"
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	gcr "github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 )
@@ -29,9 +28,8 @@ const (
 	maxAnswer = 64 << 10
 	// maxHeader is the maximum size of response headers, and of the query of a URL from a registry, in bytes.
 	maxHeader = 64 << 10
-	// maxSilence is the maximum number of attempts to reach a registry that does not respond. Each may take a full
-	// timeout, and thousands of images may be in the registry.
-	maxSilence = 3
+	// maxPings is the maximum number of requests for the login method of a registry that fails.
+	maxPings = 3
 	// maxRedirects is the maximum number of redirects of a request.
 	maxRedirects = 10
 )
@@ -47,6 +45,7 @@ type registryTransport struct {
 	insecure    bool // allow plain HTTP
 	limits      Limits
 	pings       sync.Map // of *ping, by registry, scheme and host
+	pinging     singleflight.Group
 	multiplexes sync.Map // of bool, by registry; see observe
 }
 
@@ -228,54 +227,78 @@ func restoreHosts(text string) string {
 	})
 }
 
-// A ping is the cached response of a registry to the request for its login method.
+// A ping is the result of the requests for the login method of a registry. Its requests are sent one after the other.
 type ping struct {
-	mu     sync.Mutex // held during the request, so that it is sent once
-	answer *http.Response
-	body   []byte
-	err    error // the registry does not speak TLS, or the last attempt had no answer
-	silent int   // number of attempts without an answer
+	last     *pong // nil before the first result
+	failures int   // number of failed requests
 }
 
-// ping returns the cached response of the registry, and requests it if there is none.
+// A pong is a response to a ping, or an error.
+type pong struct {
+	answer *http.Response
+	body   []byte
+	err    error
+}
+
+// isLogin reports whether the response describes the login.
+func (p *pong) isLogin() bool {
+	return p.err == nil && (p.answer.StatusCode == http.StatusOK || p.answer.StatusCode == http.StatusUnauthorized)
+}
+
+// ping returns the cached response of the registry, and requests it if there is none. Concurrent calls share a request,
+// and its failure: thousands of images may be in the registry, and each request may take a full timeout, or as long as
+// its retries. After maxPings failures, the last one is the response.
 func (t *registryTransport) ping(r *http.Request) (*http.Response, error) {
-	known, _ := t.pings.LoadOrStore(registryOf(r)+" "+r.URL.Scheme+r.URL.Host, &ping{})
+	key := registryOf(r) + " " + r.URL.Scheme + r.URL.Host
+	known, _ := t.pings.LoadOrStore(key, &ping{})
 	p := known.(*ping)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.answer == nil && (p.err == nil || p.silent > 0 && p.silent < maxSilence) {
-		resp, err := t.inner.RoundTrip(r)
-		p.err = nil
-		switch {
-		case err != nil && r.Context().Err() != nil:
-			return nil, err
-		case isSilent(err):
-			p.silent, p.err = p.silent+1, err
-			return nil, err
-		case as[tls.RecordHeaderError](err):
-			p.err = err
+	for {
+		result := t.pinging.DoChan(key, func() (any, error) { return p.ask(t.inner, r) })
+		select {
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		case shared := <-result:
+			if shared.Err == nil {
+				return shared.Val.(*pong).to(r)
+			}
 		}
-		p.silent = 0
-		if err != nil {
-			return nil, err
-		}
+	}
+}
+
+// ask returns the cached response, or sends a request. Its error is errGaveUp if the context of the request ends.
+func (p *ping) ask(inner http.RoundTripper, r *http.Request) (*pong, error) {
+	if p.last != nil && (p.last.isLogin() || p.failures >= maxPings) {
+		return p.last, nil
+	}
+	resp, err := inner.RoundTrip(r)
+	switch {
+	case err != nil && r.Context().Err() != nil:
+		return nil, errGaveUp
+	case err != nil:
+		p.last = &pong{err: err}
+	default:
 		defer resp.Body.Close()
 		// A truncated body does not matter: the headers describe the login.
-		p.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-		p.answer, resp.ContentLength = resp, int64(len(p.body))
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		resp.ContentLength = int64(len(body))
+		p.last = &pong{answer: resp, body: body}
 	}
-	if p.answer == nil {
+	p.failures++
+	if as[tls.RecordHeaderError](err) { // the registry does not speak TLS
+		p.failures = maxPings
+	}
+	return p.last, nil
+}
+
+// to returns the response for another request.
+func (p *pong) to(r *http.Request) (*http.Response, error) {
+	if p.err != nil {
 		return nil, p.err
 	}
 	again := *p.answer
 	again.Request, again.Header, again.Body = r, p.answer.Header.Clone(), io.NopCloser(bytes.NewReader(p.body))
-	if again.StatusCode != http.StatusOK && again.StatusCode != http.StatusUnauthorized {
-		p.answer = nil // the next response may differ
-	}
 	return &again, nil
 }
-
-var isSilent = either(isTimeout, either(as[*net.DNSError], isAny(syscall.ECONNREFUSED)))
 
 // manifest reads a manifest, an index or an error response, and retries if the connection breaks. name is a tag or a
 // digest.

@@ -13,7 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -175,41 +178,119 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestSilence checks that a registry that does not answer is not contacted for each of many images.
-func TestSilence(t *testing.T) {
-	opts := testOptions(t)
-	opts.Insecure = false
-	asked := 0
-	answer := error(&net.DNSError{Name: "silent.example"})
-	opts.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
-		if strings.HasPrefix(r.URL.Host, "silent") {
-			asked++
-		}
-		return nil, answer
-	})
-	opener := NewOpener(opts)
+// TestFailedPings checks that a registry that does not say how to log in is not contacted for each of many images: those
+// that wait share a failure, and after a few failures the registry is given up.
+func TestFailedPings(t *testing.T) {
+	goAway := errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=NO_ERROR")
+	for name, answer := range map[string]func() (*http.Response, error){
+		"silent":  func() (*http.Response, error) { return nil, &net.DNSError{Name: "craft.example"} },
+		"GOAWAY":  func() (*http.Response, error) { return nil, goAway },
+		"cut":     func() (*http.Response, error) { return nil, io.EOF },
+		"strange": func() (*http.Response, error) { return nil, errors.New("strange") },
+		"fails": func() (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{}}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := map[string]int{}
+				var mu sync.Mutex
+				opts := testOptions(t)
+				opts.Insecure = false
+				opts.Transport = newRetryTransport(roundTripFunc(func(r *http.Request) (*http.Response, error) {
+					mu.Lock()
+					asked[r.URL.Host]++
+					mu.Unlock()
+					time.Sleep(time.Second)
+					return answer()
+				}), logger(nil))
+				opener := NewOpener(opts)
+				defer opener.Close()
+				open := func(host string, n int) {
+					_, err := opener.Open(t.Context(), fmt.Sprintf("%s/org/image%d:v1", host, n))
+					if err == nil || errors.Is(err, context.Canceled) {
+						t.Errorf("%s: got %v", host, err)
+					}
+				}
+				open("other.example", 0)
+				single := asked["other.example"] // with its retries
+				begun := time.Now()
+				var images sync.WaitGroup
+				for n := range 20 {
+					images.Go(func() { open("craft.example", n) })
+				}
+				synctest.Wait()
+				gone, cancel := context.WithCancel(t.Context())
+				images.Go(func() {
+					if _, err := opener.Open(gone, "craft.example/org/gone:v1"); !errors.Is(err, context.Canceled) {
+						t.Errorf("got %v for a canceled call", err)
+					}
+				})
+				synctest.Wait()
+				cancel()
+				images.Wait()
+				if asked["craft.example"] != single {
+					t.Errorf("asked %d times for images that were opened at once, want %d", asked["craft.example"], single)
+				}
+				for n := range 50 {
+					open("craft.example", n)
+				}
+				if asked["craft.example"] != maxPings*single {
+					t.Errorf("asked %d times, want %d", asked["craft.example"], maxPings*single)
+				}
+				if took := time.Since(begun); took > maxPings*retryAttempts*3*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestPingGoesOn checks that an image that waits for the ping of another one is opened if the context of that one ends,
+// and that a registry that fails once is asked again.
+func TestPingGoesOn(t *testing.T) {
+	registry := newRegistry(t)
+	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
+	opener := NewOpener(testOptions(t))
 	defer opener.Close()
-	open := func() {
-		t.Helper()
-		_, err := opener.Open(t.Context(), "silent.example/a:v1")
-		if err == nil || !errors.Is(err, answer) {
-			t.Fatalf("got %v, want %v", err, answer)
+	var n atomic.Int32
+	asked := make(chan struct{})
+	registry.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/v2/" {
+			return false
 		}
-	}
-	open()
-	open()
-	answer = errors.New("else") // counts as an answer
-	open()
-	answer, asked = &net.DNSError{Name: "silent.example"}, 0
-	for range 10 {
-		open()
-	}
-	if asked != maxSilence {
-		t.Errorf("asked %d times", asked)
-	}
-	if _, err := opener.Open(t.Context(), "other.example/a:v1"); err == nil {
-		t.Error("another registry has answered")
-	}
+		switch n.Add(1) {
+		case 1:
+			close(asked)
+			<-r.Context().Done()
+		case 2:
+			w.WriteHeader(http.StatusTeapot)
+		default:
+			return false
+		}
+		return true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var images sync.WaitGroup
+	images.Go(func() {
+		if _, err := opener.Open(ctx, ref); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v for a canceled call", err)
+		}
+	})
+	<-asked
+	images.Go(func() {
+		if _, err := opener.Open(t.Context(), ref); err == nil || !strings.Contains(err.Error(), "418") {
+			t.Errorf("got %v", err)
+		}
+		img, err := opener.Open(t.Context(), ref)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		img.Close()
+	})
+	cancel()
+	images.Wait()
 }
 
 // TestEndlessPing checks that the response to a ping is bounded.
