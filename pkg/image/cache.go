@@ -14,7 +14,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/opm-toolchain/opm/internal/spool"
@@ -26,7 +29,8 @@ import (
 //
 // A file gets its final name after it was written and verified completely, so a killed process leaves no partial file
 // that others could see. There are no locks; a file removed by another process is fetched again. Calls may be
-// concurrent, and concurrent calls for one digest share one download.
+// concurrent, and concurrent calls for one digest share one download. Its failure is shared only by calls for the same
+// origin.
 type Cache struct {
 	dir     *cacheDir // nil without a directory
 	memory  memoryCache
@@ -83,29 +87,40 @@ var errDigest = errors.New("digest mismatch")
 // provide, or that was evicted before it could be read.
 const fetchAttempts = 10
 
-// fetch returns the content with digest h. If it is not cached, download writes it, and its digest is verified.
-// Errors of download are returned unchanged. Concurrent calls for the same content share one download, unless the
-// context of the downloading goroutine ends.
-func (c *Cache) fetch(ctx context.Context, h v1.Hash, download func(io.Writer) error) (stored, error) {
+// An origin is what a download depends on besides its digest.
+type origin struct {
+	client    *remote.Puller // with its settings and credentials
+	repo      name.Repository
+	size      int64 // expected number of bytes; 0 if unknown
+	mediaType types.MediaType
+}
+
+// fetch returns the content with digest h. If it is not cached, download writes it, and its digest is verified. Errors
+// of download are returned unchanged. Concurrent calls for the same content share one download, unless the context of
+// the downloading goroutine ends. If it fails, a call with another origin shares only downloads from its own origin.
+func (c *Cache) fetch(ctx context.Context, h v1.Hash, from origin, download func(io.Writer) error) (stored, error) {
+	flight := h.String()
 	for range fetchAttempts {
 		if s := c.open(h); s != nil {
 			return s, nil
 		}
 		var filled stored
-		_, err, _ := c.flights.Do(h.String(), func() (_ any, err error) {
+		tried, err, _ := c.flights.Do(flight, func() (_ any, err error) {
 			if filled = c.open(h); filled == nil {
 				filled, err = c.fill(h, download)
 			}
 			if err != nil && ctx.Err() != nil {
 				err = errGaveUp
 			}
-			return nil, err
+			return from, err
 		})
 		switch {
 		case ctx.Err() != nil && filled == nil:
 			return nil, ctx.Err()
-		case filled != nil || err != nil && err != errGaveUp:
+		case filled != nil || err != nil && err != errGaveUp && tried == from:
 			return filled, err
+		case err != nil && err != errGaveUp:
+			flight = fmt.Sprintf("%s %p %s %d %s", h, from.client, from.repo, from.size, from.mediaType)
 		}
 	}
 	return nil, fmt.Errorf("%s was repeatedly removed from the image cache while it was read", h)
@@ -116,7 +131,7 @@ var errGaveUp = errors.New("gave up")
 
 // add stores data with its digest h.
 func (c *Cache) add(ctx context.Context, h v1.Hash, data []byte) error {
-	s, err := c.fetch(ctx, h, func(w io.Writer) error {
+	s, err := c.fetch(ctx, h, origin{}, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})

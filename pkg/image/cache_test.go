@@ -11,8 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
@@ -42,7 +44,7 @@ func makeContent(seed, size int) ([]byte, v1.Hash, error) {
 // fetchAll reads the content with digest h from c, which may call download.
 func fetchAll(t testing.TB, c *Cache, h v1.Hash, download func(io.Writer) error) ([]byte, error) {
 	t.Helper()
-	s, err := c.fetch(context.Background(), h, download)
+	s, err := c.fetch(context.Background(), h, origin{}, download)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +162,7 @@ func TestFetchGoesOn(t *testing.T) {
 		started := make(chan bool)
 		var group sync.WaitGroup
 		group.Go(func() {
-			_, err := c.fetch(ctx, h, func(io.Writer) error {
+			_, err := c.fetch(ctx, h, origin{}, func(io.Writer) error {
 				close(started)
 				<-ctx.Done()
 				return ctx.Err()
@@ -177,6 +179,60 @@ func TestFetchGoesOn(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		cancel()
 		group.Wait()
+	})
+}
+
+// TestFetchElsewhere checks that the failure of a download is shared by the calls that waited for it with the same
+// origin, and that the others download from their own origins, at the same time and once from each.
+func TestFetchElsewhere(t *testing.T) {
+	eachCache(t, func(t *testing.T, c *Cache) {
+		synctest.Test(t, func(t *testing.T) {
+			data, h := content(t, 1, 1000)
+			repo := func(text string) name.Repository {
+				r, err := name.NewRepository(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			broken, good := origin{repo: repo("broken.example/a")}, origin{repo: repo("good.example/a")}
+			origins := []origin{broken, good, {repo: repo("slow.example/a")}, broken, {repo: broken.repo, size: 1}, good}
+			counts, failure := map[origin]int{}, errors.New("denied")
+			var mu sync.Mutex
+			begun := time.Now()
+			var calls sync.WaitGroup
+			for _, from := range origins {
+				calls.Go(func() {
+					s, err := c.fetch(t.Context(), h, from, func(w io.Writer) error {
+						mu.Lock()
+						counts[from]++
+						mu.Unlock()
+						time.Sleep(time.Second)
+						if from == broken {
+							return failure
+						}
+						_, err := w.Write(data)
+						return err
+					})
+					if (err == nil) == (from == broken) || err != nil && err != failure {
+						t.Errorf("%v: got %v", from, err)
+					}
+					if err == nil {
+						s.Close()
+					}
+				})
+				synctest.Wait()
+			}
+			calls.Wait()
+			for from, n := range counts {
+				if n != 1 {
+					t.Errorf("%v: %d downloads", from, n)
+				}
+			}
+			if took := time.Since(begun); took != 2*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
 	})
 }
 

@@ -49,7 +49,7 @@ func fillOne(c *Cache, seed int) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.fetch(context.Background(), h, func(w io.Writer) error {
+	s, err := c.fetch(context.Background(), h, origin{}, func(w io.Writer) error {
 		for part := range slices.Chunk(data, 1<<16) {
 			if _, err := w.Write(part); err != nil {
 				return err

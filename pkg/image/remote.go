@@ -247,7 +247,8 @@ func (r *remoteSource) fetch(ctx context.Context, desc v1.Descriptor,
 	var content stored
 	err := r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) (err error) {
 		ref := at.Context().Digest(desc.Digest.String())
-		content, err = cache.fetch(ctx, desc.Digest, func(w io.Writer) error { return get(ctx, p, ref, w) })
+		from := origin{p, ref.Repository, desc.Size, desc.MediaType}
+		content, err = cache.fetch(ctx, desc.Digest, from, func(w io.Writer) error { return get(ctx, p, ref, w) })
 		return err
 	})
 	return content, err

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,75 @@ func TestSharedDownloads(t *testing.T) {
 		if err := errors.Join(opener.Close(), opts.Cache.Close()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestFailuresOfOthers checks that an image is read from its own registry if another registry fails to send a manifest,
+// a config or a layer that both images have.
+func TestFailuresOfOthers(t *testing.T) {
+	img := imageOf(t, nil, tarOf(t, "a=1"))
+	good, bad := newRegistry(t), newRegistry(t)
+	ref := "/org/image@" + digestOf(t, img)
+	good.push(t, "org/image:v1", img)
+	bad.push(t, "org/image:v1", img)
+	layers, err := img.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := img.ConfigName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, digest := range map[string]string{
+		"manifest": digestOf(t, img), "config": config.String(), "layer": digestOf(t, layers[0]),
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := testOptions(t)
+				opts.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
+					denied := r.URL.Host == "bad.example" && strings.HasSuffix(r.URL.Path, digest)
+					if denied {
+						time.Sleep(time.Second)
+					}
+					w := httptest.NewRecorder()
+					switch {
+					case denied:
+						w.WriteHeader(http.StatusForbidden)
+					case r.URL.Host == "bad.example":
+						bad.Config.Handler.ServeHTTP(w, r)
+					default:
+						good.Config.Handler.ServeHTTP(w, r)
+					}
+					resp := w.Result()
+					resp.Request = r
+					return resp, nil
+				})
+				opener := NewOpener(opts)
+				defer opener.Close()
+				open := func(host string) error {
+					img, err := opener.Open(t.Context(), host+ref)
+					if err != nil {
+						return err
+					}
+					defer img.Close()
+					_, err = img.Files(t.Context(), "/")
+					return err
+				}
+				var images sync.WaitGroup
+				images.Go(func() {
+					if err := open("bad.example"); err == nil || !strings.Contains(err.Error(), "bad.example answers 403") {
+						t.Errorf("bad: got %v", err)
+					}
+				})
+				synctest.Wait() // it waits for the answer
+				images.Go(func() {
+					if err := open("good.example"); err != nil {
+						t.Errorf("good: got %v", err)
+					}
+				})
+				images.Wait()
+			})
+		})
 	}
 }
 
