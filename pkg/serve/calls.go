@@ -30,8 +30,13 @@ type calls struct {
 }
 
 func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	open, err := guard.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer open.Close()
 	var answer any
-	err := c.call(ctx, info.FullMethod, func() (err error) {
+	err = c.call(ctx, info.FullMethod, func() (err error) {
 		answer, err = next(ctx, req)
 		if err == nil && guard.IsHealth(info.FullMethod) {
 			answer, err = guard.Encode(ctx, answer, 0) // 0 bytes: never waits for memory
@@ -42,11 +47,16 @@ func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 }
 
 func (c *calls) stream(srv any, to grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	requests, err := guard.Receive(to, info.IsClientStream)
+	if err != nil {
+		return err
+	}
+	defer requests.Close()
 	return c.call(to.Context(), info.FullMethod, func() error {
 		if guard.IsHealth(info.FullMethod) {
-			return next(srv, to) // which sends only changes
+			return next(srv, requests) // which sends only changes
 		}
-		leased := guard.NewStream(to)
+		leased := guard.NewStream(requests)
 		defer leased.Done()
 		return next(srv, leased)
 	})

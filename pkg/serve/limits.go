@@ -16,6 +16,9 @@ import (
 // DefaultIdle is the time after which a connection without calls is closed, as clients of gRPC do.
 const DefaultIdle = 30 * time.Minute
 
+// DefaultRequest is the time in which the request of a gRPC call must arrive. Requests contain only names.
+const DefaultRequest = 10 * time.Second
+
 // Limits that depend on the memory that the program may use. Without a limit on memory, they are the maximum.
 const (
 	maxConnections = 4000
@@ -35,6 +38,7 @@ type Limits struct {
 	Connections int           // open at the same time, gRPC and HTTP; 0 means up to 4000
 	SendMemory  int64         // bytes of responses that are being sent; 0 means a fifth of the memory, up to 256 MiB
 	Idle        time.Duration // after which a connection without calls is closed; 0 means DefaultIdle
+	Request     time.Duration // in which the request of a gRPC call must arrive; 0 means DefaultRequest
 }
 
 // defaults returns the limits, with defaults in place of zero values. memory is the memory of the server in bytes.
@@ -46,6 +50,7 @@ func (l Limits) defaults(memory int64) Limits {
 		l.SendMemory = min(maxSendMemory, memory/5)
 	}
 	l.Idle = cmp.Or(l.Idle, DefaultIdle)
+	l.Request = cmp.Or(l.Request, DefaultRequest)
 	return l
 }
 
@@ -65,6 +70,7 @@ func newGuard(opts ServerOptions) *guard.Guard {
 		Connections: set.Connections,
 		Calls:       min(maxCalls, max(memory/10/callCost, 256)),
 		SendMemory:  set.SendMemory,
+		Request:     set.Request,
 		Idle:        set.Idle,
 		Log:         opts.Log,
 	})

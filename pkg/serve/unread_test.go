@@ -43,6 +43,7 @@ type rawClient struct {
 	mu     sync.Mutex    // of writes to framer
 	next   uint32        // stream
 	got    atomic.Int64  // bytes of data
+	ended  atomic.Int64  // calls that the server has ended
 	closed chan struct{} // when the server has closed the connection
 }
 
@@ -79,6 +80,10 @@ func (c *rawClient) read() {
 			}
 		case *http2.DataFrame:
 			c.got.Add(int64(len(f.Data())))
+		case *http2.HeadersFrame:
+			if f.StreamEnded() {
+				c.ended.Add(1)
+			}
 		}
 		c.mu.Unlock()
 	}
@@ -86,6 +91,21 @@ func (c *rawClient) read() {
 
 // call makes a call, and returns its stream.
 func (c *rawClient) call(t *testing.T, method string, req proto.Message) uint32 {
+	t.Helper()
+	message := encodeRequest(t, req)
+	return c.begin(t, method, message, len(message), true)
+}
+
+// encodeRequest returns a request as a message of gRPC.
+func encodeRequest(t *testing.T, req proto.Message) []byte {
+	t.Helper()
+	data, err := proto.Marshal(req)
+	must(t, err)
+	return append([]byte{0, 0, 0, 0, byte(len(data))}, data...)
+}
+
+// begin begins a call with the first n bytes of its message, ends the request if it should, and returns the stream.
+func (c *rawClient) begin(t *testing.T, method string, message []byte, n int, end bool) uint32 {
 	t.Helper()
 	var head bytes.Buffer
 	e := hpack.NewEncoder(&head)
@@ -100,9 +120,9 @@ func (c *rawClient) call(t *testing.T, method string, req proto.Message) uint32 
 	id := c.next
 	c.next += 2
 	must(t, c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head.Bytes(), EndHeaders: true}))
-	data, err := proto.Marshal(req)
-	must(t, err)
-	must(t, c.framer.WriteData(id, true, append([]byte{0, 0, 0, 0, byte(len(data))}, data...)))
+	if n > 0 || end {
+		must(t, c.framer.WriteData(id, end, message[:n]))
+	}
 	return id
 }
 
@@ -146,10 +166,11 @@ func withLarge(t *testing.T, bytes int) string {
 // elm is a request for the large bundle of withLarge.
 var elm = &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v1.0.0"}
 
-// fromAddr gives each connection of a client its own address.
+// fromAddr gives each connection of a client its own address, unless it should be the same as before.
 type fromAddr struct {
 	net.Listener
 	number atomic.Int64
+	same   bool
 }
 
 func (l *fromAddr) Accept() (net.Conn, error) {
@@ -157,7 +178,10 @@ func (l *fromAddr) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := byte(l.number.Add(1))
+	n := byte(l.number.Load())
+	if !l.same {
+		n = byte(l.number.Add(1))
+	}
 	return numberedConn{c, &net.TCPAddr{IP: net.IPv4(10, 0, 0, n), Port: 1}}, nil
 }
 

@@ -1,10 +1,14 @@
 // Package guard protects a server from slow and hostile clients: it limits the resources of all clients together, and
-// disconnects clients that block others. It has three types.
+// disconnects clients that block others. It has four types.
 //
 // A connection is the gRPC or HTTP connection of a client. Clients are grouped by their address. When a server is full,
 // a new connection replaces a connection of the client with the most connections. Every write to a connection has a
 // deadline, and the connection counts the bytes of the responses that wait to be written: a client that reads them
 // below a minimum pace is disconnected.
+//
+// A call is a gRPC call. It takes a slot when its request has arrived. Until then it is pending: not for longer than a
+// limit, and if too many calls are pending, those of the client with the most are dropped. A stream that waits for its
+// next request is pending, too.
 //
 // A budget shares a limited amount among clients. One budget is for open calls, which are rejected when it is used up.
 // Three budgets are for bytes of memory, for which responses wait. A client may hold at most as much as remains free,
@@ -15,7 +19,9 @@
 //
 // A [Guard] has all connections and budgets of a process, and sets up its servers:
 //
-//	g := guard.New(guard.Options{Connections: 1000, SendMemory: 64 << 20, Calls: 1000, Idle: time.Minute, Log: log})
+//	g := guard.New(guard.Options{
+//		Connections: 1000, SendMemory: 64 << 20, Calls: 1000, Request: time.Second, Idle: time.Minute, Log: log,
+//	})
 //	server := grpc.NewServer(g.GRPCOptions()...)
 //	err := server.Serve(g.Listener(l))
 //
@@ -34,13 +40,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 )
 
 // Limits of one client. Requests only contain names, and clients in clusters make one call at a time.
@@ -62,17 +64,19 @@ const (
 // Options are the limits of all clients together.
 type Options struct {
 	Connections int           // open at the same time, gRPC and HTTP
-	Calls       int64         // waiting or in progress, gRPC and HTTP
+	Calls       int64         // open calls, gRPC and HTTP; as many calls of gRPC may wait for their request
 	SendMemory  int64         // bytes of responses that are being sent
+	Request     time.Duration // in which the request of a gRPC call must arrive
 	Idle        time.Duration // after which a connection without calls is closed
 	Log         *slog.Logger  // logs disconnected clients and, from time to time, the number of rejected ones
 }
 
 // A Guard has the connections and budgets of the servers of a process. It is safe for concurrent use.
 type Guard struct {
-	opts   Options
-	calls  *budget // open calls
-	memory memory
+	opts    Options
+	calls   *budget // open calls
+	pending pending
+	memory  memory
 
 	mu      sync.Mutex
 	count   int                                 // of connections
@@ -90,7 +94,7 @@ type Guard struct {
 // New returns a Guard with no connections.
 func New(opts Options) *Guard {
 	return &Guard{
-		opts: opts, calls: newBudget(opts.Calls), memory: newMemory(opts.SendMemory),
+		opts: opts, calls: newBudget(opts.Calls), pending: pending{limit: opts.Calls}, memory: newMemory(opts.SendMemory),
 		clients: map[string]map[*connection]struct{}{},
 	}
 }
@@ -108,40 +112,9 @@ func (g *Guard) GRPCOptions() []grpc.ServerOption {
 			Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: g.opts.Idle,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval, PermitWithoutStream: true}),
-		grpc.InTapHandle(g.openCall),
+		grpc.InTapHandle(g.newCall),
 		grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(proto.Name)}),
 	}
-}
-
-// A codec sends messages of a [Lease] unchanged, and everything else as protobuf.
-type codec struct{ encoding.CodecV2 }
-
-func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	if encoded, ok := v.(mem.BufferSlice); ok {
-		return encoded, nil
-	}
-	return c.CodecV2.Marshal(v)
-}
-
-// openCall counts a gRPC call, or rejects it. Health checks are never rejected.
-func (g *Guard) openCall(ctx context.Context, info *tap.Info) (context.Context, error) {
-	c := connectionOf(ctx)
-	if c == nil {
-		return ctx, nil
-	}
-	counted := !IsHealth(info.FullMethodName)
-	if counted && !g.calls.try(c.client, 1) {
-		g.refusedCalls.Add(1)
-		return ctx, status.Error(codes.Unavailable, "too many calls are open; try again")
-	}
-	c.addCalls(1)
-	context.AfterFunc(ctx, func() {
-		c.addCalls(-1)
-		if counted {
-			g.calls.release(c.client, 1)
-		}
-	})
-	return ctx, nil
 }
 
 // IsHealth reports whether a gRPC method is one of the health service.
@@ -263,5 +236,8 @@ func (g *Guard) logRefusals() {
 	if calls+evicted+refused > 0 {
 		g.opts.Log.Warn("too many clients: calls or connections were refused",
 			"calls", calls, "connectionsClosed", evicted, "connectionsRefused", refused)
+	}
+	if ended := g.pending.ended.Swap(0); ended > 0 {
+		g.opts.Log.Warn("calls whose request did not arrive were ended", "calls", ended)
 	}
 }
