@@ -3,6 +3,7 @@ package image
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -83,8 +84,9 @@ func (t *stallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // Starting and stopping a timer for each read would halve the speed of large bodies. Instead, a read records only its
 // start, and a timer checks this, at the earliest when the limit can be reached.
 type stallWatch struct {
-	ctx    context.Context // derived from the request's; canceled with the watch
+	ctx    context.Context // ends with the context of the request and with the watch; its cause is an endedError
 	cancel context.CancelCauseFunc
+	unlink func() bool // from the context of the request
 	timer  *time.Timer
 	host   string
 
@@ -99,7 +101,8 @@ type stallWatch struct {
 
 func newStallWatch(r *http.Request, limit time.Duration) *stallWatch {
 	w := &stallWatch{host: r.URL.Host, limit: limit, since: time.Now()}
-	w.ctx, w.cancel = context.WithCancelCause(r.Context())
+	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
+	w.unlink = context.AfterFunc(r.Context(), func() { w.cancel(&endedError{context.Cause(r.Context())}) })
 	w.timer = time.AfterFunc(math.MaxInt64, w.check) // check must not run before the assignment
 	w.timer.Reset(limit)
 	return w
@@ -157,7 +160,7 @@ func (w *stallWatch) check() {
 		if silent > w.limit-w.limit/10 {
 			e.After, e.Few = silent.Round(100*time.Millisecond), 0
 		}
-		w.cancel(e)
+		w.cancel(&endedError{e})
 	}
 	if w.ctx.Err() == nil {
 		w.timer.Reset(max(left, 10*time.Millisecond)) // without a wait it may already be zero or less
@@ -166,13 +169,32 @@ func (w *stallWatch) check() {
 
 // end stops the watch.
 func (w *stallWatch) end() {
-	w.cancel(nil)
+	w.cancel(&endedError{context.Canceled})
+	w.unlink()
 	w.timer.Stop()
 }
 
+// An endedError is the cause for which a request was ended.
+type endedError struct{ error }
+
+func (e *endedError) Unwrap() error { return e.error }
+
+// errOtherRequest is wrapped by the error of a request whose connection was closed because another request was ended.
+var errOtherRequest = fmt.Errorf("another request on this connection was ended: %w", io.ErrUnexpectedEOF)
+
 // explain returns the stall or other cause that ended the request, or else err.
+//
+// If a request over HTTP/1 ends just when its response arrives, net/http closes the connection even if another request
+// already uses it, which then fails with the cause of the first, even if that is about another registry; see
+// https://go.dev/issue/41600. The error is then one of a broken connection, which is worth a retry.
 func (w *stallWatch) explain(err error) error {
-	return cmp.Or(context.Cause(w.ctx), err)
+	if own, ok := errors.AsType[*endedError](context.Cause(w.ctx)); ok {
+		return own.error
+	}
+	if as[*endedError](err) {
+		return errOtherRequest
+	}
+	return err
 }
 
 // A watchedUpload is a request body. The data of a Read counts as sent when the next Read begins.

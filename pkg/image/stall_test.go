@@ -3,10 +3,12 @@ package image
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,6 +208,53 @@ func TestCanceledIsNoStall(t *testing.T) {
 		time.AfterFunc(10*time.Millisecond, cancel)
 		if _, err := io.ReadAll(response.Body); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestRequestsEndAlone checks that a request is sent again if its connection was closed because another request was
+// canceled, as net/http does: the error is then the cause for which the other one was canceled.
+func TestRequestsEndAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		denied := errors.New("another registry answers 403")
+		causes := make(chan error, 1)
+		asked := 0
+		transport := newRetryTransport(&stallTransport{limit: time.Minute, inner: roundTripFunc(
+			func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path == "/canceled" {
+					<-r.Context().Done()
+					causes <- context.Cause(r.Context())
+					return nil, context.Cause(r.Context())
+				}
+				if asked++; asked == 1 {
+					return nil, fmt.Errorf("connection broken: %w", <-causes)
+				}
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+			})}, logger(nil))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var requests sync.WaitGroup
+		requests.Go(func() {
+			_, _, err := read(transport.RoundTrip(newRequest(ctx, t, http.MethodGet, "http://registry.example/canceled", nil)))
+			if !errors.Is(err, denied) {
+				t.Errorf("got %v, want its own cause", err)
+			}
+		})
+		requests.Go(func() {
+			resp, err := transport.RoundTrip(newRequest(t.Context(), t, http.MethodGet, "http://registry.example/", nil))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+		})
+		synctest.Wait()
+		cancel(denied)
+		requests.Wait()
+		asked = 0
+		causes <- &endedError{denied}
+		_, _, err := read(transport.RoundTrip(newRequest(t.Context(), t, http.MethodPost, "http://registry.example/", nil)))
+		if errors.Is(err, denied) || !errors.Is(err, io.ErrUnexpectedEOF) || !isBroken(err) {
+			t.Errorf("got %v for a request that must not be sent again", err)
 		}
 	})
 }

@@ -237,11 +237,18 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 
 var login = keychain{authn.AuthConfig{Username: user, Password: password}}
 
-// opener returns an opener for registries that share the certificate of f.
+// opener returns an opener for all registries of the tests, with the transport of opm.
 func (f *fakeRegistry) opener(t *testing.T) *image.Opener {
 	t.Helper()
-	o := image.NewOpener(image.Options{Keychain: login, Transport: f.server.Client().Transport})
-	t.Cleanup(func() { o.Close() })
+	transport, err := image.NewTransport(image.TransportOptions{Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := image.NewOpener(image.Options{Keychain: login, Transport: transport})
+	t.Cleanup(func() {
+		transport.(interface{ CloseIdleConnections() }).CloseIdleConnections()
+		o.Close()
+	})
 	return o
 }
 
