@@ -73,6 +73,23 @@ func NewIndex(objects iter.Seq2[*declcfg.Object, error], limit int) (*Index, err
 // Size returns the size of the index in bytes.
 func (x *Index) Size() int { return x.size }
 
+// PackageSize returns the size of the values of a package in bytes, or, if its name is "", of the package with the
+// most: the maximum size of the matches of one package.
+func (x *Index) PackageSize(name string) int {
+	largest, size := 0, 0
+	for i, b := range x.blocks {
+		if i == 0 || b.pkg != x.blocks[i-1].pkg {
+			size = 0
+		}
+		if name == "" || b.pkg == name {
+			n, _ := s2.DecodedLen(b.compressed) // this program has encoded it
+			size += n
+		}
+		largest = max(largest, size)
+	}
+	return largest
+}
+
 // Search returns the results of [Search] in the catalog, in the same order. For each package, it returns at most limit
 // matches, the first ones, and the number of all matches; 0 means no limit.
 func (x *Index) Search(ctx context.Context, text, pkg string, limit int) ([]PackageMatches, error) {
@@ -104,6 +121,11 @@ func (x *Index) search(ctx context.Context, s searcher, limit int) ([]PackageMat
 		p := c.matches(s.every())
 		if limit > 0 && p.Count > limit {
 			p.Matches = slices.Clone(p.Matches[:limit]) // release the others
+		}
+		if limit > 0 {
+			for i := range p.Matches {
+				p.Matches[i].Value = strings.Clone(p.Matches[i].Value) // release the block
+			}
 		}
 		r.add(p)
 	}

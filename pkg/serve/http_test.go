@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -64,6 +66,54 @@ func TestHTTP(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestLargeViews checks that views of a large bundle are produced and sent one after the other if the memory for
+// responses is not enough for several, and that none is lost.
+func TestLargeViews(t *testing.T) {
+	dir := withLarge(t, 3<<20)
+	synctest.Test(t, func(t *testing.T) {
+		l := bufconn.Listen(window)
+		opts := serve.Options{HTTP: l, Server: serve.ServerOptions{Limits: serve.Limits{SendMemory: 16 << 20}}}
+		run(t, opts, dir).ready(t)
+		const target = "/ui/v1/bundle?catalog=%s&package=elm&name=elm.v1.0.0"
+		request := func() *http.Response {
+			conn, err := l.DialContext(t.Context())
+			must(t, err)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+				"http://opm"+fmt.Sprintf(target, filepath.Base(dir)), nil)
+			must(t, err)
+			r.Close = true
+			must(t, r.Write(conn))
+			resp, err := http.ReadResponse(bufio.NewReader(conn), r)
+			must(t, err)
+			resp.Body = struct {
+				io.Reader
+				io.Closer
+			}{resp.Body, conn}
+			return resp
+		}
+		first := request() // and does not read the body
+		var others sync.WaitGroup
+		var answered atomic.Int64
+		for range 7 {
+			others.Go(func() {
+				resp := request()
+				answered.Add(1)
+				defer resp.Body.Close()
+				n, err := io.Copy(io.Discard, resp.Body)
+				if err != nil || resp.StatusCode != http.StatusOK || n < 3<<20 {
+					t.Errorf("got %d, %d bytes, %v", resp.StatusCode, n, err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := answered.Load(); n > 0 {
+			t.Errorf("%d requests were answered while the first one had the memory", n)
+		}
+		first.Body.Close()
+		others.Wait()
+	})
 }
 
 // TestCacheForHTTP checks that a store without HTTP content is replaced if that content is needed.

@@ -25,6 +25,9 @@ func (s *Store) Catalogs() []*Catalog {
 			gzip:  s.reader(gzip, sizeInFile, fromFile),
 		})
 	}
+	for _, c := range all {
+		c.largest = c.Query(Query{}).FrameSize()
+	}
 	return all
 }
 
@@ -35,10 +38,14 @@ type Catalog struct {
 	store             *Store
 	lines             run[lineRow]
 	plain, zstd, gzip Reader // positioned at the start
+	largest           int
 }
 
 // Size returns the total size of all lines in bytes.
 func (c *Catalog) Size() int64 { return c.plain.Size() }
+
+// FrameSize returns the maximum FrameSize of a Result.
+func (c *Catalog) FrameSize() int { return c.largest }
 
 // Plain returns a reader of all lines.
 func (c *Catalog) Plain() *Reader { return new(c.plain) }

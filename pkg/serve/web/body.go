@@ -50,11 +50,11 @@ func (h *handler) respond(w http.ResponseWriter, r *http.Request, b body) {
 		b.memory = connBytes + stored.FrameSize()
 	}
 	if b.memory > 0 && r.Method != http.MethodHead {
-		release, err := h.Memory(r, b.memory)
+		resize, err := h.Memory(r, b.memory)
 		if err != nil { // the client is gone
 			return
 		}
-		defer release()
+		defer resize(0)
 	}
 	if b.seeker != nil && r.Header.Get("Range") != "" {
 		h.respondRange(w, r, b)

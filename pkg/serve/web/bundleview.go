@@ -82,7 +82,8 @@ func bundleOf(ctx context.Context, c *Catalog, params url.Values) (*bundleView, 
 	}
 	v := &bundleView{
 		Catalog: c.Name, Package: pkg, Name: name, Image: b.Image, Entries: []entryView{},
-		Properties: []propertyView{}, RelatedImages: []imageView{}, CSV: newCSVView(b.CSVMetadata()),
+		Properties:    make([]propertyView, 0, len(b.Properties)),
+		RelatedImages: make([]imageView, 0, len(b.RelatedImages)), CSV: newCSVView(b.CSVMetadata()),
 	}
 	if version, err := b.Version(); err == nil {
 		v.Version = version.String()

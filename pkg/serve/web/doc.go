@@ -49,6 +49,7 @@
 // The handler holds a catalog while it writes a response. [Options].Stall and Pace end the response if the client does
 // not read it: a WriteTimeout of the server (catalogd: 5 min) would also end large responses over slow networks. The
 // server needs a ReadHeaderTimeout (catalogd: 5 s), an IdleTimeout and a limit on headers. The body of a request is
-// never read. [Options].Memory limits the memory of responses, and at most [Options].Encoders are compressed at a time;
-// further responses are sent uncompressed.
+// never read. [Options].Memory limits the memory of responses. A view of the page takes a multiple of the size of the
+// objects that it reads, and keeps the size of the response while that is sent. At most [Options].Encoders responses
+// are compressed at a time; further responses are sent uncompressed.
 package web

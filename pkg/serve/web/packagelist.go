@@ -31,6 +31,8 @@ type catalogItem struct {
 type packageList struct {
 	Catalog  string         `json:"catalog"`
 	Packages []*packageItem `json:"packages"` // by name
+
+	encoded []byte // the response
 }
 
 // A packageItem is a package in the list that users choose from. Fields that a package does not have are taken from the
@@ -73,7 +75,36 @@ func (c *Catalog) list() (*packageList, error) {
 		all.Packages = append(all.Packages, p)
 	}
 	slices.SortFunc(all.Packages, func(a, b *packageItem) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
+	var err error
+	all.encoded, err = encode(all, nil)
+	return all, err
+}
+
+// listOf returns the list of all packages of a catalog, which is read at the first request. The error may be the error
+// of the context of r.
+func (h *handler) listOf(r *http.Request, c *Catalog) (*packageList, error) {
+	return h.lists.of(r.Context(), c, func() (*packageList, error) {
+		all, resize, err := limitViews(h, r, c.readMemory(), c.list)
+		resize(0)
+		return all, err
+	})
+}
+
+// packagesView serves /ui/v1/packages.
+func (h *handler) packagesView(w http.ResponseWriter, r *http.Request) {
+	params, ok := query(w, r, "catalog")
+	if !ok {
+		return
+	}
+	h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
+		all, err := h.listOf(r, c)
+		h.show(w, r, jsonView, 0, func() ([]byte, error) {
+			if err != nil {
+				return nil, err
+			}
+			return all.encoded, nil
+		})
+	})
 }
 
 // addObject adds the fields of an object to the item of its package. The olm.package objects must come first.
@@ -130,7 +161,8 @@ func (c *Catalog) describe(p *packageItem) error {
 // summary returns the first paragraph of a text in Markdown that is not a heading, in one line, shortened to about 200
 // characters.
 func summary(text string) string {
-	const limit = 200
+	const limit, most = 200, 64 << 10 // of characters, and of bytes that are looked at
+	text = text[:min(len(text), most)]
 	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
 		var words []string
 		for line := range strings.Lines(paragraph) {
@@ -157,19 +189,25 @@ func (h *handler) matrixView(w http.ResponseWriter, r *http.Request) {
 	}
 	catalogs, release := h.Acquire()
 	defer release()
-	m, err := limitViews(h, r, func() (*list.Matrix, error) {
-		var columns []list.MatrixColumn
-		for i := range catalogs {
-			c := &catalogs[i]
-			packages, err := h.lists.of(r.Context(), c, c.list)
-			if err != nil {
-				return nil, err
-			}
-			columns = append(columns, packages.column())
+	var all []*packageList
+	var err error
+	memory := 0
+	for i := 0; i < len(catalogs) && err == nil; i++ {
+		var one *packageList
+		if one, err = h.listOf(r, &catalogs[i]); err == nil {
+			all, memory = append(all, one), memory+objectFactor*len(one.encoded)
 		}
-		return list.NewMatrix(columns, false), nil
+	}
+	h.show(w, r, jsonView, memory, func() ([]byte, error) {
+		if err != nil {
+			return nil, err
+		}
+		var columns []list.MatrixColumn
+		for _, l := range all {
+			columns = append(columns, l.column())
+		}
+		return encode(list.NewMatrix(columns, false), nil)
 	})
-	h.show(w, r, m, true, err)
 }
 
 func (l *packageList) column() list.MatrixColumn {

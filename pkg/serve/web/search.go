@@ -46,17 +46,24 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	}
 	h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
 		index, err := h.indexes.of(r.Context(), c, func() (*list.Index, error) {
-			return limitViews(h, r, c.searchIndex)
+			index, resize, err := limitViews(h, r, c.readMemory(), c.searchIndex)
+			resize(0)
+			return index, err
 		})
-		if err == nil && index == nil {
+		memory := 0
+		switch {
+		case err == nil && index == nil:
 			http.Error(w, list.ErrTooLarge.Error()+"; run: opm search", http.StatusNotImplemented)
 			return
+		case err == nil:
+			memory = objectFactor * index.PackageSize(pkg)
 		}
-		var v *searchView
-		if err == nil {
-			v, err = limitViews(h, r, func() (*searchView, error) { return find(r.Context(), index, text, pkg) })
-		}
-		h.show(w, r, v, true, err)
+		h.show(w, r, jsonView, memory, func() ([]byte, error) {
+			if err != nil {
+				return nil, err
+			}
+			return encode(find(r.Context(), index, text, pkg))
+		})
 	})
 }
 

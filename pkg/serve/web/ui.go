@@ -64,50 +64,83 @@ func query(w http.ResponseWriter, r *http.Request, names ...string) (url.Values,
 	return params, true
 }
 
-// limitViews calls produce and returns its result. A view needs a whole package, so at most one view per CPU is
-// produced at a time. The error may be the error of the context of r.
-func limitViews[T any](h *handler, r *http.Request, produce func() (T, error)) (T, error) {
-	if err := h.views.Acquire(r.Context(), 1); err != nil {
-		var none T
-		return none, err
-	}
-	defer h.views.Release(1)
-	return produce()
-}
-
 // view returns a handler that sends the result of produce as JSON, or status 404 if it is nil. The arguments of produce
-// are the catalog that a request names, and the parameters of the request.
+// are the catalog that a request names, and the parameters of the request. memory returns the bytes that it uses.
 func view[T any](
-	h *handler, produce func(ctx context.Context, c *Catalog, params url.Values) (*T, error), names ...string,
+	h *handler, memory func(c *Catalog, params url.Values) int,
+	produce func(ctx context.Context, c *Catalog, params url.Values) (*T, error), names ...string,
 ) http.HandlerFunc {
 	names = append([]string{"catalog"}, names...)
-	return h.limited(func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		params, ok := query(w, r, names...)
 		if !ok {
 			return
 		}
 		h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
-			v, err := limitViews(h, r, func() (*T, error) { return produce(r.Context(), c, params) })
-			h.show(w, r, v, v != nil, err)
+			h.show(w, r, jsonView, memory(c, params), func() ([]byte, error) {
+				return encode(produce(r.Context(), c, params))
+			})
 		})
-	})
+	}
 }
 
-// show sends v as JSON, or status 404 if found is false.
-func (h *handler) show(w http.ResponseWriter, r *http.Request, v any, found bool, err error) {
-	var data []byte
-	if err == nil && found {
-		data, err = json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+// A viewType is the type of a view, and its Content-Security-Policy; "" means none.
+type viewType struct{ contentType, policy string }
+
+var jsonView = viewType{contentType: "application/json"}
+
+// encode returns a view as JSON, or nil if there is none.
+func encode[T any](v *T, err error) ([]byte, error) {
+	if err != nil || v == nil {
+		return nil, err
 	}
+	return json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+}
+
+// show produces a view and sends it, or status 404 if it is nil. For memory see limitViews.
+func (h *handler) show(
+	w http.ResponseWriter, r *http.Request, t viewType, memory int, produce func() ([]byte, error),
+) {
+	data, resize, err := limitViews(h, r, memory, produce)
+	defer resize(0)
 	switch {
 	case err != nil && r.Context().Err() != nil: // the client is gone
 	case err != nil:
 		h.fail(w, err)
-	case !found:
+	case data == nil:
 		httpError(w, http.StatusNotFound)
 	default:
-		h.respond(w, r, contentOf("application/json", data))
+		resize(len(data))
+		if t.policy != "" {
+			w.Header().Set("Content-Security-Policy", t.policy)
+		}
+		h.respond(w, r, contentOf(t.contentType, data))
 	}
+}
+
+// limitViews calls produce, which uses this number of bytes of memory, and returns its result. It waits for the memory,
+// which the caller releases with resize, and then for a processor: at most one view per CPU is produced at a time. No
+// memory may be held when it is called, or the requests of a client could wait for each other. The error may be the
+// error of the context of r.
+func limitViews[T any](
+	h *handler, r *http.Request, memory int, produce func() (T, error),
+) (v T, resize func(bytes int), err error) {
+	resize, err = h.Memory(r, viewBytes+memory)
+	if err != nil {
+		return v, func(int) {}, err
+	}
+	panicked := true
+	defer func() {
+		if panicked {
+			resize(0)
+		}
+	}()
+	if err = h.views.Acquire(r.Context(), 1); err == nil {
+		defer h.views.Release(1)
+		v, err = produce()
+	}
+	panicked = false
+	return v, resize, err
 }
 
 func (h *handler) catalogsView(w http.ResponseWriter, r *http.Request) {
@@ -116,15 +149,13 @@ func (h *handler) catalogsView(w http.ResponseWriter, r *http.Request) {
 	}
 	catalogs, release := h.Acquire()
 	defer release()
-	list := catalogList{Catalogs: []catalogItem{}}
-	for _, c := range catalogs {
-		list.Catalogs = append(list.Catalogs, catalogItem{c.Name, c.Objects.Size(), c.Withheld})
-	}
-	h.show(w, r, list, true, nil)
-}
-
-func (h *handler) packagesView(ctx context.Context, c *Catalog, _ url.Values) (*packageList, error) {
-	return h.lists.of(ctx, c, c.list)
+	h.show(w, r, jsonView, 0, func() ([]byte, error) {
+		list := catalogList{Catalogs: []catalogItem{}}
+		for _, c := range catalogs {
+			list.Catalogs = append(list.Catalogs, catalogItem{c.Name, c.Objects.Size(), c.Withheld})
+		}
+		return encode(&list, nil)
+	})
 }
 
 // packageOf returns the view of a package, or nil if the catalog does not have it.
@@ -174,17 +205,17 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	write, contentType, policy := draw.HTML, "text/html; charset=utf-8", drawingPolicy
+	write, as := draw.HTML, viewType{"text/html; charset=utf-8", drawingPolicy}
 	switch params.Get("format") {
 	case "", "html":
 	case "svg":
-		write, contentType, policy = draw.SVG, "image/svg+xml", picturePolicy
+		write, as = draw.SVG, viewType{"image/svg+xml", picturePolicy}
 	default:
 		http.Error(w, "format must be html or svg", http.StatusBadRequest)
 		return
 	}
 	h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
-		drawing, err := limitViews(h, r, func() ([]byte, error) {
+		h.show(w, r, as, packageMemory(c, params), func() ([]byte, error) {
 			channels := params["channel"]
 			op, err := c.operator(params.Get("package"))
 			isMissing := func(channel string) bool { return op.graph.Channel(channel) == nil }
@@ -195,11 +226,5 @@ func (h *handler) graphView(w http.ResponseWriter, r *http.Request) {
 			err = write(&page, []*graph.Package{op.graph}, draw.Options{Channels: channels})
 			return page.Bytes(), err
 		})
-		if err != nil || drawing == nil {
-			h.show(w, r, nil, false, err)
-			return
-		}
-		w.Header().Set("Content-Security-Policy", policy)
-		h.respond(w, r, contentOf(contentType, drawing))
 	})
 }

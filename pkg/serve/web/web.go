@@ -59,9 +59,9 @@ type Options struct {
 	// Notes returns lines for /readyz?verbose, such as why the catalogs may be stale. It may be nil.
 	Notes func() []string
 
-	// Memory waits until the response to a request may use this number of bytes, and returns a function that releases
-	// them. Its error is the error of the request's context. Nil means no limit.
-	Memory func(r *http.Request, bytes int) (release func(), err error)
+	// Memory waits until the response to a request may use this number of bytes, and returns a function that changes
+	// this number without waiting, at last to 0. Its error is the error of the request's context. Nil means no limit.
+	Memory func(r *http.Request, bytes int) (resize func(bytes int), err error)
 
 	// Stall is the maximum time for a client to read a part of a response. Pace is the minimum number of bytes that it
 	// must read in each Stall, on average. 0 means no limit.
@@ -96,7 +96,7 @@ func New(o Options) http.Handler {
 		o.Encoders = 4 * runtime.GOMAXPROCS(0)
 	}
 	if o.Memory == nil {
-		o.Memory = func(*http.Request, int) (func(), error) { return func() {}, nil }
+		o.Memory = func(*http.Request, int) (func(int), error) { return func(int) {}, nil }
 	}
 	if o.Ready == nil {
 		o.Ready = func() bool {
@@ -125,14 +125,14 @@ func (h *handler) routes() map[string]http.HandlerFunc {
 		"/healthz":                         func(w http.ResponseWriter, _ *http.Request) { probe(w, http.StatusOK, "ok\n") },
 		"/readyz":                          h.readyz,
 		"/metrics":                         promhttp.HandlerFor(h.Metrics.registry, promhttp.HandlerOpts{}).ServeHTTP,
-		"/ui/v1/catalogs":                  h.limited(h.catalogsView),
-		"/ui/v1/matrix":                    h.limited(h.matrixView),
-		"/ui/v1/packages":                  view(h, h.packagesView),
-		"/ui/v1/search":                    h.limited(h.search),
-		"/ui/v1/package":                   view(h, packageOf, "package"),
-		"/ui/v1/icon":                      view(h, iconOf, "package"),
-		"/ui/v1/bundle":                    view(h, bundleOf, "package", "name"),
-		"/ui/v1/graph":                     h.limited(h.graphView),
+		"/ui/v1/catalogs":                  h.catalogsView,
+		"/ui/v1/matrix":                    h.matrixView,
+		"/ui/v1/packages":                  h.packagesView,
+		"/ui/v1/search":                    h.search,
+		"/ui/v1/package":                   view(h, packageMemory, packageOf, "package"),
+		"/ui/v1/icon":                      view(h, iconMemory, iconOf, "package"),
+		"/ui/v1/bundle":                    view(h, bundleMemory, bundleOf, "package", "name"),
+		"/ui/v1/graph":                     h.graphView,
 	}
 	for _, a := range []struct {
 		pattern, contentType string
@@ -160,19 +160,6 @@ func onlyGet(serve http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		serve(w, r)
-	}
-}
-
-// viewBytes is the approximate memory of a view, which is complete before it is sent.
-const viewBytes = 1 << 20
-
-// limited returns a handler that waits for the memory of a view before it calls serve.
-func (h *handler) limited(serve http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if release, err := h.Memory(r, viewBytes); err == nil {
-			defer release()
-			serve(w, r)
-		}
 	}
 }
 

@@ -167,16 +167,25 @@ func (g *Guard) countRequests(next http.Handler) http.Handler {
 	})
 }
 
-// Memory waits for memory to respond to an HTTP request, and returns a function that releases it. Its error is the
-// error of the request's context.
-func (g *Guard) Memory(r *http.Request, bytes int) (release func(), err error) {
+// Memory waits for memory to respond to an HTTP request, and returns a function that changes its size: less is
+// released, and more is taken without waiting. The response must release all of it in the end. The error is the error
+// of the request's context.
+func (g *Guard) Memory(r *http.Request, bytes int) (resize func(bytes int), err error) {
 	client := clientOf(r.RemoteAddr)
 	from := g.memory.budgetFor(int64(bytes))
 	taken, err := from.acquire(r.Context(), client, int64(bytes))
 	if err != nil {
 		return nil, err
 	}
-	return func() { from.release(client, taken) }, nil
+	return func(bytes int) {
+		more := int64(bytes) - taken
+		switch taken = int64(bytes); {
+		case more > 0:
+			from.add(client, more)
+		case more < 0:
+			from.release(client, -more)
+		}
+	}, nil
 }
 
 // SendMemoryHeld returns the number of bytes of the responses that are being sent.
