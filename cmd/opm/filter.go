@@ -39,10 +39,10 @@ A range has the syntax of ">=1.1.0 <2.0.0" or "1.x", and pre-releases only if it
 
 The result is valid: one head for each channel, a default channel that exists, and no version
 without an update to the head that had one, in OLM Classic and OLM v1. What is repaired for that is
-printed to standard error, and --summary has it as JSON. A version that no repair helps, such as one
-whose only update is a bundle that OLM refuses, is a warning. The packages that are kept must be
-valid before. If OLM cannot install all of the result from the result alone, as opm resolve --all
-finds out, that is a warning, too.
+printed to standard error, and --summary has it as JSON. A version that no repair helps, such as
+one whose only update is a bundle that OLM refuses, is a warning. The packages that are kept must
+be valid before. If OLM cannot install all of the result from the result alone, as opm resolve
+--all finds out, that is a warning, too.
 
 --config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1) and keeps what
 oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no other catalog.` + catalogNote,

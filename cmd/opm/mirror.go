@@ -37,8 +37,8 @@ registry is written with --record.
 
 Blobs that the target has are not sent again, so that a run that was interrupted continues. Tags
 are set last. An image that fails does not stop the others; a table names all that failed, and
-the exit status is 1. The tag of a catalog does not change then, unless --incomplete is set, and the
-images of earlier runs stay needed until a run writes all its catalogs.
+the exit status is 1. The tag of a catalog does not change then, unless --incomplete is set, and
+the images of earlier runs stay needed until a run writes all its catalogs.
 
 --dry-run prints what would be copied, the sizes by package, the images that cannot be copied, and
 those of the last run (--record) that are no longer selected; with -v, also a line for each image.
