@@ -76,30 +76,40 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 	return cmd
 }
 
-// warnOfPlatforms warns if the platform of a catalog does not support the bundle that an edit added or promoted.
-func (f *editFlags) warnOfPlatforms(cmd *cobra.Command, path string, b *declcfg.Bundle) error {
-	if b == nil {
-		return nil
+// platformsOf returns the platforms of the catalogs to which an edit adds a bundle, zero for a catalog without one. For
+// other edits it returns nil: they do not read opm.yaml.
+func platformsOf(paths []string, e edit.Edit) ([]platform.Platform, error) {
+	switch e.(type) {
+	case edit.Add, edit.Promote:
+	default:
+		return nil, nil
 	}
-	c, err := readConfig("", path)
-	if err != nil {
-		return err
+	platforms := make([]platform.Platform, len(paths))
+	for i, path := range paths {
+		c, err := readConfig("", path)
+		if err != nil {
+			return nil, err
+		}
+		if platforms[i], err = c.targetOf(path); err != nil {
+			return nil, err
+		}
+		if platforms[i] == (platform.Platform{}) {
+			platforms[i], _ = platformOf(parseNamedRef(path))
+		}
 	}
-	p, err := c.targetOf(path)
-	if err != nil {
-		return err
-	}
-	if p == (platform.Platform{}) {
-		p, _ = platformOf(parseNamedRef(path))
-	}
-	if p == (platform.Platform{}) { // most catalogs have no target
-		return nil
+	return platforms, nil
+}
+
+// warnOfPlatform warns if the platform of a catalog, which may be zero, does not support the bundle that an edit added
+// or promoted.
+func (f *editFlags) warnOfPlatform(cmd *cobra.Command, path string, p platform.Platform, b *declcfg.Bundle) {
+	if b == nil || p == (platform.Platform{}) {
+		return
 	}
 	if why := f.unsupported(b, p); why != "" {
 		warn(cmd, "%s does not belong in %s, which is for %s: %s",
 			legible.Name(b.Name), legible.Name(path), p, legible.Text(why))
 	}
-	return nil
 }
 
 // unsupported returns the reason why a platform does not support a bundle, or "" if it does.

@@ -71,6 +71,10 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	if err != nil {
 		return err
 	}
+	platforms, err := platformsOf(paths, e) // before anything is changed
+	if err != nil {
+		return err
+	}
 	w := display{cmd}
 	opts := edit.Options{
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
@@ -103,10 +107,8 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	if err := f.printDiffs(cmd, results); err != nil {
 		return err
 	}
-	for i, r := range results {
-		if err := f.warnOfPlatforms(cmd, paths[i], r.Bundle); err != nil {
-			return err
-		}
+	for i, p := range platforms {
+		f.warnOfPlatform(cmd, paths[i], p, results[i].Bundle)
 	}
 	return nil
 }
