@@ -68,7 +68,7 @@ type mirrorFlags struct {
 	additional           []string
 	platforms            []string
 	names                mirror.Names
-	jobs                 int
+	jobs, maxManifests   int
 	dryRun, retryFailed  bool
 	manifests, namespace string
 	icsp                 bool
@@ -96,6 +96,8 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.names.KeepHosts, "keep-hosts", false, "begin paths in the mirror with the host of the source")
 	flags.IntVar(&f.names.MaxComponents, "max-components", 0,
 		"join the last components of paths in the mirror with dashes if there are more than `N`")
+	flags.IntVar(&f.maxManifests, "max-manifests", image.DefaultManifests,
+		"reject images with more than `N` manifests, with their signatures and everything that refers to them")
 	flags.IntVar(&f.jobs, "jobs", mirror.DefaultJobs, "copy `N` blobs at once")
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
 	f.filter.addSelection(cmd)
@@ -118,7 +120,8 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	for _, name := range []string{"since", "record"} {
 		must(cmd.MarkFlagFilename(name, "json"))
 	}
-	completeNothing(cmd, "namespace", "to", "image", "platform", "catalog-image", "max-components", "jobs")
+	completeNothing(cmd, "namespace", "to", "image", "platform", "catalog-image", "max-components",
+		"max-manifests", "jobs")
 	addReadFlags(cmd, &f.filter.images)
 }
 
@@ -155,7 +158,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	defer func() { done() }()
 	plan, err := mirror.NewPlan(cmd.Context(), images, to, mirror.Options{
 		Opener: opener, Platforms: f.platforms, Jobs: f.jobs, Last: f.last, RetryFailed: f.retryFailed,
-		Progress: display{cmd}, Log: registry.Log,
+		Limits: image.Limits{Manifests: f.maxManifests}, Progress: display{cmd}, Log: registry.Log,
 	})
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
@@ -202,6 +205,8 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--icsp and --namespace need --manifests")
 	case f.names.MaxComponents < 0:
 		return fmt.Errorf("--max-components %d: want 1 or more", f.names.MaxComponents)
+	case f.maxManifests < 1:
+		return fmt.Errorf("--max-manifests %d: want 1 or more", f.maxManifests)
 	}
 	return checkJobs(cmd, f.jobs)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/internal/tarfs"
@@ -217,15 +218,40 @@ func (o *Opener) spool() spool.Options {
 // ErrLimit is wrapped by errors about images that exceed the Limits.
 var ErrLimit = tarfs.ErrLimit
 
+// DefaultManifests is the default of Limits.Manifests: several times the number of images and of their signatures and
+// attestations in the largest indexes.
+const DefaultManifests = 5000
+
 // Limits bound the size of an untrusted image. Zero means the default. Unpacked and Files apply to archives too.
 type Limits struct {
 	Manifest int64 // bytes of a manifest, an index or a config; default 4 MB
+
+	// Manifests is the number of manifests and indexes of an image and of everything that refers to it, of 16 KiB each
+	// on average; default DefaultManifests.
+	Manifests int
+
 	Layers   int   // layers of an image; default 1,000
 	Unpacked int64 // uncompressed bytes of all layers, including holes of sparse files; default 8 GB
 	Files    int   // files, directories and links in all layers; default 200,000
 }
 
 func (l Limits) manifest() int64 { return cmp.Or(l.Manifest, 4<<20) }
+
+// CheckManifests returns an error if an image has too many manifests, or too many bytes of manifests.
+func (l Limits) CheckManifests(n int, bytes int64) error {
+	most := cmp.Or(l.Manifests, DefaultManifests)
+	if n > most {
+		return limitError("it has more than %s, with everything that refers to it", plural.Of(most, "manifest"))
+	}
+	if size := max(l.manifest(), int64(most)*manifestSize); bytes > size {
+		return limitError("its manifests have more than %s, with everything that refers to it", plural.Bytes(size))
+	}
+	return nil
+}
+
+// manifestSize is the allowed average size of a manifest in bytes.
+const manifestSize = 16 << 10
+
 func (l Limits) layers() int     { return cmp.Or(l.Layers, 1000) }
 func (l Limits) unpacked() int64 { return cmp.Or(l.Unpacked, 8<<30) }
 

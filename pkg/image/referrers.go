@@ -10,10 +10,15 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// maxPages is the maximum number of pages of a list of referrers.
-const maxPages = 100
+// The maximum number of pages of a list of referrers, and of their bytes.
+const (
+	maxPages     = 100
+	maxReferrers = 16 << 20
+)
 
 // nextPage matches the link to the next page of a list, see RFC 8288.
 var nextPage = regexp.MustCompile(`<([^>]*)>\s*;\s*rel="?next"?`)
@@ -31,13 +36,17 @@ func (t *registryTransport) referrers(r *http.Request) (*http.Response, error) {
 		return first, nil
 	}
 	index, manifests, err := readReferrers(first)
+	size := len(index["manifests"])
 	for n := 1; err == nil && link != nil; n++ {
-		if n == maxPages {
-			return nil, limitError("a list of referrers has more than %d pages", maxPages)
+		if n == maxPages || size > maxReferrers {
+			return nil, limitError("a list of referrers has more than %d pages or %s", maxPages, plural.Bytes(maxReferrers))
 		}
 		var more []jsontext.Value
 		if more, link, err = t.nextReferrers(r, link[1]); err == nil {
 			manifests = append(manifests, more...)
+			for _, m := range more {
+				size += len(m)
+			}
 		}
 	}
 	if err != nil {

@@ -13,9 +13,11 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// TestReferrersPages checks that all pages of a list are read, from the same host, and that a missing page is an error.
+// TestReferrersPages checks that all pages of a list are read, from the same host, that a missing page is an error, and
+// that the size of a list is limited.
 func TestReferrersPages(t *testing.T) {
 	digest := func(n int) string { return fmt.Sprintf("sha256:%064d", n) }
+	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page := r.URL.Query().Get("page")
 		if r.URL.Path == "/v2/" {
@@ -27,11 +29,17 @@ func TestReferrersPages(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
 		n := map[string]int{"": 1, "2": 2}[page]
+		filler := ""
+		if strings.Contains(r.URL.Path, "endless") {
+			asked++
+			n, filler = 1, strings.Repeat("x", 3<<20)
+		}
 		if n == 1 || strings.Contains(r.URL.Path, "broken") {
 			w.Header().Set("Link", fmt.Sprintf(`<https://elsewhere.example%s?page=%d>; rel="next"`, r.URL.Path, n+1))
 		}
 		fmt.Fprintf(w, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[`+
-			`{"mediaType":"application/vnd.oci.image.manifest.v1+json","size":2,"digest":%q}]}`, digest(n))
+			`{"mediaType":"application/vnd.oci.image.manifest.v1+json","size":2,"digest":%q,"artifactType":%q}]}`,
+			digest(n), filler)
 	}))
 	defer server.Close()
 	opener := NewOpener(Options{Insecure: true})
@@ -49,6 +57,9 @@ func TestReferrersPages(t *testing.T) {
 	}
 	if found, err := find("broken"); err == nil || !strings.Contains(err.Error(), "404 Not Found to a page") {
 		t.Errorf("got %v, %v", found, err)
+	}
+	if found, err := find("endless"); !errors.Is(err, ErrLimit) || asked != maxReferrers/(3<<20)+1 {
+		t.Errorf("got %d after %d pages, %v", len(found), asked, err)
 	}
 }
 

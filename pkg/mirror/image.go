@@ -50,7 +50,7 @@ type Node struct {
 	Subject   string          `json:"subject,omitzero"` // the digest that a referrer refers to
 	Blobs     []Blob          `json:"blobs,omitempty"`
 
-	raw    []byte // nil if it exists
+	raw    []byte // nil if it exists, or is not kept
 	exists bool   // the target has the manifest, and so its blobs
 	linked bool   // the target finds the manifest by its tags and its subject
 }

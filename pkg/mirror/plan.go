@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
@@ -21,6 +22,7 @@ type Options struct {
 	Platforms []string      // of indexes, each os/arch or os/arch/variant; nil for all
 	Jobs      int           // blobs and images copied at once; 0 means DefaultJobs
 	Last      *Record       // of the last run; nil if there was none
+	Limits    image.Limits  // of the manifests of an image
 
 	// RetryFailed takes the images that did not fail in the last run from Last, and does not ask for them.
 	RetryFailed bool
@@ -51,6 +53,7 @@ type Plan struct {
 
 	to     Target
 	asking *semaphore.Weighted // has a slot for each request
+	kept   atomic.Int64        // bytes of manifests in memory; see maxKeptAll
 }
 
 // NewPlan resolves images: it finds their manifests and signatures, and the ones that the target already has. An image

@@ -25,8 +25,9 @@ var cosignNouns = map[string]string{".sig": "signature", ".att": "attestation", 
 
 // A resolver finds the manifests of an image, and of the signatures and other artifacts that refer to it.
 type resolver struct {
-	plan *Plan
-	img  *Image
+	found foundManifests
+	plan  *Plan
+	img   *Image
 
 	mu    sync.Mutex
 	links map[v1.Hash]*links // of the attached manifests
@@ -36,13 +37,6 @@ type resolver struct {
 type links struct {
 	tags    []string
 	subject string
-}
-
-// A manifest is the text of a manifest with its descriptor.
-type manifest struct {
-	raw    []byte
-	desc   v1.Descriptor
-	exists bool // in the target
 }
 
 // resolve finds all manifests of an image, and checks which of them the target has.
@@ -56,7 +50,7 @@ func (p *Plan) resolve(ctx context.Context, img *Image) error {
 		return err
 	}
 	img.Digest = root.desc.Digest.String()
-	if img.Manifests, err = r.walk(ctx, root, 0); err != nil {
+	if img.Manifests, err = r.walk(ctx, root); err != nil {
 		return err
 	}
 	if r.img.repo != nil {
@@ -67,6 +61,7 @@ func (p *Plan) resolve(ctx context.Context, img *Image) error {
 		r.link(attached)
 		img.Manifests = append(img.Manifests, attached...)
 	}
+	img.Manifests = r.found.inOrder(img.Manifests)
 	return p.findExisting(ctx, img)
 }
 
@@ -93,77 +88,7 @@ func (r *resolver) root(ctx context.Context) (m manifest, err error) {
 		}
 		return r.fetch(ctx, digest)
 	}
-	err = r.plan.ask(ctx, func() error {
-		m.raw, m.desc, err = r.img.repo.Manifest(ctx, r.img.Tag)
-		return err
-	})
-	return m, err
-}
-
-// fetch returns a manifest by digest, from the target if it has it.
-func (r *resolver) fetch(ctx context.Context, digest v1.Hash) (m manifest, err error) {
-	err = r.plan.ask(ctx, func() error {
-		m.raw, m.desc, err = r.plan.to.manifest(ctx, r.img.Repository, digest)
-		if err == nil {
-			m.exists = true
-			return nil
-		}
-		if !errors.Is(err, image.ErrNotFound) {
-			return fmt.Errorf("target: %w", err)
-		}
-		if r.img.dir != nil {
-			m.raw, m.desc, err = r.img.dir.manifest(ctx, "", digest)
-		} else {
-			m.raw, m.desc, err = r.img.repo.Manifest(ctx, digest.String())
-		}
-		return err
-	})
-	return m, err
-}
-
-// walk returns the nodes of a manifest: the manifests that an index refers to, and then the index itself.
-func (r *resolver) walk(ctx context.Context, m manifest, depth int) ([]Node, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("indexes in indexes, more than %d deep", maxDepth)
-	}
-	c, err := image.ParseContents(m.raw, m.desc.MediaType)
-	if err != nil {
-		return nil, err
-	}
-	if c.Manifests != nil && r.plan.Platforms != nil {
-		if c.Manifests, err = image.ForPlatforms(c.Manifests, r.plan.Platforms); err != nil {
-			return nil, err
-		}
-	}
-	node := Node{Blob: Blob{m.desc.Digest, int64(len(m.raw))}, MediaType: c.MediaType, exists: m.exists}
-	if !m.exists {
-		node.raw = m.raw
-	}
-	for _, b := range c.Blobs {
-		node.Blobs = append(node.Blobs, Blob{b.Digest, b.Size})
-	}
-	below := make([][]Node, len(c.Manifests))
-	g, ctx := errgroup.WithContext(ctx)
-	for i, e := range c.Manifests {
-		if e.MediaType.IsLayer() || e.MediaType.IsConfig() { // buildkit's caches
-			node.Blobs = append(node.Blobs, Blob{e.Digest, e.Size})
-			continue
-		}
-		g.Go(func() error {
-			child, err := r.fetch(ctx, e.Digest)
-			if err == nil {
-				below[i], err = r.walk(ctx, child, depth+1)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", e.Digest, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	return append(slices.Concat(below...), node), nil
+	return r.read(ctx, func() ([]byte, v1.Descriptor, error) { return r.img.repo.Manifest(ctx, r.img.Tag) })
 }
 
 // attached returns the nodes of all artifacts that refer to the manifests in to, and of artifacts that refer to these.
@@ -213,11 +138,7 @@ func (r *resolver) attachedTo(ctx context.Context, digest v1.Hash) ([]Node, erro
 
 // byTag returns the nodes of the manifest with a tag, if it exists.
 func (r *resolver) byTag(ctx context.Context, tag string) ([]Node, error) {
-	var m manifest
-	err := r.plan.ask(ctx, func() (err error) {
-		m.raw, m.desc, err = r.img.repo.Tagged(ctx, tag)
-		return err
-	})
+	m, err := r.read(ctx, func() ([]byte, v1.Descriptor, error) { return r.img.repo.Tagged(ctx, tag) })
 	if errors.Is(err, image.ErrNotFound) {
 		return nil, nil
 	}
@@ -230,7 +151,7 @@ func (r *resolver) byTag(ctx context.Context, tag string) ([]Node, error) {
 // referrers returns the nodes of the manifests that have a digest as their subject.
 func (r *resolver) referrers(ctx context.Context, digest v1.Hash) (nodes []Node, err error) {
 	var list []v1.Descriptor
-	err = r.plan.ask(ctx, func() error {
+	err = r.ask(ctx, func() error {
 		list, err = r.img.repo.Referrers(ctx, digest)
 		return err
 	})
@@ -264,7 +185,7 @@ func (r *resolver) attachedNodes(ctx context.Context, m manifest, add func(*link
 	if seen {
 		return nil, nil
 	}
-	nodes, err := r.walk(ctx, m, 0)
+	nodes, err := r.walk(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.desc.Digest, err)
 	}

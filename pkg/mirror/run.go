@@ -253,14 +253,11 @@ func subjectOf(n *Node) v1.Hash {
 
 // putAs puts a manifest by its digest or by a tag.
 func (r *run) putAs(ctx context.Context, img *Image, n *Node, id string) (err error) {
-	if n.raw == nil && img.dir != nil {
-		n.raw, _, err = img.dir.manifest(ctx, "", n.Digest)
-	}
-	if n.raw == nil && (err == nil || errors.Is(err, image.ErrNotFound)) {
-		n.raw, _, err = r.to.manifest(ctx, img.Repository, n.Digest)
-	}
-	if err != nil {
-		return err
+	if n.raw == nil {
+		if n.raw, err = r.text(ctx, img, n); err != nil {
+			return err
+		}
+		defer func() { n.raw = nil }()
 	}
 	if err := r.to.put(ctx, img.Repository, id, n); err != nil {
 		return err
@@ -271,6 +268,23 @@ func (r *run) putAs(ctx context.Context, img *Image, n *Node, id string) (err er
 		n.linked = true
 	}
 	return nil
+}
+
+// text reads a manifest that is not in memory: from the directory of the image, its source or the target.
+func (r *run) text(ctx context.Context, img *Image, n *Node) (raw []byte, err error) {
+	switch {
+	case img.dir != nil:
+		if raw, _, err = img.dir.manifest(ctx, "", n.Digest); !errors.Is(err, image.ErrNotFound) {
+			return raw, err
+		}
+	case !n.exists && img.repo != nil:
+		if raw, _, err = img.repo.Manifest(ctx, n.Digest.String()); err != nil {
+			return nil, &sourceError{err}
+		}
+		return raw, nil
+	}
+	raw, _, err = r.to.manifest(ctx, img.Repository, n.Digest)
+	return raw, err
 }
 
 // A sourceError is an error of the source of a blob, not of the target.
