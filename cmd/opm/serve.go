@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -328,7 +330,7 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	case f.grpcCatalog != "" && len(f.port.each)+len(f.addr.each) > 0:
 		return usageError{errors.New("--grpc-catalog needs one gRPC address, without a NAME")}
 	}
-	return nil
+	return f.checkAddresses()
 }
 
 // sourceDate returns the time in SOURCE_DATE_EPOCH, or the zero time if the variable is not set.
@@ -346,11 +348,33 @@ func sourceDate() (time.Time, error) {
 
 const unixPrefix = "unix:"
 
+// socketPath returns the path of an address unix:PATH, and whether it is one.
+func socketPath(addr string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(addr, unixPrefix)
+	return strings.TrimPrefix(path, "//"), ok
+}
+
+// checkAddresses returns an error for an address of a socket without a path, for which the system would choose a name.
+func (f *serveFlags) checkAddresses() error {
+	addrs := map[string][]string{"addr": {f.addr.all}, "http-addr": {f.httpAddr}}
+	for _, name := range slices.Sorted(maps.Keys(f.addr.each)) {
+		addrs["addr"] = append(addrs["addr"], f.addr.each[name])
+	}
+	for _, flag := range slices.Sorted(maps.Keys(addrs)) {
+		for _, addr := range addrs[flag] {
+			if path, ok := socketPath(addr); ok && path == "" {
+				return usageError{fmt.Errorf("--%s %q has no path: want %sPATH", flag, addr, unixPrefix)}
+			}
+		}
+	}
+	return nil
+}
+
 // listen opens HOST:PORT or unix:PATH. A stale socket at PATH is replaced.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	network := "tcp"
-	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
-		network, addr = "unix", strings.TrimPrefix(path, "//")
+	if path, ok := socketPath(addr); ok {
+		network, addr = "unix", path
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, network, addr)

@@ -305,6 +305,9 @@ func (v *perCatalog) Set(text string) error {
 		v.all = text
 		return nil
 	}
+	if value == "" {
+		return fmt.Errorf("nothing after the equals sign of %q", text)
+	}
 	if _, twice := v.each[name]; twice {
 		return fmt.Errorf("%s is given twice", name)
 	}
