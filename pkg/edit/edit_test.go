@@ -298,3 +298,65 @@ func TestDiff(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeat checks that an edit that was made before changes nothing.
+func TestRepeat(t *testing.T) {
+	_, inYAML := write(t)
+	inJSON := filepath.Join(t.TempDir(), "oak.json")
+	text := `{"schema": "olm.package", "name": "oak", "defaultChannel": "stable"}
+{"schema": "olm.channel", "package": "oak", "name": "stable", "entries": [{"name": "oak.v1.0.0"}]}
+{"schema": "olm.bundle", "package": "oak", "name": "oak.v1.0.0", "image": "example.com/oak:1",
+  "properties": [{"type": "olm.package", "value": {"packageName": "oak", "version": "1.0.0"}}]}
+`
+	if err := os.WriteFile(inJSON, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{inYAML, inJSON} {
+		for _, message := range []string{
+			"old", "use\n1.1\n", "use\n1.1", "use\r\n1.1", "\n use 1.1", "use  \n\n\n1.1 ", "\t", "y", "1.0", "a: b", "#", `' "`, "\u2028",
+			strings.Repeat("long ", 100),
+		} {
+			deprecate(t, file, message)
+			before := read(t, file)
+			if notes := deprecate(t, file, message); len(notes) != 1 || read(t, file) != before {
+				t.Errorf("a second time, %q of %s changes to\n%s\n%q", message, filepath.Base(file), read(t, file), notes)
+			}
+		}
+	}
+}
+
+// TestRepeatInStyles checks that a value is not written again in another style.
+func TestRepeatInStyles(t *testing.T) {
+	const head = "---\nschema: olm.deprecations\npackage: oak\nentries:\n- reference: {schema: olm.bundle, name: oak.v1.0.0}\n"
+	for _, style := range []string{
+		"|-\n    use\n    1.1\n", ">-\n    use\n\n    1.1\n", "'use\n\n    1.1'\n", "\"use\\\n    \\n1.1\"\n", "use\n\n    1.1\n",
+	} {
+		_, file := write(t)
+		if err := os.WriteFile(file, []byte(catalog+head+"  message: "+style), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if deprecate(t, file, "use\n1.1"); read(t, file) != catalog+head+"  message: "+style {
+			t.Errorf("%q changes to\n%s", style, read(t, file))
+		}
+	}
+}
+
+// deprecate deprecates the bundle, and returns the notes.
+func deprecate(t *testing.T, file, message string) []string {
+	t.Helper()
+	e := edit.Deprecate{Kind: edit.Bundle, Name: "oak.v1.0.0", Message: message}
+	r, err := edit.Apply(t.Context(), file, e, edit.Options{})
+	if err != nil || len(r.Problems) > 0 {
+		t.Fatalf("%q: %v, %v", message, r, err)
+	}
+	return r.Notes
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

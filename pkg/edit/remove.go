@@ -205,7 +205,11 @@ func (e Deprecate) apply(p *pkg) error {
 	all, items := values[declcfg.Deprecations](p)
 	for i, d := range all {
 		k := slices.IndexFunc(d.Entries, func(d declcfg.Deprecation) bool { return isSame(d.Reference, reference) })
-		if k >= 0 {
+		switch {
+		case k >= 0 && d.Entries[k].Message == e.Message:
+			p.note("%s %q of package %q already has this deprecation", e.Kind, e.Name, p.name)
+			return nil
+		case k >= 0:
 			return items[i].unit.set(items[i].ptr(entries.AppendToken(strconv.Itoa(k)))+"/message", encoded(e.Message))
 		}
 	}
