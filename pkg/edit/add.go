@@ -88,6 +88,7 @@ func (a Add) apply(p *pkg) error {
 	if p.template == template.Basic {
 		return p.insert(behind, p.reference(a.Bundle))
 	}
+	behind.unit.order = addsBundle
 	return p.insert(behind, declcfg.JSON.Append(nil, a.Bundle))
 }
 

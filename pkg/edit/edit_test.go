@@ -1,6 +1,7 @@
 package edit_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/edit"
 )
 
@@ -359,4 +361,87 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestResume checks that an edit that was killed can be repeated: it starts from each state in between, in which some of
+// the files are as before, and others as after it.
+func TestResume(t *testing.T) {
+	split := map[string]string{}
+	for i, text := range strings.Split(catalog, "---\n") {
+		split[[]string{"a-package", "m-stable", "c-next", "k-bundle"}[i]+".yaml"] = text
+	}
+	other := "schema: olm.bundle\npackage: oak\nname: oak.v2.0.0\nimage: example.com/oak:2\nproperties:\n" +
+		"- {type: olm.package, value: {packageName: oak, version: 2.0.0}}\n"
+	split["b-bundle.yaml"] = other + "---\nschema: example.com/other\npackage: oak\n"
+	split["c-next.yaml"] += "- {name: oak.v2.0.0, replaces: oak.v1.0.0}\n"
+	b := declcfg.Bundle{Schema: declcfg.SchemaBundle, Package: "oak", Name: "oak.v3.0.0", Image: "example.com/oak:3"}
+	b.Properties = []declcfg.Property{{Type: "olm.package", Value: []byte(`{"packageName": "oak", "version": "3.0.0"}`)}}
+	for name, e := range map[string]edit.Edit{
+		"add": edit.Add{Bundle: &b, Channel: "next"}, "add with a channel": edit.Add{Bundle: &b, Channel: "new"},
+		"promote": edit.Promote{Bundle: "oak.v2.0.0", To: "stable"}, "promote to a new channel": edit.Promote{Bundle: "oak.v2.0.0", To: "new"},
+		"deprecate":       edit.Deprecate{Kind: edit.Channel, Name: "next", Message: "old"},
+		"default channel": edit.DefaultChannel{Channel: "next"},
+		"remove a bundle": edit.Remove{Kind: edit.Bundle, Name: "oak.v2.0.0"}, "remove a package": edit.Remove{Kind: edit.Package, Name: "oak"},
+		"remove a channel": edit.Remove{Kind: edit.Channel, Name: "next", WithBundles: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := edit.Options{Package: "oak", Create: true}
+			apply := func(dir string, dry bool) string {
+				t.Helper()
+				opts.DryRun = dry
+				r, err := edit.Apply(t.Context(), dir, e, opts)
+				if err != nil || len(r.Problems) > 0 {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				return string(r.Diff)
+			}
+			dir := writeFiles(t, split)
+			var order []string
+			for line := range strings.Lines(apply(dir, true)) {
+				if path, ok := strings.CutPrefix(line, "--- "); ok {
+					order = append(order, filepath.Base(strings.TrimSpace(path)))
+				}
+			}
+			apply(dir, false)
+			after := readFiles(t, dir)
+			for done := range order {
+				files := maps.Clone(split)
+				for _, name := range order[:done] {
+					text, ok := after[name]
+					if files[name] = text; !ok {
+						delete(files, name)
+					}
+				}
+				dir := writeFiles(t, files)
+				if apply(dir, false); !maps.Equal(readFiles(t, dir), after) {
+					t.Errorf("after %q of %q: %q, want %q", order[:done], order, readFiles(t, dir), after)
+				}
+			}
+		})
+	}
+}
+
+// writeFiles writes files to a new directory.
+func writeFiles(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func readFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		files[e.Name()] = read(t, filepath.Join(dir, e.Name()))
+	}
+	return files
 }

@@ -47,7 +47,19 @@ type unit struct {
 	old     []byte
 	removed bool
 	added   []byte // documents to add after it
+	order   int    // order of its file among all that change
 }
+
+// The orders in which files change. They allow an edit that was killed to be repeated: it finds the rest of a package
+// or a channel by that object, and completes a bundle without an entry.
+const (
+	addsBundle = iota - 2
+	addsOther
+	changesObject
+	removesOther
+	removesChannel
+	removesPackage
+)
 
 // files groups the documents by file.
 func (p *pkg) files() (all [][]*unit) {
@@ -155,7 +167,7 @@ func (p *pkg) remove(gone ...*item) error {
 	var indices []int
 	for _, i := range gone {
 		if i.index < 0 {
-			i.unit.removed = true
+			i.unit.removed, i.unit.order = true, removalOrder(i.Schema)
 		} else {
 			indices = append(indices, i.index)
 		}
@@ -171,12 +183,23 @@ func (p *pkg) remove(gone ...*item) error {
 	return gone[0].unit.removeElements(entries, indices...)
 }
 
+func removalOrder(schema string) int {
+	switch schema {
+	case declcfg.SchemaPackage:
+		return removesPackage
+	case declcfg.SchemaChannel:
+		return removesChannel
+	}
+	return removesOther
+}
+
 // add adds an object after the document, in the style of the document.
 func (u *unit) add(raw jsontext.Value) error {
 	tree, err := u.tree()
 	if err != nil {
 		return err
 	}
+	u.order = min(u.order, addsOther)
 	if u.yaml {
 		text := []byte("---\n")
 		byName := func(a, b *node) int { return strings.Compare(a.name, b.name) }

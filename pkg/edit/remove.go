@@ -51,9 +51,10 @@ func (e Remove) channel(p *pkg) error {
 	}
 	gone := []declcfg.Reference{{Schema: declcfg.SchemaChannel, Name: e.Name}}
 	objects := []*item{channel}
+	names := p.bundleNames()
 	for _, entry := range c.Entries {
-		if !e.WithBundles || len(p.channelsOf(entry.Name)) > 1 {
-			continue
+		if !e.WithBundles || len(p.channelsOf(entry.Name)) > 1 || !slices.Contains(names, entry.Name) {
+			continue // such as a bundle that an earlier edit removed without the channel
 		}
 		object, err := e.object(p, entry.Name)
 		if err != nil {

@@ -26,10 +26,10 @@ type change struct {
 	file    *os.File
 	info    fs.FileInfo
 	splices []fileSplice // ordered by offset
-	order   int          // files with added objects are replaced first, files with removed objects last
+	order   int          // the order of files in the edit, such as addsBundle
 	deleted bool         // whether to delete the file, because no object remains
 	result  *Result      // result of the edit
-	inTree  bool         // the catalog is a directory: a subdirectory that becomes empty is removed, too
+	below   bool         // in a subdirectory of the catalog, which is removed if it becomes empty
 }
 
 type fileSplice struct {
@@ -110,7 +110,8 @@ func (t *target) objectsIn(file string) (n int) {
 
 // change adds the change of one file of a plan, given its edited documents.
 func (w *writer) change(p *plan, units []*unit) error {
-	c := &change{path: units[0].file, result: p.result, inTree: p.isTree}
+	c := &change{path: units[0].file, result: p.result}
+	c.below = p.isTree && filepath.Dir(c.path) != filepath.Clean(p.path)
 	var err error
 	if c.file, err = os.Open(c.path); err != nil {
 		return err
@@ -122,11 +123,11 @@ func (w *writer) change(p *plan, units []*unit) error {
 	removed := 0
 	for _, u := range units {
 		s := fileSplice{u.offset, u.old, u.now()}
-		if len(u.added) > 0 {
-			c.order = -1
+		if u.order < changesObject {
+			c.order = min(c.order, u.order)
 		}
 		if u.removed {
-			c.order = 1
+			c.order = max(c.order, u.order)
 			removed++
 			if s, err = c.removal(u); err != nil {
 				return err
@@ -232,7 +233,7 @@ func (w *writer) write() error {
 		return err
 	}
 	for _, c := range w.changes {
-		if c.deleted && c.inTree {
+		if c.deleted && c.below {
 			_ = os.Remove(filepath.Dir(c.path)) // fails if the directory has other files
 		}
 	}
