@@ -22,8 +22,7 @@ import (
 var arrows = map[string][]string{
 	"cmd/opm": {
 		"pkg", "schemas", "internal", "cmd/opm/internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
-		json, "github.com/rogpeppe/go-internal",
-		"github.com/sirupsen/logrus",
+		json, "github.com/sirupsen/logrus",
 	},
 	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term"},
 	"cmd/opm/internal/startup": {},

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/edit"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -117,7 +114,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 func (f *editFlags) printDiffs(cmd *cobra.Command, results []*edit.Result) error {
 	var all []byte
 	for _, r := range results {
-		all = append(all, abbreviated(r.Diff)...)
+		all = append(all, r.Diff...)
 	}
 	switch {
 	case f.report == "text" && len(all) > 0:
@@ -125,8 +122,7 @@ func (f *editFlags) printDiffs(cmd *cobra.Command, results []*edit.Result) error
 	case f.report != "":
 		return nil
 	}
-	_, err := textOutput(cmd).Write(all)
-	return err
+	return writeDiff(cmd, all)
 }
 
 // hintReconnect returns a line that names --reconnect, if the flag would make a refused edit valid.
@@ -156,21 +152,6 @@ func problemsOf(paths []string, results []*edit.Result) (problems []*problem.Pro
 		return results[0].Problems, invalid
 	}
 	return problem.Merge(reports), invalid
-}
-
-// maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
-const maxDiffLine = 200
-
-// abbreviated returns a diff with long lines cut.
-func abbreviated(text []byte) []byte {
-	var short []byte
-	for line := range bytes.Lines(text) {
-		if n := utf8.RuneCount(line); n > maxDiffLine+1 {
-			line = fmt.Appendf(nil, "%s… (%s characters)\n", string([]rune(string(line))[:maxDiffLine]), plural.Number(n-1))
-		}
-		short = append(short, line...)
-	}
-	return short
 }
 
 // kindArgs requires the arguments CATALOG KIND NAME.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
@@ -175,9 +174,7 @@ func (f *fmtFlags) compare(cmd *cobra.Command, name string, in *io.SectionReader
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	_, text, _ := bytes.Cut(diff.Diff(name, before, name, out.Bytes()), []byte("\n")) // without the names on one line
-	_, err = textOutput(cmd).Write(text)
-	return err
+	return writeDiff(cmd, edit.Diff(name, before, name, out.Bytes()))
 }
 
 func tooLarge(name string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,14 +9,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -25,6 +29,31 @@ func textOutput(cmd *cobra.Command) io.Writer { return legible.NewWriter(cmd.Out
 
 // dataOutput returns standard output for programs, without escaping.
 func dataOutput(cmd *cobra.Command) io.Writer { return cmd.OutOrStdout() }
+
+// writeDiff prints a unified diff. It is data for programs such as patch, except on a terminal.
+func writeDiff(cmd *cobra.Command, text []byte) error {
+	w := dataOutput(cmd)
+	if console.IsTerminal(w) {
+		w, text = textOutput(cmd), abbreviated(text)
+	}
+	_, err := w.Write(text)
+	return err
+}
+
+// maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
+const maxDiffLine = 200
+
+// abbreviated returns a diff with long lines cut.
+func abbreviated(text []byte) []byte {
+	var short []byte
+	for line := range bytes.Lines(text) {
+		if n := utf8.RuneCount(line); n > maxDiffLine+1 {
+			line = fmt.Appendf(nil, "%s… (%s characters)\n", string([]rune(string(line))[:maxDiffLine]), plural.Number(n-1))
+		}
+		short = append(short, line...)
+	}
+	return short
+}
 
 // dataFormats are the formats that programs read. Their encoders escape control characters.
 var dataFormats = []string{"json", "yaml", "html", "svg", string(problem.SARIF), string(problem.GitHub)}

@@ -9,12 +9,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -267,109 +263,4 @@ func (w *writer) close() {
 	if w.root != nil {
 		_ = w.root.Close()
 	}
-}
-
-func (w *writer) diffs(plans []*plan) error {
-	for _, p := range plans {
-		if p.edited == nil {
-			_, p.result.Diff, _ = bytes.Cut(diff.Diff(os.DevNull, nil, p.file, p.content), []byte("\n"))
-		}
-	}
-	for _, c := range w.changes {
-		text, err := c.diff()
-		if err != nil {
-			return fmt.Errorf("read %s: %w", c.path, err)
-		}
-		c.result.Diff = append(c.result.Diff, text...)
-	}
-	return nil
-}
-
-// The number of lines around all changes that are compared, and their maximum total size. It is more than a diff has,
-// because the diff may have a change some lines earlier or later, between equal lines.
-const (
-	contextLines = 50
-	contextBytes = 64 << 10
-)
-
-// diff returns the changes to one file. Because a file may be large, only the part from the first to the last change is
-// compared.
-func (c *change) diff() ([]byte, error) {
-	if c.deleted {
-		old, err := c.read(0, c.info.Size())
-		_, text, _ := bytes.Cut(diff.Diff(c.path, old, os.DevNull, nil), []byte("\n"))
-		return text, err
-	}
-	from, err := c.contextBefore(c.splices[0].offset)
-	if err != nil {
-		return nil, err
-	}
-	to := c.splices[len(c.splices)-1].end()
-	behind, err := c.read(to, min(to+contextBytes, c.info.Size()))
-	if err != nil {
-		return nil, err
-	}
-	for end, n := 0, 0; n < contextLines; n++ {
-		end = lineEnd(behind, end)
-		to = c.splices[len(c.splices)-1].end() + int64(end)
-	}
-	old, err := c.read(from, to)
-	if err != nil {
-		return nil, err
-	}
-	line, err := c.linesBefore(from)
-	if err != nil {
-		return nil, err
-	}
-	_, text, _ := bytes.Cut(diff.Diff(c.path, old, c.path, c.edited(old, from)), []byte("\n"))
-	return hunkHead.ReplaceAllFunc(text, func(head []byte) []byte {
-		n := hunkHead.FindSubmatch(head)
-		return fmt.Appendf(nil, "@@ -%d%s +%d", number(n[1])+line, n[2], number(n[3])+line)
-	}), nil
-}
-
-// hunkHead matches the start of a hunk header, which has the line numbers.
-var hunkHead = regexp.MustCompile(`(?m)^@@ -(\d+)(,\d+)? \+(\d+)`)
-
-func number(digits []byte) int {
-	n, _ := strconv.Atoi(string(digits))
-	return n
-}
-
-func (c *change) read(from, to int64) ([]byte, error) {
-	return io.ReadAll(io.NewSectionReader(c.file, from, to-from))
-}
-
-// contextBefore returns the start of the context lines before an offset.
-func (c *change) contextBefore(at int64) (int64, error) {
-	before, err := c.read(max(0, at-contextBytes), at)
-	start := lineStart(before, len(before))
-	for n := 0; n < contextLines && start > 0; n++ {
-		start = lineStart(before, start-1)
-	}
-	return at - int64(len(before)-start), err
-}
-
-func (c *change) linesBefore(at int64) (n int, err error) {
-	buf := make([]byte, contextBytes)
-	for r := io.NewSectionReader(c.file, 0, at); ; {
-		read, err := r.Read(buf)
-		n += bytes.Count(buf[:read], []byte("\n"))
-		if err == io.EOF {
-			return n, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-}
-
-// edited returns a part of the file with all changes applied.
-func (c *change) edited(old []byte, from int64) (text []byte) {
-	at := from
-	for _, s := range c.splices {
-		text = append(append(text, old[at-from:s.offset-from]...), s.by...)
-		at = s.end()
-	}
-	return append(text, old[at-from:]...)
 }
