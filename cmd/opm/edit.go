@@ -75,6 +75,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	w := display{cmd}
 	opts := edit.Options{
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
+		Warn: warnOfLeftovers(cmd),
 	}
 	results, err := edit.ApplyAll(cmd.Context(), paths, e, opts)
 	if err != nil {
@@ -108,6 +109,20 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		f.warnOfPlatform(cmd, paths[i], p, results[i].Bundle)
 	}
 	return nil
+}
+
+// warnOfLeftovers returns a function that prints warnings about leftovers of killed commands in catalogs. Its argument
+// may be nil.
+func warnOfLeftovers(cmd *cobra.Command) func(error) {
+	printOnce := printOnce(cmd.ErrOrStderr())
+	return func(err error) {
+		if err == nil {
+			return
+		}
+		for _, err := range flatten(err) {
+			printOnce("opm: warning: " + legibleLines(err.Error()))
+		}
+	}
 }
 
 // printDiffs prints what would change. It follows a report as text, and is left out after another report.

@@ -68,10 +68,14 @@ type fmtFlags struct {
 func (f *fmtFlags) run(cmd *cobra.Command, args []string) error {
 	defer display{cmd}.Start("formatting")()
 	var errs []error
+	warn := warnOfLeftovers(cmd)
 	for _, arg := range args {
 		if arg == render.Stdin {
 			errs = append(errs, f.stdin(cmd))
 			continue
+		}
+		if !f.check && !f.diff {
+			warn(edit.RemoveLeftovers(arg))
 		}
 		source, names, err := fmtSource(arg)
 		errs = append(errs, err)

@@ -129,7 +129,7 @@ func testFault(t *testing.T, links bool, fails func(int) bool) {
 		if got := list(t, dir); lost == 0 && got != before {
 			t.Errorf("got %s, want %s; %v", got, before, err)
 		}
-		if kept, err := countKept(dir), RemoveStale(dir); kept != lost || (err != nil) != (lost > 0) {
+		if kept, err := countKept(dir), RemoveStale(dir, true); kept != lost || (err != nil) != (lost > 0) {
 			t.Errorf("of %d files, %d backups are kept: %v", lost, kept, err)
 		}
 	})
@@ -156,8 +156,8 @@ func countKept(dir string) (n int) {
 	return n
 }
 
-// TestRescue checks that the backup of a file that is gone is put back, unless the file was to be removed.
-func TestRescue(t *testing.T) {
+// TestPutBackLost checks that the backup of a file that is gone is put back, unless the file was to be removed.
+func TestPutBackLost(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		".opm-1.old.tmp/gone": "old", ".opm-2.old.tmp/there": "old", "there": "new", ".opm-3.tmp/removed": "old", "sub/.opm-4.tmp": "old",
@@ -167,8 +167,9 @@ func TestRescue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := RemoveStale(dir); err != nil {
-		t.Error(err)
+	want := filepath.Join(dir, "gone") + " was gone, and is put back from the backup of a killed process"
+	if err := RemoveStale(dir, true); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 	if got, want := list(t, dir), "gone=old sub there=new"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -185,9 +186,12 @@ func TestStaleStays(t *testing.T) {
 	removeAll = func(_ *os.Root, name string) error {
 		return &fs.PathError{Op: "unlinkat", Path: name, Err: syscall.EBUSY}
 	}
-	want := filepath.Join(dir, "sub", ".opm-1.tmp") + " was left by a killed process: device or resource busy"
-	if err := RemoveStale(dir); err == nil || err.Error() != want {
+	want := "remove what a killed process left: " + filepath.Join(dir, "sub", ".opm-1.tmp") + ": device or resource busy"
+	if err := RemoveStale(dir, true); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := RemoveStale(dir, false); err != nil {
+		t.Errorf("of the directory alone: got %v", err)
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // Incomplete files and directories have a temporary name, and a lock that ends with the process, even if it is killed.
@@ -34,10 +32,6 @@ const staleAfter = time.Hour
 
 // ErrLocked is the error for a lock held by another process or goroutine.
 var ErrLocked = errors.New("locked by another process")
-
-// errKept is the error for a backup that is no leftover.
-var errKept = errors.New("it has the old content of a file that could not be restored: move that back, " +
-	"and delete the directory")
 
 // Temp creates a file in dir, as os.CreateTemp does, and removes leftovers of killed processes there. The caller calls
 // unlock after renaming or removing the file.
@@ -87,10 +81,11 @@ func create(root *os.Root, suffix string, fn func(name string) error) (name stri
 	}
 }
 
-// RemoveStale removes the leftovers of killed processes from a directory and the directories in it. Directories that
-// cannot be read are left out. The error joins one error for each leftover that cannot be removed, and for each backup
-// that is kept because its file could not be restored.
-func RemoveStale(dir string) error {
+// RemoveStale removes the leftovers of killed processes from a directory and, if below is set, from the directories in
+// it. Directories that cannot be read are left out. The error joins one error for each leftover that cannot be removed,
+// for each backup that is kept because its file could not be restored, and for each file that is put back from its
+// backup because it is gone.
+func RemoveStale(dir string, below bool) error {
 	var errs []error
 	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -98,7 +93,7 @@ func RemoveStale(dir string) error {
 			return fs.SkipDir
 		case !e.IsDir():
 			return nil
-		case IsTemp(e.Name()):
+		case name != "." && (IsTemp(e.Name()) || !below):
 			return fs.SkipDir
 		}
 		if root, err := os.OpenRoot(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
@@ -121,9 +116,7 @@ func removeStale(root *os.Root) error {
 	entries, _ := dir.ReadDir(-1)
 	for _, e := range entries {
 		if IsTemp(e.Name()) && (e.IsDir() || e.Type().IsRegular()) {
-			if err := removeIfStale(root, e); err != nil {
-				errs = append(errs, fmt.Errorf("%s was left by a killed process: %w", filepath.Join(root.Name(), e.Name()), err))
-			}
+			errs = append(errs, removeIfStale(root, e))
 		}
 	}
 	return errors.Join(errs...)
@@ -142,35 +135,40 @@ func removeIfStale(root *os.Root, e fs.DirEntry) error {
 			return nil
 		}
 	}
-	if e.IsDir() {
-		if err := rescue(root, e.Name()); err != nil {
-			return err
-		}
+	path := filepath.Join(root.Name(), e.Name())
+	if _, err := root.Lstat(filepath.Join(e.Name(), keepMark)); err == nil {
+		return fmt.Errorf("%s has the old content of a file that could not be restored: move it back if you need it, and "+
+			"delete the directory", path)
 	}
-	return regular.WithoutPath(removeAll(root, e.Name()))
-}
-
-// rescue returns an error if a temporary directory has a backup that must be kept. A backup of a file that is gone,
-// although it was only to be replaced, is put back: not every file system replaces a file in one step.
-func rescue(root *os.Root, dir string) error {
-	if _, err := root.Lstat(filepath.Join(dir, keepMark)); err == nil {
-		return errKept
+	lost, err := putBackLost(root, e.Name())
+	if err == nil {
+		err = removeAll(root, e.Name())
 	}
-	if !strings.HasSuffix(dir, backupSuffix) {
-		return nil
-	}
-	backups, err := fs.ReadDir(root.FS(), dir)
-	if err != nil {
-		return err
-	}
-	for _, b := range backups {
-		if _, err := root.Lstat(b.Name()); errors.Is(err, fs.ErrNotExist) {
-			if err := rename(root, filepath.Join(dir, b.Name()), b.Name()); err != nil {
-				return err
-			}
-		}
+	switch {
+	case err != nil:
+		return pathError("remove what a killed process left:", path, err)
+	case lost != "":
+		path = filepath.Join(root.Name(), lost)
+		return fmt.Errorf("%s was gone, and is put back from the backup of a killed process", path)
 	}
 	return nil
+}
+
+// putBackLost puts a backup back if its file is gone although it was only to be replaced, and returns its name: not
+// every file system replaces a file in one step. It returns "" for other temporary files and directories.
+func putBackLost(root *os.Root, dir string) (lost string, err error) {
+	if !strings.HasSuffix(dir, backupSuffix) {
+		return "", nil
+	}
+	backups, err := fs.ReadDir(root.FS(), dir)
+	if err != nil || len(backups) == 0 {
+		return "", err
+	}
+	name := backups[0].Name() // there is only one
+	if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return name, rename(root, filepath.Join(dir, name), name)
 }
 
 // IsTemp reports whether a name is the name of a file or directory that is being written, or was left over.

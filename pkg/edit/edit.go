@@ -27,6 +27,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -42,6 +43,10 @@ type Options struct {
 	Create    bool        // create a missing channel, and for [Add] also a missing package or catalog
 	MaxObject int64       // see [declcfg.Source]
 	Read      func(int64) // see [declcfg.Source]
+
+	// Warn, if not nil, is called with errors about leftovers of killed edits that cannot be removed; one may be
+	// reported twice. Upstream's opm reads leftovers as a part of the catalog.
+	Warn func(error)
 }
 
 // An Edit is one change to a package: [Add], [Promote], [Deprecate], [DefaultChannel] or [Remove].
@@ -74,8 +79,16 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 
 // ApplyAll makes the same edit to several catalogs and templates, and returns their results in the order of the paths.
 // Nothing is written if the edit fails for one of them, or if one of them would not be valid. The error joins all
-// errors.
+// errors. Leftovers of killed edits are removed first.
+//
+// If the process is killed, each file has its old or its new content, or is deleted if it was to be; some of the
+// catalogs may be changed.
 func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, error) {
+	if !o.DryRun {
+		for _, path := range paths {
+			o.warn(RemoveLeftovers(path))
+		}
+	}
 	var plans []*plan
 	var results []*Result
 	var errs []error
@@ -103,7 +116,33 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 	if o.DryRun {
 		return results, w.diffs(plans)
 	}
-	return results, w.write()
+	err = w.write()
+	for _, dir := range w.dirs() {
+		o.warn(atomicfile.RemoveStale(dir, false))
+	}
+	return results, err
+}
+
+// RemoveLeftovers removes the leftovers of killed processes that wrote to a catalog, which is a directory or a file.
+// The error joins one error for each leftover that cannot be removed.
+func RemoveLeftovers(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // the catalog is not there yet, or reading it fails
+	case info.IsDir():
+		return atomicfile.RemoveStale(path, true)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return err
+	}
+	return atomicfile.RemoveStale(filepath.Dir(path), false)
+}
+
+func (o Options) warn(err error) {
+	if err != nil && o.Warn != nil {
+		o.Warn(err)
+	}
 }
 
 // A plan is an edit of a catalog or template before it is written.

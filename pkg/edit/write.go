@@ -211,8 +211,9 @@ func (w *writer) lock() error {
 
 var errBusy = errors.New("another edit is changing the file; run the command again")
 
-// write creates, replaces and deletes the files after all new versions are on the disk. The order of the files allows
-// the same edit to be repeated if the process is killed in between. After a failure, all files are as they were before.
+// write creates, replaces and deletes the files after all new versions are on the disk. The order of the files of one
+// catalog allows the same edit to be repeated if the process is killed in between. After a failure, all files are as
+// they were before, or the error names the backups of files that could not be restored.
 func (w *writer) write() error {
 	var all []atomicfile.Change
 	for _, path := range slices.Sorted(maps.Keys(w.created)) {
@@ -234,6 +235,15 @@ func (w *writer) write() error {
 		}
 	}
 	return nil
+}
+
+// dirs returns the directories of the files, sorted.
+func (w *writer) dirs() []string {
+	dirs := map[string]bool{}
+	for _, path := range slices.Concat(w.paths, slices.Collect(maps.Keys(w.created))) {
+		dirs[filepath.Dir(path)] = true
+	}
+	return slices.Sorted(maps.Keys(dirs))
 }
 
 func (c *change) copy(to io.Writer) error {
