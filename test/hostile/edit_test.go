@@ -15,19 +15,36 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-// TestKilledEdits checks that a killed edit of a catalog with several files leaves it complete.
+// TestKilledEdits checks that a killed edit of a catalog with several files leaves it complete, and that one of several
+// catalogs can be repeated, with and without hard links.
 func TestKilledEdits(t *testing.T) {
 	t.Parallel()
+	one := []string{"catalog"}
 	for _, k := range []killed{
-		{"promote", "promote catalog kiln.v2.0.0-rc.1 --to stable", "", nil},
-		{"add", "add bundle catalog --channel stable --alpha-image-ref-template registry.example/kiln:{{.Version}}", "", nil},
-		{"remove", "remove catalog bundle kiln.v1.1.1 --reconnect", "", nil},
-		{"default channel", "default-channel catalog/kiln candidate", "", nil},
+		{name: "promote", command: "promote catalog kiln.v2.0.0-rc.1 --to stable", once: one},
+		{name: "add", command: "add bundle catalog --channel stable --alpha-image-ref-template registry.example/kiln:{{.Version}}",
+			once: one},
+		{name: "remove", command: "remove catalog bundle kiln.v1.1.1 --reconnect", once: one},
+		{name: "remove a channel", command: "remove catalog channel candidate --package kiln --with-bundles", once: one},
+		{name: "remove a package", command: "remove catalog package kiln", once: one},
+		{name: "default channel", command: "default-channel catalog/kiln candidate"},
+		{name: "deprecate in each", command: "deprecate --each catalogs/ bundle kiln.v1.1.0 --message old"},
+		{name: "default channel of each", command: "default-channel --each catalogs/ candidate --package kiln"},
+		{name: "promote in each", command: "promote --each catalogs/ kiln.v2.0.0-rc.1 --to stable", once: severalCatalogs},
 	} {
-		t.Run(k.name, func(t *testing.T) {
-			t.Parallel()
-			k.test(t, 10)
-		})
+		for _, k.noLinks = range []bool{false, true} {
+			name := k.name
+			if k.noLinks {
+				name += " without links"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				if k.noLinks {
+					requireWithoutLinks(t)
+				}
+				k.test(t, killsOf(5))
+			})
+		}
 	}
 }
 

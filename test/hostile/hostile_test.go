@@ -8,4 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-func TestMain(m *testing.M) { program.Main(m, "../..") }
+func TestMain(m *testing.M) {
+	runWithoutLinks()
+	program.Main(m, "../..")
+}

@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"log"
 	"maps"
+	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,13 +30,22 @@ type killed struct {
 	name, command string
 	stdout        string   // the file that standard output goes to; it may be cut short
 	whole         []string // directories that appear as a whole; elsewhere every file does
+
+	noLinks   bool     // the file system has no hard links
+	once      []string // the catalogs of a command that refuses those that it has changed
+	isRefused bool     // it fails
+}
+
+// killsOf returns the number of kills of each command: $OPM_TEST_KILLS, or a number that takes little time.
+func killsOf(few int) int {
+	kills, _ := strconv.Atoi(os.Getenv("OPM_TEST_KILLS"))
+	return cmp.Or(kills, few)
 }
 
 // TestKilled checks that killed commands leave the old files or all new ones, and that the next run removes everything
-// else. The kills are spread over the run of each command. $OPM_TEST_KILLS is the number of kills of each command.
+// else. The kills are at random times, spread over the run of each command.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	kills, _ := strconv.Atoi(os.Getenv("OPM_TEST_KILLS"))
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)))) //nolint:forbidigo // the library takes no other
 	t.Cleanup(server.Close)
 	image := strings.TrimPrefix(server.URL, "http://") + "/kiln:v1"
@@ -43,26 +54,27 @@ func TestKilled(t *testing.T) {
 		t.Fatal(r.Stderr)
 	}
 	for _, k := range []killed{
-		{"serve", "serve catalog --cache-dir cache --cache-only", "", nil},
-		{"pull", "render --use-http " + image, "out.json", nil},
-		{"migrate", "migrate catalog migrated", "", []string{"migrated"}},
-		{"migrate to empty directory", "migrate catalog empty", "", []string{"empty"}},
-		{"build", "bundle build -d bundle/manifests -p kiln -c candidate -e stable -o -b none -t oci:layout:v1", "",
-			[]string{"layout"}},
-		{"build of a catalog", "build catalog -i scratch --platform linux/amd64 --oci-layout layout --archive catalog.tar", "",
-			[]string{"layout"}},
-		{"generate", "bundle generate -d bundle/manifests -p kiln -c beta -u out", "", []string{"out"}},
-		{"unpack", "bundle unpack --use-http " + image + " -o out", "", []string{"out"}},
-		{"render", "render catalog", "out.json", nil},
-		{"lock", "render --use-http " + image + " --lock bundles.lock", "out.json", nil},
-		{"baseline", "validate broken --baseline known.json --write-baseline", "", nil},
+		{name: "serve", command: "serve catalog --cache-dir cache --cache-only"},
+		{name: "pull", command: "render --use-http " + image, stdout: "out.json"},
+		{name: "migrate", command: "migrate catalog migrated", whole: []string{"migrated"}},
+		{name: "migrate to empty directory", command: "migrate catalog empty", whole: []string{"empty"}},
+		{name: "build", command: "bundle build -d bundle/manifests -p kiln -c candidate -e stable -o -b none -t oci:layout:v1", whole: []string{"layout"}},
+		{name: "build of a catalog", command: "build catalog -i scratch --platform linux/amd64 --oci-layout layout --archive catalog.tar", whole: []string{"layout"}},
+		{name: "generate", command: "bundle generate -d bundle/manifests -p kiln -c beta -u out", whole: []string{"out"}},
+		{name: "unpack", command: "bundle unpack --use-http " + image + " -o out", whole: []string{"out"}},
+		{name: "render", command: "render catalog", stdout: "out.json"},
+		{name: "lock", command: "render --use-http " + image + " --lock bundles.lock", stdout: "out.json"},
+		{name: "baseline", command: "validate broken --baseline known.json --write-baseline"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			k.test(t, cmp.Or(kills, 15))
+			k.test(t, killsOf(15))
 		})
 	}
 }
+
+// severalCatalogs are copies of the catalog among the examples.
+var severalCatalogs = []string{"catalogs/v1", "catalogs/v2", "catalogs/v3", "catalogs/v4", "catalogs/v5"}
 
 // examples returns a copy of the examples.
 func examples(t *testing.T) string {
@@ -71,6 +83,9 @@ func examples(t *testing.T) string {
 	err := os.CopyFS(dir, os.DirFS("../../examples"))
 	for _, name := range []string{"empty", "tmp"} {
 		err = cmp.Or(err, os.Mkdir(filepath.Join(dir, name), 0o777))
+	}
+	for _, catalog := range severalCatalogs {
+		err = cmp.Or(err, os.CopyFS(filepath.Join(dir, catalog), os.DirFS("../../examples/catalog")))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -85,10 +100,10 @@ func (k *killed) test(t *testing.T, kills int) {
 	k.run(t, dir, 0)
 	took := time.Since(start)
 	after := files(t, dir)
-	ended := 0
+	ended, between := 0, 0
 	for n := range kills {
 		dir := examples(t)
-		if k.run(t, dir, took*time.Duration(n+1)/time.Duration(kills)) {
+		if k.run(t, dir, time.Duration(float64(took)*(float64(n)+rand.Float64())/float64(kills))+1) {
 			ended++
 		}
 		got := files(t, dir)
@@ -96,12 +111,44 @@ func (k *killed) test(t *testing.T, kills int) {
 		if maps.Equal(got, after) {
 			continue // migrate refuses to write again
 		}
-		k.run(t, dir, 0)
+		if !maps.Equal(got, before) {
+			between++
+		}
+		k.repeat(t, dir, got, after)
 		if got := files(t, dir); !maps.Equal(got, after) {
 			t.Errorf("after the next run: %q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(after)))
 		}
 	}
-	t.Logf("killed %d times within %v; %d had ended", kills, took, ended)
+	t.Logf("killed %d times within %v; %d had ended, %d left something", kills, took, ended, between)
+}
+
+// repeat runs the command again. An edit that cannot be made twice is made in the catalogs without it, and then refused
+// for all, which removes the leftovers.
+func (k *killed) repeat(t *testing.T, dir string, got, after map[string]string) {
+	t.Helper()
+	if k.once == nil {
+		k.run(t, dir, 0)
+		return
+	}
+	for _, catalog := range k.once {
+		if !maps.Equal(within(got, catalog), within(after, catalog)) {
+			one := *k
+			one.command = strings.Replace(k.command, "--each "+path.Dir(catalog)+"/", catalog, 1)
+			one.run(t, dir, 0)
+		}
+	}
+	again := *k
+	again.isRefused = true
+	again.run(t, dir, 0)
+}
+
+// within returns the files in a directory, without temporary ones.
+func within(files map[string]string, dir string) map[string]string {
+	files = maps.Clone(files)
+	maps.DeleteFunc(files, func(name, _ string) bool {
+		return !strings.HasPrefix(name, dir+"/") || strings.Contains(name, ".opm-")
+	})
+	return files
 }
 
 // run runs the command, kills it after a time that is not 0, and reports whether it ended by itself.
@@ -109,7 +156,10 @@ func (k *killed) run(t *testing.T, dir string, after time.Duration) bool {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "opm", strings.Fields(k.command)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "OLM_CACHE_DIR="+filepath.Join(dir, "images"))
+	if k.noLinks {
+		withoutLinks(cmd)
+	}
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "OLM_CACHE_DIR="+filepath.Join(dir, "images"))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if k.stdout != "" {
@@ -128,7 +178,7 @@ func (k *killed) run(t *testing.T, dir string, after time.Duration) bool {
 		_ = cmd.Process.Kill() // fails if it has ended
 	}
 	_ = cmd.Wait() // the status says it all
-	if cmd.ProcessState.Exited() && !cmd.ProcessState.Success() {
+	if cmd.ProcessState.Exited() && cmd.ProcessState.Success() == k.isRefused {
 		t.Errorf("opm %s: %v: %s", k.command, cmd.ProcessState, stderr.String())
 	}
 	return cmd.ProcessState.Exited()
