@@ -138,6 +138,11 @@ func (w *writer) change(p *plan, units []*unit) error {
 		}
 	}
 	c.deleted = removed > 0 && removed == p.objectsIn(c.path)
+	if link, err := os.Lstat(c.path); c.deleted && err == nil && link.Mode().Type() == fs.ModeSymlink {
+		err := errors.New("nothing would be left in the file, and it is a link: delete the link, and its target if no " +
+			"other catalog needs it")
+		return &declcfg.Error{Pos: declcfg.Pos{File: c.path}, Err: err}
+	}
 	if len(c.splices) == 0 {
 		w.changes = w.changes[:len(w.changes)-1]
 		return c.file.Close()
