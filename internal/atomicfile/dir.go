@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // ErrNotEmpty is wrapped by the error about a directory that is not empty.
@@ -38,7 +40,7 @@ func NewDir(dir string, fill func(root *os.Root) error) (err error) {
 	case err != nil:
 		return err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return err
 	}

@@ -159,6 +159,9 @@ func TestSpecialFiles(t *testing.T) {
 		if err := Remove(name); err != nil {
 			t.Errorf("remove %s: %v", name, err)
 		}
+		if err := NewDir(name, fill("a", "x")); !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("%s as a directory: got %v", name, err)
+		}
 		if strings.HasPrefix(name, "link") {
 			continue // which Merge replaces
 		}

@@ -97,6 +97,14 @@ func open(path string, flags int, perm fs.FileMode, other string) (*os.File, err
 	return nil, pathError(path, fmt.Errorf("a named pipe that nobody %s, after %v", other, waitForPipe))
 }
 
+// OpenRoot is [os.OpenRoot] that does not wait for a named pipe in place of the directory.
+func OpenRoot(dir string) (*os.Root, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, pathError(dir, syscall.ENOTDIR)
+	}
+	return os.OpenRoot(dir)
+}
+
 // Directory returns the file info of an existing directory.
 func Directory(name string) (fs.FileInfo, error) {
 	info, err := os.Stat(name)

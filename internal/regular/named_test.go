@@ -50,6 +50,9 @@ func TestPipeWithoutOtherEnd(t *testing.T) {
 		!strings.Contains(err.Error(), path+": a named pipe that nobody reads from") {
 		t.Errorf("write: got %v", err)
 	}
+	if _, err := OpenRoot(path); !errors.Is(err, syscall.ENOTDIR) || !strings.Contains(err.Error(), path+": ") {
+		t.Errorf("as a directory: got %v", err)
+	}
 }
 
 // TestCreateDescriptor checks that a file that the process has open is neither truncated nor written from its beginning.

@@ -23,6 +23,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -95,7 +96,7 @@ func Run(ctx context.Context, config *Config, opts Options) (_ *Result, err erro
 	opts.Conflicts = cmp.Or(opts.Conflicts, config.Conflicts, Fail)
 	opts.Render.Bundles, opts.Render.Stdin = nil, nil
 	c := &composer{config: config, opts: opts}
-	if c.root, err = os.OpenRoot(opts.Dir); err != nil {
+	if c.root, err = regular.OpenRoot(opts.Dir); err != nil {
 		return nil, fmt.Errorf("open output directory: %w", err)
 	}
 	defer c.root.Close()

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 )
 
 // An Artifact is an image to push or write: a [v1.Image], or a [v1.ImageIndex] of such images.
@@ -238,7 +239,7 @@ func WriteLayout(img Artifact, dir, tag string) (err error) {
 
 // addToLayoutDir adds an image to a directory that is empty or an OCI layout.
 func addToLayoutDir(img Artifact, dir, tag string) error {
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (d *Directory) prepare() error {
 // FromDirectory opens a directory that an earlier run wrote, and returns its record. An image fails if one of its files
 // is missing or has the wrong size; it is an error if all images fail. Digests are verified when blobs are read.
 func FromDirectory(dir string) (*Directory, *Record, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("mirror from directory: %w", err)
 	}
