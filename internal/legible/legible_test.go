@@ -88,7 +88,7 @@ func TestMessage(t *testing.T) {
 }
 
 // TestMessageOfQuotes checks that unterminated quotes are not searched repeatedly for their end.
-func TestMessageOfQuotes(t *testing.T) {
+func TestMessageOfQuotes(*testing.T) {
 	for _, repeated := range []string{`"`, `\"`, `\" `, `"\q`} {
 		legible.Message(`"` + strings.Repeat(repeated, 200_000))
 	}

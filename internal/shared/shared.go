@@ -2,8 +2,8 @@
 // for them, in the directory shared next to the repository. Without the directory a test is skipped; with it, a test
 // whose data are missing fails if it should read all of them.
 //
-// Tests read a sample of large data, always the same one, and try a small number of random cases. With OPM_TESTS=full, as
-// in make check, they read all data and try many.
+// Tests read a sample of large data, always the same one, and try a small number of random cases. With OPM_TESTS=full,
+// as in make check, they read all data and try many.
 package shared
 
 import (
@@ -37,8 +37,8 @@ func Glob(t testing.TB, pattern string) []string {
 	return paths
 }
 
-// Missing skips a test that needs a file or a program. It fails the test if the directory shared exists, as in CI, where
-// no test is skipped.
+// Missing skips a test that needs a file or a program. It fails the test if it should read all data and the directory
+// shared exists, as in CI, where no test is skipped.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if _, err := os.Stat(dir(t)); err == nil && Full() {
