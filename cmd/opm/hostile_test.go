@@ -165,9 +165,9 @@ func spoiled(v any, key string, isHostile func(key, value string) bool) any {
 	return v
 }
 
-// isData matches command lines whose output is data.
+// isData matches command lines whose output is data. Diffs are for patch.
 var isData = regexp.MustCompile(`-o (json|yaml|html|svg|sarif)|^filter |^(render|render-template|convert-template .*|` +
-	`bundle manifests|generate manifests) [^-]*$`)
+	`bundle manifests|generate manifests) [^-]*$|^fmt .*--diff|--dry-run$`)
 
 // test runs a command line, and checks everything that it prints as text.
 func (x *hostileRun) test(t *testing.T, key, line string) {
