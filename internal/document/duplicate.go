@@ -24,14 +24,9 @@ func (d *Document) Duplicates() []Duplicate {
 	} else {
 		all = o.repeatedInJSON()
 	}
-	offsets := make([]int, 0, 2*len(all))
-	for _, r := range all {
-		offsets = append(offsets, r.first, r.again)
-	}
-	places := placesOf(o.text, d.Start, offsets)
 	var found []Duplicate
-	for i, r := range all {
-		found = append(found, Duplicate{r.key, places[2*i], places[2*i+1]})
+	for _, r := range all {
+		found = append(found, Duplicate{r.key, o.place(r.first, d.Start), o.place(r.again, d.Start)})
 	}
 	return found
 }

@@ -2,8 +2,6 @@ package document
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/opm-toolchain/opm/pkg/place"
@@ -39,18 +37,37 @@ func (p Place) Pos(file string) place.Pos {
 
 var newline = []byte{'\n'}
 
-// placesOf returns the places of offsets in a text that starts at p. It goes through the text once.
-func placesOf(text []byte, p Place, offsets []int) []Place {
-	order := make([]int, len(offsets))
-	for i := range order {
-		order[i] = i
+// A mark is the place of an offset in a text.
+type mark struct {
+	offset int
+	place  Place
+}
+
+// stride is the distance of marks in bytes.
+const stride = 1024
+
+// place returns the place of an offset in the text, which starts at start. It reads the text once to mark places, and
+// then only from a mark to the offset: a document may have only one line.
+func (o *origin) place(offset int, start Place) Place {
+	if o.marks == nil {
+		o.marks = marksOf(o.text, start)
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(offsets[a], offsets[b]) })
-	places := make([]Place, len(offsets))
-	from := 0
-	for _, i := range order {
-		p = p.After(text[from:offsets[i]])
-		places[i], from = p, offsets[i]
+	m := o.marks[min(offset/stride, len(o.marks)-1)]
+	if m.offset > offset { // the mark was moved to the start of a character
+		m = o.marks[offset/stride-1]
 	}
-	return places
+	return m.place.After(o.text[m.offset:offset])
+}
+
+// marksOf returns the places at every stride of a text that starts at p, or behind it up to the next character.
+func marksOf(text []byte, p Place) []mark {
+	marks := []mark{{0, p}}
+	for at := stride; at < len(text); at += stride {
+		last, offset := marks[len(marks)-1], at
+		for offset < min(at+utf8.UTFMax, len(text)) && !utf8.RuneStart(text[offset]) {
+			offset++
+		}
+		marks = append(marks, mark{offset, last.place.After(text[last.offset:offset])})
+	}
+	return marks
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
@@ -21,20 +22,22 @@ type Value struct {
 }
 
 // Find returns the positions of the values at ptrs in the file, in the order of ptrs. The last of several equal keys
-// wins. YAML keys have their JSON names, in which y is "true" and 0x10 is "16". The case of keys does not matter.
+// wins. YAML keys have their JSON names, in which y is "true" and 0x10 is "16". The case of keys does not matter, unless
+// the object also has the key in the given case.
 //
 // The position of a YAML alias is the place of its use; values inside it have their places at its anchor. The position
 // of an omitted null is the place of the missing value.
+//
+// The objects and lists around a value are read once, however many values are looked up in them, together or one by
+// one.
 func (d *Document) Find(ptrs ...jsontext.Pointer) []Value {
-	f := newFinder(ptrs)
 	o := d.origin()
-	if o.root != nil {
-		at := o.offset(o.root)
-		f.inNode(o, &f.root, o.root, at, at)
-	} else {
-		f.inJSON(o)
+	values := make([]Value, len(ptrs))
+	for i, ptr := range ptrs {
+		l := o.find(ptr)
+		values[i] = Value{o.place(l.key, d.Start), o.place(l.value, d.Start), l.ok}
 	}
-	return f.values(o.text, d.Start)
+	return values
 }
 
 // An origin is the text that the JSON of a document was converted from.
@@ -45,6 +48,11 @@ type origin struct {
 
 	root  *yaml.Node // of YAML that is not in block style
 	nodes *yamljson.Nodes
+
+	values   map[int]*table        // by the offset of an object or a list in the JSON
+	mappings map[*yaml.Node]*table // by mapping
+	scanned  int                   // the number of bytes of JSON that were read for tables
+	marks    []mark                // places in the text; see [origin.place]
 }
 
 func (d *Document) origin() *origin {
@@ -88,118 +96,75 @@ func (o *origin) offset(n *yaml.Node) int { return o.nodes.Offset(n) }
 
 func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
 
-// A finder looks for several values in one pass.
-type finder struct {
-	root  wanted
-	found []location // of the values, in the order of the pointers
-}
-
 // A location is a Value with offsets.
 type location struct {
 	key, value int
 	ok         bool
 }
 
-// wanted is a value that is searched for, or that contains such a value.
-type wanted struct {
-	found    []int // the indices of its locations
-	children map[string]*wanted
-}
-
-// child returns the wanted value at a key, in any case, or at an index.
-func (w *wanted) child(name string) *wanted {
-	if child := w.children[name]; child != nil || isIndex(name) {
-		return child
+// find returns the location of the value at ptr in the text.
+func (o *origin) find(ptr jsontext.Pointer) location {
+	path := slices.Collect(ptr.Tokens())
+	if o.root != nil {
+		return o.findNode(path)
 	}
-	for key, child := range w.children {
-		if strings.EqualFold(key, name) {
-			return child
+	start, ok := newReader(o.json).next()
+	if !ok {
+		return location{}
+	}
+	at := member{key: start, value: start}
+	for i, token := range path {
+		if o.values[at.value] == nil {
+			r := newReader(o.json[at.value:])
+			o.read(r, at.value, path[i:])
+			o.scanned += int(r.InputOffset())
 		}
-	}
-	return nil
-}
-
-func isIndex(name string) bool { return name != "" && '0' <= name[0] && name[0] <= '9' }
-
-func newFinder(ptrs []jsontext.Pointer) *finder {
-	f := &finder{found: make([]location, len(ptrs))}
-	for i, ptr := range ptrs {
-		w := &f.root
-		for token := range ptr.Tokens() {
-			child := w.children[token]
-			if child == nil {
-				if w.children == nil {
-					w.children = make(map[string]*wanted)
-				}
-				child = new(wanted)
-				w.children[token] = child
-			}
-			w = child
+		child, ok := o.values[at.value].find(token)
+		if !ok {
+			return location{o.at(at.value), o.at(at.value), false}
 		}
-		w.found = append(w.found, i)
+		at = child
 	}
-	return f
+	return location{o.at(at.key), o.at(at.value), true}
 }
 
-// at records the position of w, also as the nearest position of the values in it, until they are found.
-func (f *finder) at(w *wanted, key, value int) {
-	for _, child := range w.children {
-		f.around(child, value)
+// read makes the table of the next value of r, at an offset of the JSON, and the tables on a path in it. It reports
+// false if the rest of the text cannot be read.
+func (o *origin) read(r reader, base int, path []string) bool {
+	t := new(table)
+	if o.values == nil {
+		o.values = make(map[int]*table)
 	}
-	for _, i := range w.found {
-		f.found[i] = location{key, value, true}
+	value, ok := r.next()
+	if !ok {
+		o.values[base] = t
+		return false
 	}
-}
-
-func (f *finder) around(w *wanted, at int) {
-	for _, i := range w.found {
-		f.found[i] = location{at, at, false}
-	}
-	for _, child := range w.children {
-		f.around(child, at)
-	}
-}
-
-// values returns the found values in a text that starts at a place.
-func (f *finder) values(text []byte, start Place) []Value {
-	offsets := make([]int, 0, 2*len(f.found))
-	for _, l := range f.found {
-		offsets = append(offsets, l.key, l.value)
-	}
-	places := placesOf(text, start, offsets)
-	values := make([]Value, len(f.found))
-	for i, l := range f.found {
-		values[i] = Value{places[2*i], places[2*i+1], l.ok}
-	}
-	return values
-}
-
-func (f *finder) inJSON(o *origin) {
-	r := newReader(o.json)
-	if at, ok := r.next(); ok {
-		f.inValue(r, &f.root, o, at, at)
-	}
-}
-
-// inValue reads the next value, w. It reports false if the rest of the text cannot be read.
-func (f *finder) inValue(r reader, w *wanted, o *origin, key, value int) bool {
-	f.at(w, o.at(key), o.at(value))
+	o.values[base+value] = t
 	kind := r.PeekKind()
-	if len(w.children) == 0 || kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
+	if kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
 		return r.SkipValue() == nil
 	}
 	if _, err := r.ReadToken(); err != nil {
 		return false
 	}
 	for i := 0; ; i++ {
-		key, value, name, ok := r.child(kind, i)
+		key, value, name, ok := r.child(kind)
 		if !ok {
 			break
 		}
-		if child := w.child(name); child == nil {
-			ok = r.SkipValue() == nil
+		var isNext bool
+		if kind == jsontext.KindBeginArray {
+			t.elements = append(t.elements, base+value)
+			isNext = len(path) > 1 && path[0] == strconv.Itoa(i)
 		} else {
-			ok = f.inValue(r, child, o, key, value)
+			t.add(member{name: name, key: base + key, value: base + value})
+			isNext = len(path) > 1 && strings.EqualFold(path[0], name)
+		}
+		if isNext {
+			ok = o.read(r, base, path[1:])
+		} else {
+			ok = r.SkipValue() == nil
 		}
 		if !ok {
 			return false
@@ -207,6 +172,74 @@ func (f *finder) inValue(r reader, w *wanted, o *origin, key, value int) bool {
 	}
 	_, err := r.ReadToken()
 	return err == nil
+}
+
+// A table has the members of an object or the elements of a list.
+type table struct {
+	elements []int // offsets in the JSON
+
+	members []member
+	byName  map[string]int // the index of the last member with a name
+	folded  map[string]int // the same for names without case; nil until it is needed
+}
+
+// A member is a member of an object or an element of a list, with offsets in the JSON, or with a node.
+type member struct {
+	name       string
+	key, value int
+
+	keyNode, valueNode *yaml.Node
+}
+
+func (t *table) add(m member) {
+	if t.byName == nil {
+		t.byName = make(map[string]int)
+	}
+	t.byName[m.name] = len(t.members)
+	t.members = append(t.members, m)
+}
+
+// find returns the member with a name, in any case, or the element with an index.
+func (t *table) find(token string) (m member, ok bool) {
+	if at, ok := element(t.elements, token); ok {
+		return member{key: at, value: at}, true
+	}
+	i, ok := t.byName[token]
+	if !ok && !isIndex(token) {
+		if t.folded == nil {
+			t.folded = make(map[string]int)
+			for i, m := range t.members {
+				t.folded[fold(m.name)] = i
+			}
+		}
+		i, ok = t.folded[fold(token)]
+	}
+	if !ok {
+		return member{}, false
+	}
+	return t.members[i], true
+}
+
+// element returns the element of a list with an index, as it is in pointers.
+func element[T any](list []T, token string) (e T, ok bool) {
+	i, err := strconv.Atoi(token)
+	if err != nil || i < 0 || i >= len(list) || token != strconv.Itoa(i) {
+		return e, false
+	}
+	return list[i], true
+}
+
+func isIndex(name string) bool { return name != "" && '0' <= name[0] && name[0] <= '9' }
+
+// fold returns a text that is the same for all names that [strings.EqualFold] considers equal.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
 }
 
 // A reader is a decoder with the offset of the next value.
@@ -232,11 +265,11 @@ func (r reader) next() (int, bool) {
 	return at, true
 }
 
-// child goes to the value of the next member of an object, or to the element of an array with index i.
-func (r reader) child(kind jsontext.Kind, i int) (key, value int, name string, ok bool) {
+// child goes to the value of the next member of an object, or to the next element of an array, which has no name.
+func (r reader) child(kind jsontext.Kind) (key, value int, name string, ok bool) {
 	key, ok = r.next()
 	if !ok || kind == jsontext.KindBeginArray {
-		return key, key, strconv.Itoa(i), ok
+		return key, key, "", ok
 	}
 	token, err := r.ReadToken()
 	if err != nil {
@@ -247,38 +280,49 @@ func (r reader) child(kind jsontext.Kind, i int) (key, value int, name string, o
 	return key, value, name, ok
 }
 
-// inNode searches a node, w.
-func (f *finder) inNode(o *origin, w *wanted, n *yaml.Node, key, value int) {
-	f.at(w, key, value)
-	if len(w.children) == 0 {
-		return
-	}
-	n = yamljson.Target(n)
-	if n.Kind == yaml.MappingNode {
-		f.inMapping(o, w, n)
-		return
-	}
-	for i, element := range n.Content {
-		if child := w.children[strconv.Itoa(i)]; child != nil {
-			at := o.offset(element)
-			f.inNode(o, child, element, at, at)
+// findNode is find for a document with nodes.
+func (o *origin) findNode(path []string) location {
+	at := member{keyNode: o.root, valueNode: o.root}
+	for _, token := range path {
+		child, ok := o.child(yamljson.Target(at.valueNode), token)
+		if !ok {
+			value := o.offset(at.valueNode)
+			return location{value, value, false}
 		}
+		at = child
 	}
+	return location{o.offset(at.keyNode), o.offset(at.valueNode), true}
 }
 
-// inMapping searches the members of a mapping in the order in which upstream sets them, because later ones count.
-func (f *finder) inMapping(o *origin, w *wanted, n *yaml.Node) {
+// child returns a member or an element of a node.
+func (o *origin) child(n *yaml.Node, token string) (m member, ok bool) {
+	if n.Kind != yaml.MappingNode {
+		e, ok := element(n.Content, token)
+		return member{keyNode: e, valueNode: e}, ok
+	}
+	t := o.mappings[n]
+	if t == nil {
+		if o.mappings == nil {
+			o.mappings = make(map[*yaml.Node]*table)
+		}
+		t = new(table)
+		o.mappings[n] = t
+		t.addMapping(n)
+	}
+	return t.find(token)
+}
+
+// addMapping adds the members of a mapping in the order in which upstream sets them, because later ones count.
+func (t *table) addMapping(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if yamljson.IsMerge(n.Content[i]) {
 			for _, source := range slices.Backward(yamljson.Merged(n.Content[i+1])) {
-				f.inMapping(o, w, yamljson.Target(source))
+				t.addMapping(yamljson.Target(source))
 			}
 			continue
 		}
-		key, _ := yamljson.Key(n.Content[i])
-		if child := w.child(key); child != nil {
-			f.inNode(o, child, n.Content[i+1], o.offset(n.Content[i]), o.offset(n.Content[i+1]))
-		}
+		name, _ := yamljson.Key(n.Content[i])
+		t.add(member{name: name, keyNode: n.Content[i], valueNode: n.Content[i+1]})
 	}
 }
 

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -250,6 +251,39 @@ func TestPublished(t *testing.T) {
 				continue
 			}
 			checkConverted(t, inYAML(doc), doc)
+		}
+	}
+}
+
+// TestFindOneByOne checks that values that are looked up one by one do not cause a document to be read again each time:
+// the text of an object is read for the object and for the list around it.
+func TestFindOneByOne(t *testing.T) {
+	const n = 2000
+	text := `{"rules": {"": 0`
+	for i := range n {
+		text += fmt.Sprintf(`, "r%d": 0`, i)
+	}
+	text += `}, "entries": [0`
+	for i := range n {
+		text += fmt.Sprintf(`, {"name": "n%d", "Image": [0]}`, i)
+	}
+	text += "]}"
+	for _, d := range []*Document{inJSON(text), inNodes(text)} {
+		for i := 1; i < n; i++ {
+			for format, want := range map[string]bool{
+				"/rules/r%d": true, "/rules/R%d": true, "/entries/%d/name": true, "/entries/%d/image/0": true, "/entries/%d/x/y": false,
+			} {
+				ptr := jsontext.Pointer(fmt.Sprintf(format, i))
+				if got := d.Find(ptr)[0].Found; got != want {
+					t.Fatalf("%s: found %t", ptr, got)
+				}
+			}
+		}
+		if got, most := d.from.scanned, 3*len(text); got > most {
+			t.Errorf("%d bytes of %d were read", got, len(text))
+		}
+		if got, most := len(d.from.mappings), n+2; got > most {
+			t.Errorf("%d mappings were read, want %d", got, most)
 		}
 	}
 }
