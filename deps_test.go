@@ -229,7 +229,9 @@ var arrows = map[string][]string{
 		"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile",
 		"internal/pool", "internal/regular",
 	},
-	"internal/strictyaml": {"pkg/place", "internal/document", "internal/nearest", json, "internal/format"},
+	"internal/strictyaml": {
+		"pkg/place", "internal/document", "internal/nearest", json, "internal/format", "internal/plural",
+	},
 	"internal/tarfs": {
 		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
 	},

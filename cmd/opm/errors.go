@@ -86,8 +86,12 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 // listErrors prints errors, except for a single error without a position, and returns the failure to print after them.
 func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
 	f := &failure{reason: reason(errs)}
+	shown := errs
+	if len(errs) > maxErrors+1 { // the line about a single error would be no shorter
+		shown = errs[:maxErrors]
+	}
 	if _, hasPlace := errs[0].(*declcfg.Error); hasPlace || len(errs) > 1 { //nolint:errorlint // a wrapper adds text
-		for _, err := range errs[:min(len(errs), maxErrors)] {
+		for _, err := range shown {
 			line := "opm: error: " + legibleLines(err.Error())
 			if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 				line = placed(e.Pos, "error", e.Message())
@@ -98,7 +102,7 @@ func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
 	if hint := advice(cmd, errs[0]); hint != "" {
 		f.after = "hint: " + legibleLines(hint) + "\n"
 	}
-	if more := len(errs) - maxErrors; more > 0 {
+	if more := len(errs) - len(shown); more > 0 {
 		f.after += fmt.Sprintf("opm: %s not printed\n", plural.Of(more, "more error"))
 	}
 	return f

@@ -92,7 +92,7 @@ func TestBlockDuplicates(t *testing.T) {
 	if !sameAsYAML(t, []byte(text)) {
 		t.Error("not in block style")
 	}
-	if got := inYAML(text).Duplicates(); !slices.Equal(got, want) {
+	if got := slices.Collect(inYAML(text).Duplicates()); !slices.Equal(got, want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
 	}
 }
@@ -126,7 +126,7 @@ func sameAsYAML(t *testing.T, doc []byte) bool {
 			t.Fatalf("%q: %q: got %v, want %v", doc, ptrs[i], places[i], want)
 		}
 	}
-	if got, want := got.Duplicates(), want.Duplicates(); !slices.Equal(got, want) {
+	if got, want := slices.Collect(got.Duplicates()), slices.Collect(want.Duplicates()); !slices.Equal(got, want) {
 		t.Fatalf("%q:\n got %v\nwant %v", doc, got, want)
 	}
 	return true

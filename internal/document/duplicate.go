@@ -1,6 +1,8 @@
 package document
 
 import (
+	"iter"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
@@ -14,31 +16,25 @@ type Duplicate struct {
 	Repeat Place // of this key
 }
 
-// Duplicates returns every key that repeats an earlier one of the same object, in the order of the text. Keys from a
-// YAML merge are not repetitions, and a mapping with aliases is read once.
-func (d *Document) Duplicates() []Duplicate {
-	o := d.origin()
-	var all []repetition
-	if o.root != nil {
-		all = o.repeatedInNode(nil, o.root)
-	} else {
-		all = o.repeatedInJSON()
+// Duplicates yields every key that repeats an earlier one of the same object, in the order of the text. Keys from a YAML
+// merge are not repetitions, and a mapping with aliases is read once.
+func (d *Document) Duplicates() iter.Seq[Duplicate] {
+	return func(yield func(Duplicate) bool) {
+		o := d.origin()
+		found := func(key string, first, again int) bool {
+			return yield(Duplicate{key, o.place(first, d.Start), o.place(again, d.Start)})
+		}
+		if o.root != nil {
+			o.repeatedInNode(o.root, found)
+		} else {
+			o.repeatedInJSON(found)
+		}
 	}
-	var found []Duplicate
-	for _, r := range all {
-		found = append(found, Duplicate{r.key, o.place(r.first, d.Start), o.place(r.again, d.Start)})
-	}
-	return found
 }
 
-// A repetition is a Duplicate with offsets.
-type repetition struct {
-	key          string
-	first, again int
-}
-
-// repeatedInJSON returns the keys that repeat earlier ones, up to the end or the first error.
-func (o *origin) repeatedInJSON() (found []repetition) {
+// repeatedInJSON calls found with the offsets of keys that repeat earlier ones, up to the end or the first error, or
+// until found returns false.
+func (o *origin) repeatedInJSON(found func(key string, first, again int) bool) {
 	r := newReader(o.json)
 	var open []map[string]int // offsets of the first keys of each open object
 	for {
@@ -47,14 +43,15 @@ func (o *origin) repeatedInJSON() (found []repetition) {
 		isKey := more && kind == jsontext.KindBeginObject && length%2 == 0
 		token, err := r.ReadToken()
 		if err != nil {
-			return found
+			return
 		}
 		switch {
 		case isKey:
 			keys, name := open[len(open)-1], token.String()
-			if first, ok := keys[name]; ok {
-				found = append(found, repetition{name, o.at(first), o.at(at)})
-			} else {
+			first, again := keys[name]
+			if again && !found(name, o.at(first), o.at(at)) {
+				return
+			} else if !again {
 				keys[name] = at
 			}
 		case token.Kind() == jsontext.KindBeginObject:
@@ -63,38 +60,47 @@ func (o *origin) repeatedInJSON() (found []repetition) {
 			open = open[:len(open)-1]
 		}
 		if r.StackDepth() == 0 {
-			return found
+			return
 		}
 	}
 }
 
-// repeatedInNode appends the keys that repeat earlier ones in n and below.
-func (o *origin) repeatedInNode(found []repetition, n *yaml.Node) []repetition {
+// repeatedInNode is repeatedInJSON for the keys in n and below. It returns false if found does.
+func (o *origin) repeatedInNode(n *yaml.Node, found func(key string, first, again int) bool) bool {
 	if n.Kind == yaml.SequenceNode {
-		for _, element := range n.Content {
-			found = o.repeatedInNode(found, element)
-		}
-		return found
+		return o.repeatedInNodes(n.Content, found)
 	}
 	if n.Kind != yaml.MappingNode {
-		return found
+		return true
 	}
 	first := make(map[string]*yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		node, child := n.Content[i], n.Content[i+1]
 		if yamljson.IsMerge(node) { // the keys after it are the object's own
-			for _, source := range yamljson.Merged(child) {
-				found = o.repeatedInNode(found, source)
+			if !o.repeatedInNodes(yamljson.Merged(child), found) {
+				return false
 			}
 			continue
 		}
 		key, _ := yamljson.Key(node)
-		if earlier, ok := first[key]; ok {
-			found = append(found, repetition{key, o.offset(earlier), o.offset(node)})
-		} else {
+		earlier, again := first[key]
+		if again && !found(key, o.offset(earlier), o.offset(node)) {
+			return false
+		} else if !again {
 			first[key] = node
 		}
-		found = o.repeatedInNode(found, child)
+		if !o.repeatedInNode(child, found) {
+			return false
+		}
 	}
-	return found
+	return true
+}
+
+func (o *origin) repeatedInNodes(nodes []*yaml.Node, found func(key string, first, again int) bool) bool {
+	for _, n := range nodes {
+		if !o.repeatedInNode(n, found) {
+			return false
+		}
+	}
+	return true
 }

@@ -38,7 +38,7 @@ func checkInside(t *testing.T, d *Document, text []byte, ptr jsontext.Pointer) {
 	if v := d.Find(ptr)[0]; offset(text, v.Place) < 0 || offset(text, v.Key) < 0 {
 		t.Fatalf("%q: %q at %v, which is outside", text, ptr, v)
 	}
-	for _, dup := range d.Duplicates() {
+	for dup := range d.Duplicates() {
 		if offset(text, dup.First) < 0 || offset(text, dup.Repeat) <= offset(text, dup.First) {
 			t.Fatalf("%q: %v", text, dup)
 		}
@@ -230,7 +230,7 @@ func BenchmarkDuplicates(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if len(inJSON(text).Duplicates()) > 0 {
+		for range inJSON(text).Duplicates() {
 			b.Fatal("duplicates")
 		}
 	}

@@ -216,7 +216,7 @@ func TestDuplicates(t *testing.T) {
 			{"b", Place{1, 8}, Place{1, 14}},
 		}},
 	} {
-		if got := test.doc(test.text).Duplicates(); !slices.Equal(got, test.want) {
+		if got := slices.Collect(test.doc(test.text).Duplicates()); !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n got %v\nwant %v", test.name, got, test.want)
 		}
 	}
@@ -303,7 +303,7 @@ func TestFindInOneLine(t *testing.T) {
 			t.Fatalf("%d is at %v, %t, want %v", i, v.Place, v.Found, want)
 		}
 	}
-	duplicates := d.Duplicates()
+	duplicates := slices.Collect(d.Duplicates())
 	if len(duplicates) != n {
 		t.Fatalf("%d keys are repeated, want %d", len(duplicates), n)
 	}

@@ -20,36 +20,14 @@ import (
 // A reader reads a document into a Go value. Package json stops at the first value that does not match.
 type reader struct {
 	file   *File
-	wrong  []mismatch
+	wrong  *Problems // values that do not match their type
+	keys   *Problems // keys that do not exist
 	finder nearest.Finder
 }
 
-// A mismatch is a value that does not match its type, or a key that does not exist.
-type mismatch struct {
-	ptr   jsontext.Pointer
-	isKey bool
-	err   error
-}
-
+// failKey records a problem with the key at ptr.
 func (r *reader) failKey(ptr jsontext.Pointer, format string, args ...any) {
-	r.wrong = append(r.wrong, mismatch{ptr, true, fmt.Errorf(format, args...)})
-}
-
-// errors returns the mismatches of values and of keys with their positions, which are found in one pass.
-func (r *reader) errors() (wrong, keys []*place.Error) {
-	ptrs := make([]jsontext.Pointer, len(r.wrong))
-	for i, w := range r.wrong {
-		ptrs[i] = w.ptr
-	}
-	for i, v := range r.file.doc.Find(ptrs...) {
-		w := r.wrong[i]
-		if w.isKey { // the message has the key
-			keys = append(keys, &place.Error{Pos: v.Key.Pos(r.file.name), Pointer: w.ptr.Parent(), Err: w.err})
-			continue
-		}
-		wrong = append(wrong, &place.Error{Pos: v.Place.Pos(r.file.name), Pointer: w.ptr, Err: w.err})
-	}
-	return wrong, keys
+	r.keys.Add(func() *place.Error { return r.file.KeyErrorf(ptr, format, args...) })
 }
 
 func (r *reader) value(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
@@ -100,7 +78,7 @@ func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 			err = fmt.Errorf("%w; put it in quotes", err)
 		}
 	}
-	r.wrong = append(r.wrong, mismatch{ptr: ptr + within, err: err})
+	r.wrong.Addf(r.file, ptr+within, "%w", err)
 }
 
 func (r *reader) mapping(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {

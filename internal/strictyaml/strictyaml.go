@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,8 +47,8 @@ type Options struct {
 }
 
 // Unmarshal reads the only document of a YAML or JSON file into v, a pointer to a struct with json tags. The error
-// joins a [*place.Error] for each problem, sorted by position; v has all valid values. The File is nil if the text
-// cannot be parsed.
+// joins a [*place.Error] for each of the first [MaxProblems] problems, sorted by position, and says how many more there
+// are; v has all valid values. The File is nil if the text cannot be parsed.
 func Unmarshal(name string, text []byte, v any) (*File, error) {
 	f, err := Read(name, text)
 	if err != nil {
@@ -121,48 +120,40 @@ func (f *File) JSON() jsontext.Value { return f.doc.JSON }
 
 // Decode reads the document into v; see [Unmarshal].
 func (f *File) Decode(v any, o Options) error {
-	r := reader{file: f}
+	var wrong, flaws Problems
+	r := reader{file: f, wrong: &wrong, keys: &wrong}
+	if o.Tolerant {
+		r.keys = &flaws
+	}
 	r.value(f.doc.JSON, reflect.ValueOf(v).Elem(), "")
-	wrong, flaws := r.errors()
-	flaws = append(flaws, f.repeated()...)
-	if !o.Tolerant {
-		wrong, flaws = append(wrong, flaws...), nil
-	} else if len(flaws) > 0 {
+	for d := range f.doc.Duplicates() {
+		r.keys.Add(func() *place.Error {
+			err := fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(f.name))
+			return &place.Error{Pos: d.Repeat.Pos(f.name), Err: err}
+		})
+	}
+	if len(flaws.errs) > 0 {
 		f.doc.JSON = format.AppendCompact(nil, f.doc.JSON) // without repeated keys
 		reflect.ValueOf(v).Elem().SetZero()
-		r.value(f.doc.JSON, reflect.ValueOf(v).Elem(), "")
+		again := reader{file: f, wrong: new(Problems), keys: new(Problems)} // the problems are known
+		again.value(f.doc.JSON, reflect.ValueOf(v).Elem(), "")
 	}
 	if f.further != nil {
-		err := &place.Error{Pos: f.further.Pos(f.name), Err: errFurther}
-		if o.Warn == nil {
-			wrong = append(wrong, err)
-		} else {
-			flaws = append(flaws, err)
+		more := &wrong
+		if o.Warn != nil {
+			more = &flaws
 		}
+		more.Add(func() *place.Error { return &place.Error{Pos: f.further.Pos(f.name), Err: errFurther} })
 	}
-	slices.SortStableFunc(flaws, func(a, b *place.Error) int { return a.Pos.Compare(b.Pos) })
-	for _, flaw := range flaws {
+	for _, flaw := range flaws.Sorted() {
 		if o.Warn != nil {
 			o.Warn(flaw)
 		}
 	}
-	slices.SortStableFunc(wrong, func(a, b *place.Error) int { return a.Pos.Compare(b.Pos) })
-	errs := make([]error, len(wrong))
-	for i, err := range wrong {
-		errs[i] = err
-	}
-	return errors.Join(errs...)
+	return wrong.Err()
 }
 
 var errFurther = errors.New("only one document is read: remove this and what follows it")
-
-func (f *File) repeated() (errs []*place.Error) {
-	for _, d := range f.doc.Duplicates() {
-		err := fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(f.name))
-		errs = append(errs, &place.Error{Pos: d.Repeat.Pos(f.name), Err: err})
-	}
-	return errs
-}
 
 // Pos returns the positions of the values at ptrs. For a missing value, it is the position of the nearest value around
 // it.

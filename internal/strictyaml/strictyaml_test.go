@@ -168,3 +168,42 @@ func TestEach(t *testing.T) {
 		t.Errorf("got %v about the last document", err)
 	}
 }
+
+// TestMaxProblems checks that the first 1,000 problems of a file are reported, and that the last error has the number of
+// the others, for problems of each kind, and for the flaws of a tolerant reader.
+func TestMaxProblems(t *testing.T) {
+	const n = 2500
+	lines := func(format string) string {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, format+"\n", i)
+		}
+		return text.String()
+	}
+	const more = "f:1001:1: 1,500 more problems of the file are not reported"
+	for _, tt := range []struct{ name, text, first, last string }{
+		{"unknown keys", "name: a\n" + lines("key%d: 1"), `f:2:1: unknown key "key0"`, more},
+		{"wrong types", "references:\n" + lines("- %d"), "f:2:3: references[0]: want an object",
+			"f:1001:3: 1,500 more problems of the file are not reported"},
+		{"repeated keys", "name: a\n" + lines("name: n%d"), `f:2:1: key "name" is already defined at f:1:1`, more},
+	} {
+		var c config
+		_, err := strictyaml.Unmarshal("f", []byte(tt.text), &c)
+		got := strings.Split(fmt.Sprint(err), "\n")
+		if len(got) != strictyaml.MaxProblems+1 || !strings.HasPrefix(got[0], tt.first) || got[strictyaml.MaxProblems] != tt.last {
+			t.Errorf("%s: %d errors, first %q, last %q", tt.name, len(got), got[0], got[len(got)-1])
+		}
+	}
+	file, err := strictyaml.Read("f", []byte("name: a\n"+lines("key%d: 1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flaws []string
+	warn := func(err *declcfg.Error) { flaws = append(flaws, err.Error()) }
+	if err := file.Decode(new(config), strictyaml.Options{Tolerant: true, Warn: warn}); err != nil {
+		t.Fatal(err)
+	}
+	if len(flaws) != strictyaml.MaxProblems+1 || flaws[strictyaml.MaxProblems] != more {
+		t.Errorf("%d flaws, last %q", len(flaws), flaws[len(flaws)-1])
+	}
+}

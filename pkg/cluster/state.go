@@ -198,7 +198,7 @@ func (r *documentReader) read(doc *document.Document) {
 	if !doc.Repaired {
 		return
 	}
-	for _, d := range doc.Duplicates() {
+	for d := range doc.Duplicates() {
 		r.fail(d.Repeat.Pos(r.label), "", fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(r.label)))
 	}
 }

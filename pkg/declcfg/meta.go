@@ -193,7 +193,7 @@ func (m *Meta) Flaws() []Flaw {
 		return nil
 	}
 	var flaws []Flaw
-	for _, d := range doc.Duplicates() {
+	for d := range doc.Duplicates() {
 		flaws = append(flaws, Flaw{m.src.file.pos(d.Repeat), d.Key})
 	}
 	if m.src.yaml {

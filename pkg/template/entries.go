@@ -51,7 +51,7 @@ func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []e
 			name := u.ptr.LastToken()
 			inAnotherCase := func(key string) bool { return strings.EqualFold(key, name) }
 			if !slices.ContainsFunc(u.known, inAnotherCase) {
-				t.warnf(e.ptr+u.ptr.Parent(), "key %q is not part of the format and is dropped%s",
+				t.flaws.Addf(t.file, e.ptr+u.ptr.Parent(), "key %q is not part of the format and is dropped%s",
 					name, nearest.Hint(name, u.known))
 			}
 		}

@@ -140,7 +140,7 @@ func (w *substituting) substitute(ptr jsontext.Pointer, sub substitution) {
 		for _, b := range w.bundles {
 			names = append(names, b.Name)
 		}
-		w.fail(ptr.AppendToken("base"), noBase, sub.Base, nearest.Hint(sub.Base, names))
+		w.fail(ptr.AppendToken("base"), noBase, sub.Base, w.hints.Hint(sub.Base, names))
 		return
 	}
 	base := w.bundles[i]

@@ -147,7 +147,7 @@ func (r *rendering) adaptToTarget() {
 		for i, name := range list {
 			if !slices.Contains(r.names, name) {
 				r.errs = append(r.errs, t.file.Errorf(index(t.ptr.AppendToken(key), i),
-					"the template has no bundle %q%s", name, nearest.Hint(name, r.names)))
+					"the template has no bundle %q%s", name, r.hints.Hint(name, r.names)))
 			}
 		}
 	}

@@ -86,12 +86,14 @@ type Template struct {
 
 	file *strictyaml.File
 	spec spec
-	errs []error // collected while the template is read
 	warn func(*declcfg.Error)
+
+	wrong, flaws strictyaml.Problems // collected while the template is read
 }
 
 // Parse reads the first document of a file. The error joins a [*declcfg.Error] for each mistake, sorted by position.
-// Parse calls warn for each ignored key. Positions begin with name.
+// Parse calls warn for each ignored key. Of more than 1,000 mistakes or ignored keys, the others are counted. Positions
+// begin with name.
 func Parse(name string, text []byte, typ Type, warn func(*declcfg.Error)) (*Template, error) {
 	file, err := strictyaml.Read(name, withoutEmpty(text))
 	if err != nil {
@@ -106,7 +108,12 @@ func Parse(name string, text []byte, typ Type, warn func(*declcfg.Error)) (*Temp
 		return nil, err
 	}
 	t.spec.check(t)
-	if err := joinErrors(t.errs); err != nil {
+	if warn != nil {
+		for _, flaw := range t.flaws.Sorted() {
+			warn(flaw)
+		}
+	}
+	if err := t.wrong.Err(); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -171,7 +178,7 @@ func schemaOf(doc jsontext.Value) (schema string) {
 }
 
 func (t *Template) fail(ptr jsontext.Pointer, format string, args ...any) {
-	t.errs = append(t.errs, t.file.Errorf(ptr, format, args...))
+	t.wrong.Addf(t.file, ptr, format, args...)
 }
 
 func (t *Template) warnf(ptr jsontext.Pointer, format string, args ...any) {
@@ -215,6 +222,7 @@ type rendering struct {
 	ctx     context.Context //nolint:containedctx // it lives as long as one call of Render
 	bundles *Bundles
 	errs    []error
+	hints   nearest.Finder
 
 	objects []any           // *declcfg.Package, another type of declcfg, or jsontext.Value
 	used    []*declcfg.Meta // rendered bundles of the catalog

@@ -391,3 +391,19 @@ func standIns(t *testing.T, text []byte, images []string) map[string]standIn {
 	}
 	return all
 }
+
+// TestManyProblems checks that of very many mistakes and ignored keys the first 1,000 are reported, and the others
+// counted.
+func TestManyProblems(t *testing.T) {
+	const n = 1200
+	text := "schema: olm.template.basic\nentries:\n" + strings.Repeat("- 5\n", n) +
+		strings.Repeat("- {schema: olm.package, name: p, more: 1}\n", n)
+	var warnings []string
+	warn := func(err *declcfg.Error) { warnings = append(warnings, err.Error()) }
+	_, err := template.Parse("t.yaml", []byte(text), template.Detect, warn)
+	for _, got := range [][]string{strings.Split(fmt.Sprint(err), "\n"), warnings} {
+		if last := got[len(got)-1]; len(got) != 1001 || !strings.HasSuffix(last, ": 200 more problems of the file are not reported") {
+			t.Errorf("%d problems, the last is %s", len(got), last)
+		}
+	}
+}
