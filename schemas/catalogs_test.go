@@ -41,7 +41,7 @@ func noFindings(t *testing.T, objects []object, but func(Finding) bool) {
 // TestMemoryIsBounded checks the heap size after many checks of objects that differ in values, keys and mistakes.
 func TestMemoryIsBounded(t *testing.T) {
 	const checks, allowed = 20_000 / 4, 6 << 20 // each object below has at least four values that CUE checks
-	own := File{"own.cue", []byte(
+	own := File{Name: "own.cue", Data: []byte(
 		`#Thing: {schema!: "thing", level!: "gold" | "silver", if level == "gold" {key: =~"^v"}, ...}`)}
 	c := newChecker(t, own)
 	run := func(from, to int) {

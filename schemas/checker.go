@@ -59,13 +59,10 @@ type Checker struct {
 // The files may use the definitions of the format and the packages of CUE's standard library. The error lists all
 // mistakes in the files, each with file, line and column. A file without a definition that applies to objects or
 // properties is an error, too.
-func NewChecker(extra ...File) (*Checker, error) {
-	rules, err := newRules(extra)
-	if err != nil {
-		return nil, err
-	}
-	return &Checker{rules: rules}, nil
-}
+//
+// The evaluation of the user's definitions is limited to 20 seconds, and 0.1 seconds for each checked object, and to
+// 1 GiB of memory. The error of a file that exceeds a limit has its name only.
+func NewChecker(extra ...File) (*Checker, error) { return NewExtra(extra...).NewChecker() }
 
 // maxFindings is the number of findings after which no further elements of an object are checked, because CUE takes
 // long to explain one.
@@ -79,6 +76,9 @@ func (c *Checker) Object(o *declcfg.Object) []Finding { return c.object(o.Schema
 // object checks an object of a schema. It must be valid JSON without duplicate keys.
 func (c *Checker) object(schema string, raw jsontext.Value) []Finding {
 	def := objectDefinition(schema)
+	if c.rules != nil {
+		c.rules.users.left += userTimePerObject
+	}
 	found := c.scratch[:0]
 	c.decodable = c.decodable[:0]
 	skeleton := c.scan.object(def, raw, func(e element) {
@@ -96,11 +96,26 @@ func (c *Checker) object(schema string, raw jsontext.Value) []Finding {
 		found = append(found, c.explain(def, raw)...)
 	}
 	// The user's definitions may relate any parts of the object, so they get the whole, and results are not cached.
-	for _, i := range c.rules.users.bySchema[schema] {
-		found = append(found, c.rules.user(i, raw)...)
-	}
+	found = append(found, c.user(c.rules.users.bySchema[schema], raw)...)
 	c.scratch = found
 	return sorted(found)
+}
+
+// user returns the findings of user definitions for a value. If they exceed a limit, the checker has no more findings,
+// because CUE is still evaluating them.
+func (c *Checker) user(definitions []int, raw jsontext.Value) (found []Finding) {
+	for _, i := range definitions {
+		if c.rules == nil {
+			break
+		}
+		more, err := c.rules.user(i, raw)
+		if err != nil {
+			c.rules = nil
+			return nil
+		}
+		found = append(found, more...)
+	}
+	return found
 }
 
 // Decodable reports whether the value of a property, given by its index in the object checked last, can certainly be
@@ -154,10 +169,7 @@ func (c *Checker) elementFindings(e element, own []int) []Finding {
 	if found, ok := c.memory.get(c.key); ok {
 		return found
 	}
-	found := c.explain(e.def, e.raw)
-	for _, i := range own {
-		found = append(found, c.rules.user(i, e.raw)...)
-	}
+	found := append(c.explain(e.def, e.raw), c.user(own, e.raw)...)
 	c.memory.put(c.key, found)
 	return found
 }

@@ -178,7 +178,7 @@ func TestBad(t *testing.T) {
 // TestDefinitionsAreUsed checks that every definition of the checker is in the CUE files, and that the checker uses
 // every property definition of the CUE files.
 func TestDefinitionsAreUsed(t *testing.T) {
-	rules, err := newRules(nil)
+	rules, err := newRules(NewExtra())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestExtra(t *testing.T) {
 			`/properties/1/value/group want =~"[.]com$", found "a.org"; ` +
 				"/properties/1/value/version must not be empty"},
 	}
-	c := newChecker(t, File{"ours.cue", []byte(ownRules)})
+	c := newChecker(t, File{Name: "ours.cue", Data: []byte(ownRules)})
 	for _, test := range tests {
 		for _, time := range []string{"first", "remembered"} {
 			if got := strings.Join(check(t, c, test.raw), "; "); got != test.want {
@@ -85,7 +85,7 @@ func TestExtra(t *testing.T) {
 }
 
 func TestExtraIsMarked(t *testing.T) {
-	c := newChecker(t, File{"ours.cue", []byte(ownRules)})
+	c := newChecker(t, File{Name: "ours.cue", Data: []byte(ownRules)})
 	got := c.object("olm.bundle", jsontext.Value(`{"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "i"}`))
 	want := []Finding{
 		{"/image", Invalid, `want =~"^quay.io/ours/", found "i"`, "#OurBundle", true, false},
@@ -107,12 +107,12 @@ func TestExtraErrors(t *testing.T) {
 		{"a default is not a constant", `#A: {schema: *"a" | "b"}`, "x.cue:1:1: no definition says what it is for"},
 	}
 	for _, test := range tests {
-		_, err := NewChecker(File{"x.cue", []byte(test.text)})
+		_, err := NewChecker(File{Name: "x.cue", Data: []byte(test.text)})
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
 		}
 	}
-	_, err := NewChecker(File{"x.cue", []byte("#A: {")}, File{"y.cue", []byte("#B: {")})
+	_, err := NewChecker(File{Name: "x.cue", Data: []byte("#A: {")}, File{Name: "y.cue", Data: []byte("#B: {")})
 	if err == nil || !strings.Contains(err.Error(), "y.cue:1:6: ") {
 		t.Errorf("not every file is reported: %v", err)
 	}

@@ -28,7 +28,7 @@ func FuzzChecker(f *testing.F) {
 			f.Add(node+16, []byte{node, op})
 		}
 	}
-	rules, err := newRules(nil)
+	rules, err := newRules(NewExtra())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
@@ -20,7 +21,7 @@ type rules struct {
 	users  users
 }
 
-func newRules(extra []File) (*rules, error) {
+func newRules(extra *Extra) (*rules, error) {
 	context := cuecontext.New()
 	format := context.CompileString(All(), cue.Filename("catalog.cue"))
 	if err := format.Err(); err != nil {
@@ -59,14 +60,16 @@ func (r *rules) explain(def *definition, tree any) []Finding {
 	return found
 }
 
-// user returns the findings of the user definition with index i for a value.
-func (r *rules) user(i int, raw jsontext.Value) []Finding {
-	def := r.users.definitions[i]
-	found := findings(def.value, decode(raw, whole))
+// user returns the findings of the user definition with index i for a value. After an error, the rules must not be used.
+func (r *rules) user(i int, raw jsontext.Value) (found []Finding, err error) {
+	def, value := r.users.definitions[i], raw.Clone()
+	found, r.users.left, err = guarded(r.users.guard, def.file+": "+def.name, r.users.left, func() []Finding {
+		return findings(def.value, decode(value, whole))
+	})
 	for i := range found {
 		found[i].Definition, found[i].Extra = def.name, true
 	}
-	return found
+	return found, err
 }
 
 func unify(def cue.Value, tree any) error {
@@ -182,7 +185,33 @@ func unknownKeys(def cue.Value, tree any, at jsontext.Pointer) []Finding {
 type File struct {
 	Name string // name in messages
 	Data []byte
+
+	// Secret is set if errors must not have text of the file: a file that is named in an untrusted change may be a link to
+	// any file of the host.
+	Secret bool
 }
+
+// An Extra has the user's definitions for several checkers. Together they stop at the limits of time and memory.
+type Extra struct {
+	files []File
+	guard *guard
+}
+
+// NewExtra returns the definitions of files, which [Extra.NewChecker] reads.
+func NewExtra(files ...File) *Extra { return &Extra{files, newGuard()} }
+
+// NewChecker returns a checker for the format and for the user's definitions; see [NewChecker].
+func (x *Extra) NewChecker() (*Checker, error) {
+	rules, err := newRules(x)
+	if err != nil {
+		return nil, err
+	}
+	return &Checker{rules: rules}, nil
+}
+
+// Err returns an error that wraps [ErrLimit] if the evaluation of definitions exceeded a limit. Findings are then
+// incomplete. As CUE cannot be stopped, the evaluation goes on and takes more memory until the process ends.
+func (x *Extra) Err() error { return x.guard.Err() }
 
 // users has the user's definitions, grouped by the schema or property type that they apply to. The numbers are indexes
 // into definitions.
@@ -190,52 +219,86 @@ type users struct {
 	definitions []userDefinition
 	bySchema    map[string][]int
 	byType      map[string][]int
+
+	guard *guard
+	left  time.Duration // the rest of the time for evaluations
 }
 
 type userDefinition struct {
-	name  string
-	value cue.Value
+	file, name string
+	value      cue.Value
+
+	of         string // the schema of objects or the type of properties that it applies to
+	isProperty bool   // whether that is the type of properties
 }
 
-func compileUsers(context *cue.Context, format cue.Value, files []File) (users, error) {
-	u := users{bySchema: map[string][]int{}, byType: map[string][]int{}}
+func compileUsers(context *cue.Context, format cue.Value, extra *Extra) (users, error) {
+	u := users{bySchema: map[string][]int{}, byType: map[string][]int{}, guard: extra.guard, left: userTime}
 	var errs []error
-	for _, file := range files {
-		value := context.CompileBytes(file.Data, cue.Filename(file.Name), cue.Scope(format))
-		if err := value.Validate(); err != nil {
-			errs = append(errs, compileError(file.Name, err))
-			continue
+	for _, file := range extra.files {
+		type compiled struct {
+			definitions []userDefinition
+			err         error
 		}
-		if u.add(value) == 0 {
+		var c compiled
+		var err error
+		c, u.left, err = guarded(u.guard, file.Name, u.left, func() (c compiled) {
+			value := context.CompileBytes(file.Data, cue.Filename(file.Name), cue.Scope(format))
+			if err := value.Validate(); err != nil {
+				c.err = compileError(file, err)
+			} else {
+				c.definitions = definitionsIn(file.Name, value)
+			}
+			return c
+		})
+		switch {
+		case err != nil:
+			return u, err
+		case c.err != nil:
+			errs = append(errs, c.err)
+		case len(c.definitions) == 0:
 			errs = append(errs, fmt.Errorf(
 				"%s:1:1: no definition says what it is for: want a field schema or type that is a concrete string", file.Name))
 		}
+		u.add(c.definitions)
 	}
 	return u, stderrors.Join(errs...)
 }
 
-// add adds the definitions of a file, and returns their number.
-func (u *users) add(file cue.Value) (count int) {
+// definitionsIn returns the definitions of a file that apply to objects or properties.
+func definitionsIn(name string, file cue.Value) (definitions []userDefinition) {
 	fields, err := file.Fields(cue.Definitions(true))
 	if err != nil {
-		return 0
+		return nil
 	}
 	for fields.Next() {
 		if !fields.Selector().IsDefinition() {
 			continue
 		}
-		index := len(u.definitions)
-		if schema, ok := constant(fields.Value(), "schema"); ok {
-			u.bySchema[schema] = append(u.bySchema[schema], index)
-		} else if typ, ok := constant(fields.Value(), "type"); ok {
-			u.byType[typ] = append(u.byType[typ], index)
-		} else {
-			continue
+		d := userDefinition{file: name, name: fields.Selector().String(), value: fields.Value()}
+		var ok bool
+		if d.of, ok = constant(d.value, "schema"); !ok {
+			d.of, ok = constant(d.value, "type")
+			d.isProperty = true
 		}
-		u.definitions = append(u.definitions, userDefinition{fields.Selector().String(), fields.Value()})
-		count++
+		if ok {
+			definitions = append(definitions, d)
+		}
 	}
-	return count
+	return definitions
+}
+
+// add adds definitions.
+func (u *users) add(definitions []userDefinition) {
+	for _, d := range definitions {
+		index := len(u.definitions)
+		if d.isProperty {
+			u.byType[d.of] = append(u.byType[d.of], index)
+		} else {
+			u.bySchema[d.of] = append(u.bySchema[d.of], index)
+		}
+		u.definitions = append(u.definitions, d)
+	}
 }
 
 // constant returns the only string that a definition allows for a field, which may be a required or a regular field.
@@ -253,10 +316,14 @@ func constant(def cue.Value, field string) (text string, ok bool) {
 }
 
 // compileError returns CUE errors with their positions in front.
-func compileError(name string, err error) error {
+func compileError(file File, err error) error {
 	var errs []error
+	name := file.Name
 	for _, e := range errors.Errors(errors.Sanitize(errors.Promote(err, ""))) {
 		text := strings.TrimSpace(e.Error())
+		if file.Secret {
+			text = "not valid CUE; name the file with --schema to see why"
+		}
 		positions := errors.Positions(e)
 		if i := slices.IndexFunc(positions, func(p token.Pos) bool { return p.Filename() == name }); i >= 0 {
 			errs = append(errs, fmt.Errorf("%s:%d:%d: %s", name, positions[i].Line(), positions[i].Column(), text))

@@ -220,7 +220,8 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[usageError](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil {
+	if _, ok := errors.AsType[usageError](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil ||
+		errors.Is(err, validate.ErrSchemas) {
 		return cmp.Or(cmd.Context().Err(), err)
 	}
 	f.failed = append(f.failed, f.now.name)

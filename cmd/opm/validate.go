@@ -153,12 +153,12 @@ func (f *validateFlags) options(c *config, ref string) (validate.Options, error)
 	if opts.Target, err = f.platform(c, ref); err != nil {
 		return opts, err
 	}
-	for _, name := range slices.Concat(c.Schemas, f.schemas) {
+	for i, name := range slices.Concat(c.Schemas, f.schemas) {
 		data, err := regular.ReadNamed(name)
 		if err != nil {
 			return opts, fmt.Errorf("read schema: %w", err)
 		}
-		opts.Schemas = append(opts.Schemas, schemas.File{Name: name, Data: data})
+		opts.Schemas = append(opts.Schemas, schemas.File{Name: name, Data: data, Secret: i < len(c.Schemas)})
 	}
 	return opts, nil
 }
@@ -220,7 +220,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 			return fmt.Errorf("watch %s: %w", ref, err)
 		}
 		err := f.run(cmd, ref)
-		if _, ok := errors.AsType[usageError](err); ok {
+		if _, ok := errors.AsType[usageError](err); ok || errors.Is(err, validate.ErrSchemas) {
 			return err
 		}
 		if cmd.Context().Err() != nil {

@@ -19,6 +19,7 @@ type validator struct {
 	off      map[string]bool // rules that are not checked
 	alone    map[string]bool // rules of Options.Alone
 	unplaced map[string]bool // rules of Options.Unplaced
+	extra    *schemas.Extra  // of Options.Schemas
 	checkers *pool.Pool[*objectChecker]
 }
 
@@ -32,7 +33,7 @@ func (v *validator) newChecker() (*objectChecker, error) {
 	if v.off["schema"] && v.off["constraint"] && v.off["max-openshift-version"] && len(v.opts.Schemas) == 0 {
 		return &objectChecker{Checker: new(schemas.Checker)}, nil // no enabled rule needs CUE
 	}
-	c, err := schemas.NewChecker(v.opts.Schemas...)
+	c, err := v.extra.NewChecker()
 	return &objectChecker{Checker: c}, err
 }
 

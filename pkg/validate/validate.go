@@ -43,6 +43,10 @@ type Options struct {
 	Memo *Memo // of validations for which [Options.ShareMemo] is true; nil for none
 }
 
+// ErrSchemas is wrapped by the error about Options.Schemas that take too much time or memory. The process should end
+// soon, because CUE cannot be stopped.
+var ErrSchemas = schemas.ErrLimit
+
 // A Report has the problems of a catalog, and an index of its readable objects. The check stops at 100,000 errors; of
 // each other severity, at most 100,000 problems are listed.
 type Report struct {
@@ -56,7 +60,8 @@ type Report struct {
 }
 
 // Catalog checks the catalog that consists of the sources. The report lists its problems, and is the same on every run.
-// An error means that the catalog could not be checked, for example because a schema does not compile.
+// An error means that the catalog could not be checked, for example because a schema does not compile; it may wrap
+// [ErrSchemas].
 func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Report, error) {
 	c, err := NewChecker(opts, sources...)
 	if err != nil {
@@ -69,6 +74,9 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 	for r, err := range declcfg.Map(ctx, object, opts.Memo.sharing(c.v.portable(sources, c.keep))...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if err := c.v.extra.Err(); err != nil {
+			return nil, err
 		}
 		if c.cut {
 			break
@@ -95,7 +103,10 @@ type Checker struct {
 
 // NewChecker returns a checker for the catalog that consists of the sources. It fails as [Catalog] does.
 func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
-	v := &validator{opts: opts, off: set(opts.Disable), alone: set(opts.Alone), unplaced: set(opts.Unplaced)}
+	v := &validator{
+		opts: opts, off: set(opts.Disable), alone: set(opts.Alone), unplaced: set(opts.Unplaced),
+		extra: schemas.NewExtra(opts.Schemas...),
+	}
 	for _, r := range Rules().All() {
 		if opts.ErrorsOnly && r.Severity != problem.Error {
 			v.off[r.Name] = true
@@ -107,11 +118,14 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 		return nil, err
 	}
 	v.checkers = pool.New(runtime.GOMAXPROCS(0), func() *objectChecker {
-		c, err := v.newChecker()
-		if err != nil { // cannot happen: the same files compiled before
+		switch c, err := v.newChecker(); {
+		case err == nil:
+			return c
+		case v.extra.Err() != nil: // the check fails
+			return &objectChecker{Checker: new(schemas.Checker)}
+		default: // cannot happen: the same files compiled before
 			panic(err)
 		}
-		return c
 	}, func(c *objectChecker) (*objectChecker, bool) { return c, true })
 	v.checkers.Put(first)
 	return &Checker{v: v, sources: sources, counts: map[problem.Severity]int{}, relations: relations{
@@ -182,8 +196,12 @@ func (c *Checker) count(p *problem.Problem) {
 	c.counted = append(c.counted, p)
 }
 
-// Report checks the relations between the added objects, and returns all problems. Its error is the error of ctx.
+// Report checks the relations between the added objects, and returns all problems. Its error is the error of ctx, or wraps
+// [ErrSchemas].
 func (c *Checker) Report(ctx context.Context) (*Report, error) {
+	if err := c.v.extra.Err(); err != nil {
+		return nil, err
+	}
 	index := &c.relations.index
 	if c.cut {
 		return &Report{Problems: stopped(c.found), Index: index, unreadable: c.relations.unreadable}, nil

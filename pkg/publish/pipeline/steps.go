@@ -127,6 +127,9 @@ func (p *publication) validate(ctx context.Context, r *Result) error {
 		return err
 	}
 	report, err := validate.Catalog(ctx, opts, p.catalog.Sources...)
+	if errors.Is(err, validate.ErrSchemas) {
+		p.unreadable = true // no other step is done, because the process must end soon
+	}
 	if err := cmp.Or(p.catalog.Unchanged(), err); err != nil {
 		return err
 	}
