@@ -21,9 +21,9 @@ var ErrLimit = errors.New("the definitions take too much time or memory")
 // guardInterval is the time between two measurements of the heap.
 const guardInterval = 20 * time.Millisecond
 
-// A guard limits the evaluation of the user's definitions, which come from files that may be part of an untrusted change.
-// CUE cannot be stopped, so an evaluation that exceeds a limit continues in the background until the process ends, and
-// the guard reports an error for it and for every later evaluation. The checkers of a catalog share a guard.
+// A guard limits the evaluation of the user's definitions, whose files may be part of an untrusted change. CUE cannot be
+// stopped, so an evaluation that exceeds a limit continues in the background until the process ends, and the guard
+// reports an error for it and for every later evaluation. The checkers of a catalog share a guard.
 type guard struct {
 	heap func() uint64 // returns the size of the heap in bytes
 
@@ -62,7 +62,9 @@ func (g *guard) Err() error {
 // guarded returns the result of evaluate, and the rest of the time. If that takes longer than left or too much memory,
 // or if another evaluation did, it returns an error about the definitions called name, and evaluate must not change
 // anything that the caller uses.
-func guarded[T any](g *guard, name string, left time.Duration, evaluate func() T) (result T, rest time.Duration, err error) {
+func guarded[T any](
+	g *guard, name string, left time.Duration, evaluate func() T,
+) (result T, rest time.Duration, err error) {
 	type outcome struct {
 		result   T
 		panicked any

@@ -60,7 +60,8 @@ func (r *rules) explain(def *definition, tree any) []Finding {
 	return found
 }
 
-// user returns the findings of the user definition with index i for a value. After an error, the rules must not be used.
+// user returns the findings of the user definition with index i for a value. After an error, the rules must not be
+// used.
 func (r *rules) user(i int, raw jsontext.Value) (found []Finding, err error) {
 	def, value := r.users.definitions[i], raw.Clone()
 	found, r.users.left, err = guarded(r.users.guard, def.file+": "+def.name, r.users.left, func() []Finding {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
@@ -29,6 +31,9 @@ import (
 
 // configFile is the name of the file beside a catalog that configures which problems are reported.
 const configFile = "opm.yaml"
+
+// maxConfigFile is the maximum size of a configFile in bytes. It may be part of an untrusted change.
+const maxConfigFile = 4 << 20
 
 // A config is the content of opm.yaml.
 type config struct {
@@ -82,6 +87,9 @@ func readConfig(name, ref string) (*config, error) {
 	if name == "" && errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
+	if err == nil && len(text) > maxConfigFile {
+		err = fmt.Errorf("%s: %w: at most %s are read", path, regular.ErrTooLarge, plural.Bytes(maxConfigFile))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
@@ -89,12 +97,13 @@ func readConfig(name, ref string) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	errs := []error{c.checkRules(file)}
+	var wrong strictyaml.Problems
+	c.checkRules(file, &wrong)
 	named := func(ptr jsontext.Pointer, name *string) {
 		*name = beside(path, *name)
 		if info, err := os.Stat(*name); err == nil { // a new baseline does not exist yet
 			if err := regular.Check(info.Mode()); err != nil {
-				errs = append(errs, file.Errorf(ptr, "%s: %w", *name, err))
+				wrong.Addf(file, ptr, "%s: %w", *name, err)
 			}
 		}
 	}
@@ -102,7 +111,11 @@ func readConfig(name, ref string) (*config, error) {
 	for i := range c.Schemas {
 		named(jsontext.Pointer(fmt.Sprintf("/schemas/%d", i)), &c.Schemas[i])
 	}
-	return c, errors.Join(errs...)
+	if n := len(c.Policy.Registries); n > validate.MaxRegistries {
+		wrong.Addf(file, "/policy/registries", "%s registries, want at most %s", plural.Number(n),
+			plural.Number(validate.MaxRegistries))
+	}
+	return c, wrong.Err()
 }
 
 // configOf returns the path of the named file or, if name is "", the path of the opm.yaml beside the file or directory
@@ -134,26 +147,25 @@ func allRules() []string {
 }
 
 // checkRules reports rules that do not exist.
-func (c *config) checkRules(file *strictyaml.File) error {
-	known := map[string]bool{}
-	for _, name := range allRules() {
+func (c *config) checkRules(file *strictyaml.File, wrong *strictyaml.Problems) {
+	names, known := allRules(), map[string]bool{}
+	for _, name := range names {
 		known[name] = true
 	}
-	var errs []error
+	var hints nearest.Finder
 	check := func(at jsontext.Pointer, rules map[string]level) {
-		for name := range rules {
+		for _, name := range slices.Sorted(maps.Keys(rules)) { // always report the same ones of very many
 			if !known[name] {
-				errs = append(errs, file.Errorf(at.AppendToken(name), "unknown rule %q%s", name,
-					nearest.Hint(name, allRules())))
+				wrong.Add(func() *declcfg.Error {
+					return file.Errorf(at.AppendToken(name), "unknown rule %q%s", name, hints.Hint(name, names))
+				})
 			}
 		}
 	}
 	check("/rules", c.Rules)
-	for name, p := range c.Packages {
-		check(jsontext.Pointer("/packages").AppendToken(name)+"/rules", p.Rules)
+	for _, name := range slices.Sorted(maps.Keys(c.Packages)) {
+		check(jsontext.Pointer("/packages").AppendToken(name)+"/rules", c.Packages[name].Rules)
 	}
-	slices.SortFunc(errs, declcfg.CompareErrors)
-	return errors.Join(errs...)
 }
 
 // setLevels sets levels from Rules and Packages.

@@ -259,8 +259,11 @@ func (f *reportFlags) staleNotes(baseline string, stale []problem.Known) string 
 	var notes strings.Builder
 	fmt.Fprintf(&notes, "opm: %s lists %s that no longer exist; --write-baseline removes them:\n", baseline,
 		plural.Of(len(stale), "problem"))
-	for _, k := range stale {
+	for _, k := range stale[:min(len(stale), maxErrors)] {
 		fmt.Fprintf(&notes, "  %s\n", legibleLines(k.String()))
+	}
+	if more := len(stale) - maxErrors; more > 0 {
+		fmt.Fprintf(&notes, "  and %s\n", plural.Of(more, "more problem"))
 	}
 	return notes.String()
 }

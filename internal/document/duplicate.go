@@ -16,8 +16,8 @@ type Duplicate struct {
 	Repeat Place // of this key
 }
 
-// Duplicates yields every key that repeats an earlier one of the same object, in the order of the text. Keys from a YAML
-// merge are not repetitions, and a mapping with aliases is read once.
+// Duplicates yields every key that repeats an earlier one of the same object, in the order of the text. Keys from a
+// YAML merge are not repetitions, and a mapping with aliases is read once.
 func (d *Document) Duplicates() iter.Seq[Duplicate] {
 	return func(yield func(Duplicate) bool) {
 		o := d.origin()

@@ -22,8 +22,8 @@ type Value struct {
 }
 
 // Find returns the positions of the values at ptrs in the file, in the order of ptrs. The last of several equal keys
-// wins. YAML keys have their JSON names, in which y is "true" and 0x10 is "16". The case of keys does not matter, unless
-// the object also has the key in the given case.
+// wins. YAML keys have their JSON names, in which y is "true" and 0x10 is "16". The case of keys does not matter,
+// unless the object also has the key in the given case.
 //
 // The position of a YAML alias is the place of its use; values inside it have their places at its anchor. The position
 // of an omitted null is the place of the missing value.

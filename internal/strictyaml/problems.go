@@ -2,7 +2,6 @@ package strictyaml
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,8 +38,9 @@ func (p *Problems) Sorted() []*place.Error {
 	sorted := slices.Clone(p.errs)
 	slices.SortStableFunc(sorted, func(a, b *place.Error) int { return a.Pos.Compare(b.Pos) })
 	if p.more > 0 {
-		more := fmt.Errorf("%s not reported", plural.Words(p.more, "more problem of the file is", "more problems of the file are"))
-		sorted = append(sorted, &place.Error{Pos: sorted[len(sorted)-1].Pos, Err: more})
+		count := plural.Words(p.more, "more problem of the file is", "more problems of the file are")
+		last := sorted[len(sorted)-1].Pos
+		sorted = append(sorted, &place.Error{Pos: last, Err: errors.New(count + " not reported")})
 	}
 	return sorted
 }

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Baseline lists known problems, so that only new ones count. A problem is identified by its subject, not by its
@@ -95,17 +97,36 @@ func (b *Baseline) Add(known []Known) {
 	slices.SortFunc(b.Problems, Known.compare)
 }
 
+// maxKnown is the maximum number of problems in a baseline.
+const maxKnown = 100_000
+
+var errKnown = errors.New("a baseline has at most 100,000 problems")
+
 // ReadBaseline reads the output of [Baseline.Write].
 func ReadBaseline(r io.Reader) (*Baseline, error) {
-	b := new(Baseline)
-	if err := json.UnmarshalRead(r, b, json.RejectUnknownMembers(true)); err != nil {
+	b, count := new(Baseline), 0
+	limit := json.UnmarshalFromFunc(func(*jsontext.Decoder, *Known) error {
+		if count++; count > maxKnown {
+			return errKnown
+		}
+		return errors.ErrUnsupported // the default decoder reads it
+	})
+	err := json.UnmarshalRead(r, b, json.RejectUnknownMembers(true), json.WithUnmarshalers(limit))
+	switch {
+	case errors.Is(err, errKnown):
+		return nil, errKnown
+	case err != nil:
 		return nil, fmt.Errorf("not a baseline: %w", err)
 	}
 	return b, nil
 }
 
-// Write writes the baseline as JSON. The same problems give the same bytes.
+// Write writes the baseline as JSON. The same problems give the same bytes. It fails if there are too many problems for
+// ReadBaseline.
 func (b *Baseline) Write(w io.Writer) error {
+	if len(b.Problems) > maxKnown {
+		return errKnown
+	}
 	return writeJSON(w, b)
 }
 

@@ -1,7 +1,9 @@
 package validate
 
 import (
+	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -13,10 +15,42 @@ import (
 
 // A Policy states requirements of the catalog maintainers beyond the format. The zero value has no requirements.
 type Policy struct {
-	DefaultChannel string         `json:"defaultChannel"` // of every package; "" allows any
-	ChannelNames   *regexp.Regexp `json:"channelNames"`   // pattern of channel names; nil allows any
-	LargestSkip    *Skip          `json:"largestSkip"`    // largest version step of an update; nil allows any
-	Registries     []string       `json:"registries"`     // of images, as HOST or HOST/PATH; empty allows all
+	DefaultChannel string   `json:"defaultChannel"` // of every package; "" allows any
+	ChannelNames   *Pattern `json:"channelNames"`   // pattern of channel names; nil allows any
+	LargestSkip    *Skip    `json:"largestSkip"`    // largest version step of an update; nil allows any
+	Registries     []string `json:"registries"`     // of images, as HOST or HOST/PATH; empty allows all
+}
+
+// MaxRegistries is the maximum number of registries of a [Policy] in a configuration: each image is compared with all.
+const MaxRegistries = 1000
+
+// A Pattern is a regular expression of limited size: of at most 4,096 bytes and, with all repetitions, 10,000 parts. A
+// policy is part of a catalog, so its pattern must not take more time than the catalog itself.
+type Pattern struct{ *regexp.Regexp }
+
+const (
+	maxPattern      = 4096
+	maxPatternParts = 10_000 // instructions of the compiled program
+)
+
+// UnmarshalText parses a pattern.
+func (p *Pattern) UnmarshalText(text []byte) error {
+	if len(text) > maxPattern {
+		return fmt.Errorf("a pattern of %d bytes, want at most %d", len(text), maxPattern)
+	}
+	tree, err := syntax.Parse(string(text), syntax.Perl)
+	if err != nil {
+		return err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return err
+	}
+	if n := len(program.Inst); n > maxPatternParts {
+		return fmt.Errorf("the pattern has %d parts with all repetitions, want at most %d", n, maxPatternParts)
+	}
+	p.Regexp, err = regexp.Compile(string(text))
+	return err
 }
 
 // A Skip is the largest version step of an update: with one minor version, 1.2.3 can update to any 1.3 but not to 1.4.

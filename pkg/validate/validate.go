@@ -196,8 +196,8 @@ func (c *Checker) count(p *problem.Problem) {
 	c.counted = append(c.counted, p)
 }
 
-// Report checks the relations between the added objects, and returns all problems. Its error is the error of ctx, or wraps
-// [ErrSchemas].
+// Report checks the relations between the added objects, and returns all problems. Its error is the error of ctx, or
+// wraps [ErrSchemas].
 func (c *Checker) Report(ctx context.Context) (*Report, error) {
 	if err := c.v.extra.Err(); err != nil {
 		return nil, err
