@@ -126,6 +126,9 @@ func escapeUsages(flags *pflag.FlagSet) (restore func()) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		old[f] = f.Usage
 		f.Usage = escape.Replace(f.Usage)
+		if f.Value.Type() == "stringSlice" {
+			f.DefValue = f.Value.String()
+		}
 	})
 	return func() {
 		for f, usage := range old {

@@ -62,6 +62,7 @@ Exit status:
 			group(cmd)
 		}
 	}
+	wholeLists(root)
 	return root
 }
 
