@@ -17,6 +17,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -314,7 +315,11 @@ func (o *eachOutput) Write(p []byte) (int, error) {
 	if !o.headed {
 		heading := legible.Name(o.catalog) + ":"
 		if o.format == "markdown" {
-			heading = "## " + legible.Name(o.catalog) + "\n"
+			var title report.Report
+			title.Heading(2, report.Name(o.catalog))
+			var markdown strings.Builder
+			_ = title.Markdown(&markdown) // writing to a Builder does not fail
+			heading = markdown.String()
 		}
 		if !o.first {
 			heading = "\n" + heading

@@ -49,30 +49,44 @@ var (
 		func(s string) string { return strings.ReplaceAll(codeSpan(s), "|", `\|`) }, marked.words, marked.strong,
 	}
 	tags = &style{
-		func(s string) string { return "<code>" + html.EscapeString(legible.Name(s)) + "</code>" },
-		func(s string) string { return html.EscapeString(words(s)) },
-		func(s string) string { return "<strong>" + html.EscapeString(words(s)) + "</strong>" },
+		codeElement,
+		escapedHTML,
+		func(s string) string { return "<strong>" + escapedHTML(s) + "</strong>" },
 	}
 )
 
 // line writes a text in one line.
 func (s *style) line(text string) string {
-	var line strings.Builder
+	var line string
 	for text = strings.TrimSpace(text); ; {
 		i := strings.IndexAny(text, nameMark+strongMark)
 		if i < 0 {
-			line.WriteString(s.words(text))
-			return line.String()
+			return s.join(line, s.words(text))
 		}
-		line.WriteString(s.words(text[:i]))
+		line = s.join(line, s.words(text[:i]))
 		part, rest, _ := strings.Cut(text[i+1:], endMark)
 		if strings.HasPrefix(text[i:], nameMark) {
-			line.WriteString(s.name(part))
+			line = s.join(line, s.name(part))
 		} else {
-			line.WriteString(s.strong(part))
+			line = s.join(line, s.strong(part))
 		}
 		text = rest
 	}
+}
+
+// join appends a part to a line. In Markdown, a comment keeps the backticks of adjacent parts apart.
+func (s *style) join(line, part string) string {
+	if s == terminal || s == capitals {
+		return line + part
+	}
+	return joinCode(line, part)
+}
+
+func joinCode(line, part string) string {
+	if strings.HasSuffix(line, "`") && strings.HasPrefix(part, "`") {
+		return line + "<!-- -->" + part
+	}
+	return line + part
 }
 
 // row writes the cells of a row.
@@ -84,11 +98,12 @@ func (s *style) row(cells []string, separator string) string {
 	return strings.Join(written, separator)
 }
 
-// listMark matches the beginning of a line that Markdown reads as an item of a list or as a rule.
-var listMark = regexp.MustCompile(`^(\d*)([-.)](?:\s|-|$))`)
+// listMark matches the beginning of a line that Markdown reads as an item of a list or as a rule, or that forges and
+// their bots read as a command.
+var listMark = regexp.MustCompile(`^(\d*)([-.)](?:\s|-|$))|^(/)`)
 
 // start writes a text as a line at the start of a paragraph or an item in Markdown.
-func start(text string) string { return listMark.ReplaceAllString(marked.line(text), `$1\$2`) }
+func start(text string) string { return listMark.ReplaceAllString(marked.line(text), `$1\$2$3`) }
 
 // words writes words in one line, with white space at their ends as one space.
 func words(s string) string {
@@ -96,16 +111,44 @@ func words(s string) string {
 	return legible.Name(spaced[1 : len(spaced)-1])
 }
 
-// escaped writes words in one line of Markdown.
-func escaped(s string) string {
+// references matches the parts of a text that forges make a link to somebody or something else, who are told of it: a
+// user or a team, as in @org/team, and an issue, as in #1, org/repo#1 or GH-1. Forges do not read code.
+var references = regexp.MustCompile(`(?:^|\W)(@\w[\w./-]*\b|[\w./-]*[#!]\d+|GH-\d+)`)
+
+// withReferences writes a text with one function, and the references in it with another.
+func withReferences(s string, text, reference func(string) string) string {
+	var line string
+	for {
+		at := references.FindStringSubmatchIndex(s)
+		if at == nil {
+			return joinCode(line, text(s))
+		}
+		line = joinCode(joinCode(line, text(s[:at[2]])), reference(s[at[2]:at[3]]))
+		s = s[at[3]:]
+	}
+}
+
+// escaped writes words in one line of Markdown, with references as code.
+func escaped(s string) string { return withReferences(words(s), escapedText, codeSpan) }
+
+// escapedText escapes the characters of a text that mean something to Markdown.
+func escapedText(s string) string {
 	var text strings.Builder
-	for _, r := range words(s) {
+	for _, r := range s {
 		if r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(`.,:;-/()'"%`, r) {
 			text.WriteByte('\\')
 		}
 		text.WriteRune(r)
 	}
 	return strings.ReplaceAll(text.String(), `-\>`, "->") // arrows need no escape, and are also read as text
+}
+
+// escapedHTML writes words in one line of HTML, with references as code.
+func escapedHTML(s string) string { return withReferences(words(s), html.EscapeString, codeElement) }
+
+// codeElement writes a name as code in HTML.
+func codeElement(name string) string {
+	return "<code>" + html.EscapeString(legible.Name(name)) + "</code>"
 }
 
 // codeSpan writes a name as code, between more backticks than it has in a row.

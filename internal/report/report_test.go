@@ -105,6 +105,19 @@ func TestEscapes(t *testing.T) {
 		report.Strong("*\x1b"):            {`*\x1b`, `**\*\\x1b**`},
 		"x" + report.Name("") + "y":       {"xy", "xy"},
 		"\x02a " + report.Name("b") + "c": {`a \x02bc`, "`a \\x02b`c"},
+
+		// Forges notify those that a text mentions, except in code, and run commands at the start of a line.
+		"ask @org/team-1.": {"ask @org/team-1.", "ask `@org/team-1`."},
+		`"@a" (@b), @c @d`: {`"@a" (@b), @c @d`, "\"`@a`\" (`@b`), `@c` `@d`"},
+		"é@a x/@b @@c":     {"é@a x/@b @@c", "é`@a` x/`@b` \\@`@c`"},
+		"a@b _@c @ @- @*":  {"a@b _@c @ @- @*", `a\@b \_\@c \@ \@- \@\*`},
+		"#1, org/repo#23, a!4, GH-5, (#6)": {"#1, org/repo#23, a!4, GH-5, (#6)",
+			"`#1`, `org/repo#23`, `a!4`, `GH-5`, (`#6`)"},
+		report.Name("a") + "@b" + report.Name("c"): {"a@bc", "`a`<!-- -->`@b`<!-- -->`c`"},
+		"`@a`":              {"`@a`", "\\`<!-- -->`@a`\\`"},
+		report.Strong("@a"): {"@a", "**`@a`**"},
+		"/close now":        {"/close now", `\/close now`},
+		"1/2":               {"1/2", "1/2"},
 	} {
 		r := &report.Report{}
 		r.Line("%s", in)
@@ -112,6 +125,20 @@ func TestEscapes(t *testing.T) {
 		if got := [2]string{strings.TrimSuffix(text, "\n"), strings.TrimSuffix(markdown, "\n")}; got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestMentionsElsewhere checks that names of people are code in all parts of a report.
+func TestMentionsElsewhere(t *testing.T) {
+	r := &report.Report{}
+	r.Heading(2, "for @a")
+	r.Item(0, "by @b")
+	r.Table([]string{"of @c"}, [][]string{{"to @d"}})
+	r.Fold("from @e", []string{"with @f"})
+	const want = "## for `@a`\n\n- by `@b`\n\n| of `@c` |\n| --- |\n| to `@d` |\n\n" +
+		"<details><summary>from <code>@e</code></summary>\n\n- with `@f`\n\n</details>\n"
+	if text, markdown := written(t, r); markdown != want || strings.Contains(text, "`") {
+		t.Errorf("got\n%s\nwant\n%s", markdown, want)
 	}
 }
 
