@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -96,7 +97,7 @@ func (r *reader) object(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 		at := ptr.AppendToken(key)
 		name, ok := match(fields, key)
 		if !ok {
-			r.failKey(at, "unknown key %q%s", key, r.hint(key, slices.Sorted(maps.Keys(fields))))
+			r.failKey(at, "unknown key%s%s", quoted(key), r.hint(key, slices.Sorted(maps.Keys(fields))))
 			continue
 		}
 		if first, ok := given[name]; ok && first != key { // equal ones are found by their places
@@ -106,6 +107,17 @@ func (r *reader) object(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 		r.value(value, v.FieldByIndex(fields[name]), at)
 	}
 }
+
+// quoted returns a key in quotes, after a blank, or "" for a text that is no likely name: the file may be a link to a
+// secret, whose lines can look like keys.
+func quoted(key string) string {
+	if !likelyName.MatchString(key) {
+		return ""
+	}
+	return fmt.Sprintf(" %q", key)
+}
+
+var likelyName = regexp.MustCompile(`^[\w./-]{1,64}$`)
 
 // hint returns the nearest of the names or, for a few, all of them.
 func (r *reader) hint(key string, names []string) string {

@@ -46,6 +46,9 @@ func TestUnmarshal(t *testing.T) {
 		{"second document", "name: a\n---\nname: m\n", "f:3:1: only one document is read: remove this and what follows it"},
 		{"unknown", "nane: n\nzzzzzz: 1\n", "f:1:1: unknown key \"nane\" (did you mean \"name\"?)\n" +
 			"f:2:1: unknown key \"zzzzzz\", want deep, entries, labels, name, references, schema"},
+		{"a key that is no name", "root:$6$salt:19000:0:99999:7:::\nmachine a login b:\n", "f:1:1: unknown key, want deep, entries, " +
+			"labels, name, references, schema\nf:2:1: unknown key, want deep, entries, labels, name, " +
+			"references, schema"},
 		{"types", "name: 4.10\ndeep: {jobs: x, active: 1}\nlabels:\n  a: true\nreferences:\n- image: [i]\n  imag: i\n- 3\n",
 			"f:1:7: name: want a string, found a number; put it in quotes\n" +
 				"f:2:14: deep.jobs: want a whole number of type int, found a string\n" +
