@@ -30,7 +30,8 @@ func fmtCmd() *cobra.Command {
 indentation (four in JSON), quotes only where they are needed. Values do not change, and comments
 stay with what they are about. The names of the files that changed are printed.
 
-In a directory, all files of the catalog are formatted: those that .indexignore does not ignore.
+In a directory, all files of the catalog are formatted: those that .indexignore does not ignore. Of
+a link, the target is formatted, even if it is elsewhere.
 "-" formats standard input to standard output.
 
 A file that cannot be formatted is left as it is, and the reason is an error at its place.`,
