@@ -30,7 +30,8 @@ BENCHTIME ?= 1s
 # The packages that start goroutines.
 CONCURRENT := ./cmd/opm/internal/... ./internal/parallel ./internal/regular ./internal/spool ./internal/tarfs ./pkg/across \
 	./pkg/cluster/olm ./pkg/compose ./pkg/crdcheck ./pkg/declcfg ./pkg/edit ./pkg/filter ./pkg/image ./pkg/imagecheck \
-	./pkg/impact ./pkg/list ./pkg/mirror ./pkg/publish ./pkg/render ./pkg/resolve ./pkg/serve/... ./pkg/validate
+	./pkg/impact ./pkg/list ./pkg/mirror ./pkg/publish ./pkg/render ./pkg/resolve ./pkg/serve/... ./pkg/validate \
+	./schemas
 
 # How long the tests of a package may take: they build and start programs, maybe on a machine that is busy with others.
 PATIENCE := -timeout=60m

@@ -21,8 +21,8 @@ var ErrLimit = errors.New("the definitions take too much time or memory")
 // guardInterval is the time between two measurements of the heap.
 const guardInterval = 20 * time.Millisecond
 
-// A guard limits the evaluation of the user's definitions, whose files may be part of an untrusted change. CUE cannot be
-// stopped, so an evaluation that exceeds a limit continues in the background until the process ends, and the guard
+// A guard limits the evaluation of the user's definitions, whose files may be part of an untrusted change. CUE cannot
+// be stopped, so an evaluation that exceeds a limit continues in the background until the process ends, and the guard
 // reports an error for it and for every later evaluation. The checkers of a catalog share a guard.
 type guard struct {
 	heap func() uint64 // returns the size of the heap in bytes
