@@ -17,6 +17,7 @@ import (
 type target struct {
 	root   *os.Root // directory of the file; nil for a stream
 	name   string   // in root
+	linked bool     // the path is a link
 	stream *os.File // nil for a file
 }
 
@@ -48,8 +49,11 @@ func find(path string, opts Options) (t target, err error) {
 	switch {
 	case found != nil && !found.Mode().IsRegular():
 		err = regular.Check(found.Mode())
-	case named != nil && (found == nil || !os.SameFile(named, found)):
-		err = errMagic
+	case t.linked && named != nil && (found == nil || !os.SameFile(named, found)):
+		// Another process may have replaced the file meanwhile.
+		if again, statErr := os.Stat(path); statErr == nil && os.SameFile(named, again) {
+			err = errMagic
+		}
 	}
 	if err != nil {
 		_ = t.root.Close() // nothing was written to it
@@ -67,18 +71,19 @@ const maxLinks = 40
 
 // follow returns the file that a path leads to, and its file info, which is nil if the file does not exist.
 func follow(path string, open func(dir string) (*os.Root, error)) (t target, found fs.FileInfo, err error) {
-	for range maxLinks {
+	for links := range maxLinks {
 		dir, name := filepath.Split(path)
 		root, err := open(cmp.Or(dir, "."))
 		if err != nil {
 			return t, nil, err
 		}
 		found, err := root.Lstat(name)
+		t := target{root: root, name: name, linked: links > 0}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return target{root: root, name: name}, nil, nil
+			return t, nil, nil
 		case err == nil && found.Mode().Type() != fs.ModeSymlink:
-			return target{root: root, name: name}, found, nil
+			return t, found, nil
 		case err == nil:
 			path, err = root.Readlink(name)
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -302,4 +303,24 @@ func TestMagicLink(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	holds(t, dir)
+}
+
+// TestWriteAtOnce checks that a file that is replaced meanwhile is no link of the system.
+func TestWriteAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("file", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for _, name := range []string{"file", "link", "file", "link"} {
+		group.Go(func() {
+			for range 500 {
+				if err := Write(filepath.Join(dir, name), Options{Replace: true}, text("x")); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
 }
