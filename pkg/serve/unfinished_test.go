@@ -132,7 +132,7 @@ func TestTooManyCalls(t *testing.T) {
 			cancel()
 			must(t, <-ended)
 		}()
-		l.same = true
+		l.same.Store(true)
 		const calls = 240
 		var clients []*rawClient
 		refused := func() (n int64) {
@@ -159,7 +159,7 @@ func TestTooManyCalls(t *testing.T) {
 		if got, want := refused(), int64(10*calls-2000+1); got != want {
 			t.Errorf("%d calls of one client have ended, want %d", got, want)
 		}
-		l.same = false
+		l.same.Store(false)
 		other := dialRaw(t, l.Listener.(*bufconn.Listener))
 		other.call(t, getBundle, unfinished[0].req)
 		time.Sleep(time.Hour) // calls wait longer than a request

@@ -170,7 +170,7 @@ var elm = &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "e
 type fromAddr struct {
 	net.Listener
 	number atomic.Int64
-	same   bool
+	same   atomic.Bool
 }
 
 func (l *fromAddr) Accept() (net.Conn, error) {
@@ -179,7 +179,7 @@ func (l *fromAddr) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	n := byte(l.number.Load())
-	if !l.same {
+	if !l.same.Load() {
 		n = byte(l.number.Add(1))
 	}
 	return numberedConn{c, &net.TCPAddr{IP: net.IPv4(10, 0, 0, n), Port: 1}}, nil
