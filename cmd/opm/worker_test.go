@@ -25,6 +25,7 @@ import (
 //     and with its own environment. It saves the start of the program, which takes longer than most commands.
 //   - As a program (exec.Command("opm"), or exec in scripts), for tests of signals, terminals, open files and servers.
 func TestMain(m *testing.M) {
+	new(process).setGCPercent(gcPercent)
 	switch filepath.Base(os.Args[0]) {
 	case "opm":
 		endWithTest()
