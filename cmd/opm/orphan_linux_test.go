@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +22,8 @@ func endWithTest() {
 
 // TestKilledRun checks that a server ends when the process that started it is killed.
 func TestKilledRun(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "opm serve . --addr localhost:0 2>/dev/null & echo $!; wait")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c",
+		"opm serve . --addr localhost:0 --port-file port 2>/dev/null & echo $!; wait")
 	cmd.Dir = t.TempDir()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -40,10 +42,13 @@ func TestKilledRun(t *testing.T) {
 		line, err := os.ReadFile(server + "/cmdline")
 		return err == nil && strings.HasPrefix(string(line), "opm\x00serve")
 	}
-	for !isServer() {
+	hasPort := func() bool {
+		_, err := os.Stat(filepath.Join(cmd.Dir, "port"))
+		return err == nil
+	}
+	for !hasPort() {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(100 * time.Millisecond)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

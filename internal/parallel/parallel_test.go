@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -26,7 +27,9 @@ func numbers(n int) func(func(int) bool) {
 	}
 }
 
-func TestMapKeepsOrder(t *testing.T) {
+func TestMapKeepsOrder(t *testing.T) { synctest.Test(t, mapKeepsOrder) }
+
+func mapKeepsOrder(t *testing.T) {
 	slowWhenEven := func(i int) int {
 		if i%2 == 0 {
 			time.Sleep(time.Millisecond)
@@ -72,14 +75,16 @@ func TestMapPanics(t *testing.T) {
 }
 
 func TestMapReadsAheadOnlyAFew(t *testing.T) {
-	var started atomic.Int64
-	for range parallel.Map(t.Context(), 2, numbers(1000), func(i int) int { started.Add(1); return i }) {
-		time.Sleep(5 * time.Millisecond)
-		break
-	}
-	if n := started.Load(); n > 10 {
-		t.Errorf("%d items were started although one was taken", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var started atomic.Int64
+		for range parallel.Map(t.Context(), 2, numbers(1000), func(i int) int { started.Add(1); return i }) {
+			synctest.Wait()
+			break
+		}
+		if n := started.Load(); n > 10 {
+			t.Errorf("%d items were started although one was taken", n)
+		}
+	})
 }
 
 func TestMapStopsWhenDone(t *testing.T) {

@@ -81,7 +81,7 @@ func comments(t testing.TB, text []byte) map[string]int {
 
 // TestFormatPublishedCatalogs checks that formatting a published catalog changes none of its objects.
 func TestFormatPublishedCatalogs(t *testing.T) {
-	for _, dir := range shared.Glob(t, "data/catalogs/v*") {
+	for _, dir := range shared.Sample(shared.Glob(t, "data/catalogs/v*"), 1) {
 		t.Run(filepath.Base(dir), func(t *testing.T) { sameWhenFormatted(t, dir) })
 	}
 }
@@ -144,7 +144,7 @@ func written(t *testing.T, fsys fs.FS) []byte {
 
 // TestFormatPublishedTemplates checks that the templates of operator maintainers can all be formatted.
 func TestFormatPublishedTemplates(t *testing.T) {
-	for _, name := range shared.Glob(t, "data/catalog-templates/*/*.yaml") {
+	for _, name := range shared.Sample(shared.Glob(t, "data/catalog-templates/*/*.yaml"), 20) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -88,6 +88,13 @@ func eachCache(t *testing.T, test func(t *testing.T, c *Cache)) {
 	}
 }
 
+// eachCacheInBubble is eachCache with a test that runs in a bubble.
+func eachCacheInBubble(t *testing.T, test func(t *testing.T, c *Cache)) {
+	eachCache(t, func(t *testing.T, c *Cache) {
+		synctest.Test(t, func(t *testing.T) { test(t, c) })
+	})
+}
+
 func TestCache(t *testing.T) {
 	eachCache(t, func(t *testing.T, c *Cache) {
 		for n, size := range []int{0, 1, 1000, memoryBlobMax, memoryBlobMax + 1, 5 << 20} {
@@ -131,14 +138,14 @@ func TestCacheChecks(t *testing.T) {
 }
 
 func TestCacheSharesDownloads(t *testing.T) {
-	eachCache(t, func(t *testing.T, c *Cache) {
+	eachCacheInBubble(t, func(t *testing.T, c *Cache) {
 		data, h := content(t, 1, 3<<20)
 		var calls atomic.Int32
 		var group sync.WaitGroup
 		for range 20 {
 			group.Go(func() {
 				got, err := fetchAll(t, c, h, func(w io.Writer) error {
-					time.Sleep(10 * time.Millisecond)
+					time.Sleep(time.Second) // the others wait
 					return writing(data, &calls)(w)
 				})
 				if err != nil || !bytes.Equal(got, data) {
@@ -156,7 +163,7 @@ func TestCacheSharesDownloads(t *testing.T) {
 // TestFetchGoesOn checks that a caller that waits for a download gets the content even if the context of the
 // downloading caller ends.
 func TestFetchGoesOn(t *testing.T) {
-	eachCache(t, func(t *testing.T, c *Cache) {
+	eachCacheInBubble(t, func(t *testing.T, c *Cache) {
 		data, h := content(t, 1, 1000)
 		ctx, cancel := context.WithCancel(t.Context())
 		started := make(chan bool)
@@ -176,7 +183,7 @@ func TestFetchGoesOn(t *testing.T) {
 			var calls atomic.Int32
 			wantFetch(t, c, h, data, &calls)
 		})
-		time.Sleep(5 * time.Millisecond)
+		synctest.Wait()
 		cancel()
 		group.Wait()
 	})
@@ -185,54 +192,52 @@ func TestFetchGoesOn(t *testing.T) {
 // TestFetchElsewhere checks that the failure of a download is shared by the calls that waited for it with the same
 // origin, and that the others download from their own origins, at the same time and once from each.
 func TestFetchElsewhere(t *testing.T) {
-	eachCache(t, func(t *testing.T, c *Cache) {
-		synctest.Test(t, func(t *testing.T) {
-			data, h := content(t, 1, 1000)
-			repo := func(text string) name.Repository {
-				r, err := name.NewRepository(text)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return r
+	eachCacheInBubble(t, func(t *testing.T, c *Cache) {
+		data, h := content(t, 1, 1000)
+		repo := func(text string) name.Repository {
+			r, err := name.NewRepository(text)
+			if err != nil {
+				t.Fatal(err)
 			}
-			broken, good := origin{repo: repo("broken.example/a")}, origin{repo: repo("good.example/a")}
-			origins := []origin{broken, good, {repo: repo("slow.example/a")}, broken, {repo: broken.repo, size: 1}, good}
-			counts, failure := map[origin]int{}, errors.New("denied")
-			var mu sync.Mutex
-			begun := time.Now()
-			var calls sync.WaitGroup
-			for _, from := range origins {
-				calls.Go(func() {
-					s, err := c.fetch(t.Context(), h, from, func(w io.Writer) error {
-						mu.Lock()
-						counts[from]++
-						mu.Unlock()
-						time.Sleep(time.Second)
-						if from == broken {
-							return failure
-						}
-						_, err := w.Write(data)
-						return err
-					})
-					if (err == nil) == (from == broken) || err != nil && err != failure {
-						t.Errorf("%v: got %v", from, err)
+			return r
+		}
+		broken, good := origin{repo: repo("broken.example/a")}, origin{repo: repo("good.example/a")}
+		origins := []origin{broken, good, {repo: repo("slow.example/a")}, broken, {repo: broken.repo, size: 1}, good}
+		counts, failure := map[origin]int{}, errors.New("denied")
+		var mu sync.Mutex
+		begun := time.Now()
+		var calls sync.WaitGroup
+		for _, from := range origins {
+			calls.Go(func() {
+				s, err := c.fetch(t.Context(), h, from, func(w io.Writer) error {
+					mu.Lock()
+					counts[from]++
+					mu.Unlock()
+					time.Sleep(time.Second)
+					if from == broken {
+						return failure
 					}
-					if err == nil {
-						s.Close()
-					}
+					_, err := w.Write(data)
+					return err
 				})
-				synctest.Wait()
-			}
-			calls.Wait()
-			for from, n := range counts {
-				if n != 1 {
-					t.Errorf("%v: %d downloads", from, n)
+				if (err == nil) == (from == broken) || err != nil && err != failure {
+					t.Errorf("%v: got %v", from, err)
 				}
+				if err == nil {
+					s.Close()
+				}
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		for from, n := range counts {
+			if n != 1 {
+				t.Errorf("%v: %d downloads", from, n)
 			}
-			if took := time.Since(begun); took != 2*time.Second {
-				t.Errorf("it took %v", took)
-			}
-		})
+		}
+		if took := time.Since(begun); took != 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
 	})
 }
 

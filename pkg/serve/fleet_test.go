@@ -151,7 +151,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	live := loaded(t, dirs[0])
 	addr := overTCP(t, live, serve.ServerOptions{ReloadGrace: 20 * time.Millisecond})
 	var all sync.WaitGroup
-	done := make(chan struct{})
+	calls, done := make(chan struct{}), make(chan struct{})
 	for range 8 {
 		c, err := client.New(addr, client.Options{})
 		must(t, err)
@@ -162,7 +162,7 @@ func TestReloadUnderLoad(t *testing.T) {
 					select {
 					case <-done:
 						return
-					default:
+					case calls <- struct{}{}:
 					}
 					if _, err := c.Bundle(t.Context(), "oak", "stable", "oak.v3.0.0"); err != nil {
 						t.Error(err)
@@ -177,7 +177,9 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 	for i := range 8 {
 		live.Swap(load(t, dirs[(i+1)%2]))
-		time.Sleep(100 * time.Millisecond)
+		for range 200 {
+			<-calls
+		}
 	}
 	close(done)
 	all.Wait()
