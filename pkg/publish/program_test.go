@@ -18,19 +18,20 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// compile builds an empty program as package cmd/opm of a module.
+// compile builds an empty program as package cmd/opm of a module. It imports nothing, since Go's library would have to be
+// compiled for the platform.
 func compile(t *testing.T, module, goos, arch string, flags ...string) string {
 	t.Helper()
-	return compileMain(t, "", module, goos, arch, flags...)
+	return compileMain(t, "func main() {}\n", module, goos, arch, flags...)
 }
 
-func compileMain(t *testing.T, body, module, goos, arch string, flags ...string) string {
+func compileMain(t *testing.T, text, module, goos, arch string, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	main := filepath.Join(dir, "cmd", "opm", "main.go")
 	err := errors.Join(
 		os.MkdirAll(filepath.Dir(main), 0o777),
-		os.WriteFile(main, []byte("package main\n\nimport \"os\"\n\nfunc main() { _ = os.Args; "+body+" }\n"), 0o666),
+		os.WriteFile(main, []byte("package main\n\n"+text), 0o666),
 		os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+module+"\n\ngo 1.26\n"), 0o666),
 	)
 	if err != nil {
@@ -94,13 +95,13 @@ func TestStatic(t *testing.T) {
 	if _, err := openStatic(t.Context(), dynamic, platform, "v2"); !errors.Is(err, ErrDynamic) {
 		t.Errorf("without a release: %v", err)
 	}
-	if err := os.Rename(compileMain(t, `println("{}")`, ours, "linux", runtime.GOARCH), release); err != nil {
+	if err := os.Rename(compileMain(t, `func main() { println("{}") }`, ours, "linux", runtime.GOARCH), release); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := openStatic(t.Context(), dynamic, platform, "v2"); !errors.Is(err, ErrDynamic) {
 		t.Errorf("with a program that prints no version: %v", err)
 	}
-	main := `os.Stdout.WriteString("{\"version\": \"v2\"}")`
+	main := "import \"os\"\n\nfunc main() { os.Stdout.WriteString(`{\"version\": \"v2\"}`) }"
 	if err := os.Rename(compileMain(t, main, ours, "linux", runtime.GOARCH), release); err != nil {
 		t.Fatal(err)
 	}
