@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -137,9 +138,7 @@ func replay(t *testing.T, dir, page, mirror string) string {
 		for line := range strings.Lines(output) {
 			got.WriteString(indent + line)
 		}
-		if got.String() != want.String() && !*update {
-			t.Errorf("$ %s\nprints\n%s\nand the page says\n%s", command, got.String(), want.String())
-		}
+		golden.Equal(t, "the page says for $ "+command, want.String(), got.String())
 		replayed.WriteString(got.String())
 	}
 	return replayed.String()
@@ -148,17 +147,7 @@ func replay(t *testing.T, dir, page, mirror string) string {
 // TestPicture checks that the picture of the concepts is what opm graph draws.
 func TestPicture(t *testing.T) {
 	const picture = "../../docs/kiln.svg"
-	got := printed(t, examples, "opm graph catalog kiln -o svg")
-	want, err := os.ReadFile(picture)
-	if err == nil && string(want) == got {
-		return
-	}
-	if !*update {
-		t.Fatalf("the picture is not current, %v: run it with -update", err)
-	}
-	if err := os.WriteFile(picture, []byte(got), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	golden.Compare(t, picture, printed(t, examples, "opm graph catalog kiln -o svg"))
 }
 
 // TestReadme runs the other commands of the README, one after the other, in a copy of the examples and nothing else.

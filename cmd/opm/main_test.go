@@ -27,6 +27,7 @@ var update = golden.Update
 //
 // runs opm in a worker, and exec opm runs the program: with standard input (stdin), on a terminal, or in a shell.
 func TestScripts(t *testing.T) {
+	golden.Repeat(t)
 	testscript.Run(t, scripts(callOPM, scriptFiles()))
 }
 

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
 
@@ -43,13 +44,11 @@ func TestOperatorGroups(t *testing.T) {
 			var got string
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+name, func(t *testing.T) {
 				got = grouped(t, string(f.Data))
-				if got != want[name] && !*updateTables {
-					t.Errorf("got\n%s\nwant\n%s", got, want[name])
-				}
+				golden.Equal(t, file+"/"+name, want[name], got)
 			})
 			rows.Files = append(rows.Files, f, txtar.File{Name: name, Data: []byte(got)})
 		}
-		if *updateTables {
+		if *golden.Update {
 			if err := os.WriteFile(file, txtar.Format(rows), 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -10,10 +9,9 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/pkg/cluster"
 )
-
-var updateTables = flag.Bool("update", false, "rewrite what the tables expect")
 
 // runTable runs each file in a table as a state. The first line of the file may have options, and the next file has the
 // expected output of show.
@@ -28,16 +26,13 @@ func runTable(t *testing.T, table string, show func(*Result) string, all ...cont
 			first, _, _ := strings.Cut(string(state.Data), "\n")
 			opts := optionsIn(t, first)
 			result := simulated(t, loaded(t, string(state.Data)), opts, all)
-			if got := show(result); got != string(want.Data) {
-				if !*updateTables {
-					t.Errorf("got:\n%s\nwant:\n%s", got, want.Data)
-				}
-				want.Data = []byte(got)
-			}
+			got := show(result)
+			golden.Equal(t, table+"/"+want.Name, string(want.Data), got)
+			want.Data = []byte(got)
 			checkAgain(t, result, opts, all)
 		})
 	}
-	if *updateTables {
+	if *golden.Update {
 		if err := os.WriteFile(table, txtar.Format(archive), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -184,17 +179,5 @@ func TestRequirementRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/requirements.golden"
-	if *updateTables {
-		if err := os.WriteFile(golden, rows, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(rows) != string(want) {
-		t.Errorf("got:\n%s", rows)
-	}
+	golden.Compare(t, "testdata/requirements.golden", rows)
 }

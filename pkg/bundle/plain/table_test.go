@@ -2,7 +2,6 @@ package plain
 
 import (
 	"bytes"
-	"flag"
 	"io/fs"
 	"os"
 	"path"
@@ -14,10 +13,9 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
-
-var update = flag.Bool("update", false, "rewrite what the tables want")
 
 // TestTables checks bundles that OLM v1 installs or refuses. A row has the manifests of a bundle, and the expected
 // objects or errors.
@@ -39,13 +37,11 @@ func TestTables(t *testing.T) {
 			want := &archive.Files[i]
 			t.Run(path.Clean(row), func(t *testing.T) {
 				got := rendered(t, files, path.Clean(row))
-				if got != string(want.Data) && !*update {
-					t.Errorf("got:\n%swant:\n%s", got, want.Data)
-				}
+				golden.Equal(t, table+"/"+want.Name, string(want.Data), got)
 				want.Data = []byte(got)
 			})
 		}
-		if *update {
+		if *golden.Update {
 			if err := os.WriteFile(table, txtar.Format(archive), 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -2,18 +2,14 @@ package draw
 
 import (
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
-
-var update = flag.Bool("update", false, "rewrite the drawings that the tests expect")
 
 // goldens are the graphs of the files testdata/NAME.svg.
 var goldens = []struct {
@@ -71,20 +67,7 @@ var goldens = []struct {
 func TestSVGGolden(t *testing.T) {
 	for _, tt := range goldens {
 		t.Run(tt.name, func(t *testing.T) {
-			got := write(t, SVG, Options{}, packageOf(t, "p", tt.graph))
-			name := filepath.Join("testdata", tt.name+".svg")
-			if *update {
-				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s is not what is drawn; look at what -update makes of it", name)
-			}
+			golden.Compare(t, "testdata/"+tt.name+".svg", write(t, SVG, Options{}, packageOf(t, "p", tt.graph)))
 		})
 	}
 }
