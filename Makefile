@@ -33,13 +33,17 @@ CONCURRENT := ./cmd/opm/internal/... ./internal/parallel ./internal/regular ./in
 	./pkg/impact ./pkg/list ./pkg/mirror ./pkg/publish ./pkg/render ./pkg/resolve ./pkg/serve/... ./pkg/validate \
 	./schemas
 
+# Everything is compiled once, in the way of a release: without C and without paths of this machine.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
+
 # How long the tests of a package may take: they build and start programs, maybe on a machine that is busy with others.
 PATIENCE := -timeout=60m
 
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test check fmt lint tidy generated test full race hostile vuln startup conformance registry bench budget measured growth bench-serve fuzz generate site clean
+.PHONY: all help build release image demo test test-program test-packages check fmt lint tidy generated test full race hostile vuln startup conformance registry bench budget measured growth bench-serve fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -47,7 +51,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/opm, as go build does, stripped and with its version set
-	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
+	@go build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
 
 release: ## Build opm for PLATFORMS into dist/, with checksums and SBOMs
 	@sh scripts/release.sh dist '$(VERSION)' '$(LDFLAGS)' $(PLATFORMS)
@@ -59,9 +63,15 @@ demo: build ## Show the way of the examples from a bundle and a template to a se
 	@sh scripts/demo.sh bin/opm
 
 test: ## Run the tests of all modules
+	@$(MAKE) --no-print-directory -j2 test-program test-packages
+
+# It mostly waits for registries, browsers and programs, so the tests of packages run beside it.
+test-program:
+	go -C test test $(PATIENCE) -count=1 .
+
+test-packages:
 	go test $(PATIENCE) ./...
 	go -C bench test $(PATIENCE) ./...
-	go -C test test $(PATIENCE) -count=1 .
 
 check: fmt lint tidy generated full race hostile vuln startup registry ## Everything that CI checks
 
@@ -81,6 +91,7 @@ generated: ## Fail if a generated file is not what generate makes
 full: export OPM_TESTS = full
 full: test ## Run the tests of all modules with all data
 
+race: export CGO_ENABLED := 1
 race: ## Run the tests of packages that start goroutines under the race detector (needs a C compiler)
 	go test -race $(PATIENCE) $(CONCURRENT)
 

@@ -21,9 +21,9 @@ func Main(m *testing.M, root string) {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "opm"), "./cmd/opm")
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "opm"), "./cmd/opm")
 	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build, so that it runs in an image
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build, so that it runs in an image, and is compiled once
 	if out, err := build.CombinedOutput(); err != nil {
 		panic("build opm: " + string(out))
 	}
