@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/net/http2"
 	health "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/test/bufconn"
@@ -143,7 +144,7 @@ func TestTooManyCalls(t *testing.T) {
 		}
 		for range 10 {
 			c := dialRaw(t, l.Listener.(*bufconn.Listener))
-			must(t, c.framer.WriteWindowUpdate(0, 1<<20))
+			must(t, c.write(func(f *http2.Framer) error { return f.WriteWindowUpdate(0, 1<<20) }))
 			for i := range calls {
 				of := unfinished[i%3]
 				c.call(t, of.method, of.req)
@@ -184,9 +185,7 @@ func TestSlowRequest(t *testing.T) {
 		message := encodeRequest(t, unfinished[0].req)
 		id := c.begin(t, getBundle, message, 7, false)
 		time.Sleep(serve.DefaultRequest - time.Second)
-		c.mu.Lock()
-		must(t, c.framer.WriteData(id, true, message[7:]))
-		c.mu.Unlock()
+		must(t, c.write(func(f *http2.Framer) error { return f.WriteData(id, true, message[7:]) }))
 		synctest.Wait()
 		if c.got.Load() < 100 || c.ended.Load() != 1 {
 			t.Errorf("got %d bytes, and %d ends", c.got.Load(), c.ended.Load())

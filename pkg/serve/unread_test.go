@@ -126,19 +126,24 @@ func (c *rawClient) begin(t *testing.T, method string, message []byte, n int, en
 	return id
 }
 
-// take extends the flow-control windows of the connection and of one stream by a number of bytes.
-func (c *rawClient) take(stream, bytes uint32) error {
+// write writes frames.
+func (c *rawClient) write(frames func(f *http2.Framer) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return errors.Join(c.framer.WriteWindowUpdate(0, bytes), c.framer.WriteWindowUpdate(stream, bytes))
+	return frames(c.framer)
+}
+
+// take extends the flow-control windows of the connection and of one stream by a number of bytes.
+func (c *rawClient) take(stream, bytes uint32) error {
+	return c.write(func(f *http2.Framer) error {
+		return errors.Join(f.WriteWindowUpdate(0, bytes), f.WriteWindowUpdate(stream, bytes))
+	})
 }
 
 // cancel cancels the call of a stream.
 func (c *rawClient) cancel(t *testing.T, stream uint32) {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	must(t, c.framer.WriteRSTStream(stream, http2.ErrCodeCancel))
+	must(t, c.write(func(f *http2.Framer) error { return f.WriteRSTStream(stream, http2.ErrCodeCancel) }))
 }
 
 func (c *rawClient) isClosed() bool {
