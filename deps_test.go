@@ -208,7 +208,7 @@ var arrows = map[string][]string{
 		"internal/skim",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},
-	"internal/golden":      {},
+	"internal/golden":      {"github.com/rogpeppe/go-internal/diff"},
 	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},

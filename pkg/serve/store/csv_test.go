@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -90,7 +91,7 @@ func normal(t *testing.T, value []byte) []byte {
 // of operator-framework/api.
 func TestCSVsOfPublishedCatalogs(t *testing.T) {
 	checked := 0
-	for _, dir := range publishedCatalogs(t) {
+	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		all, packages := listings(t, dirSource(dir))
 		channels := map[string]string{} // by package and bundle
 		for _, l := range all {
