@@ -37,8 +37,9 @@ CONCURRENT := ./cmd/opm/internal/... ./internal/parallel ./internal/regular ./in
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 
-# How long the tests of a package may take: they build and start programs, maybe on a machine that is busy with others.
-PATIENCE := -timeout=60m
+# How tests run. A package has an hour: tests start programs, maybe on a machine that is busy with others. Some tests of a
+# package run beside tests that wait. lint includes go vet, which would also analyze all dependencies here.
+TESTFLAGS := -timeout=60m -parallel=4 -vet=off
 
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
@@ -67,11 +68,11 @@ test: ## Run the tests of all modules
 
 # It mostly waits for registries, browsers and programs, so the tests of packages run beside it.
 test-program:
-	go -C test test $(PATIENCE) -count=1 .
+	go -C test test $(TESTFLAGS) -count=1 .
 
 test-packages:
-	go test $(PATIENCE) ./...
-	go -C bench test $(PATIENCE) ./...
+	go test $(TESTFLAGS) ./...
+	go -C bench test $(TESTFLAGS) ./...
 
 check: fmt lint tidy generated full race hostile vuln startup registry ## Everything that CI checks
 
@@ -93,10 +94,10 @@ full: test ## Run the tests of all modules with all data
 
 race: export CGO_ENABLED := 1
 race: ## Run the tests of packages that start goroutines under the race detector (needs a C compiler)
-	go test -race $(PATIENCE) $(CONCURRENT)
+	go test -race $(TESTFLAGS) $(CONCURRENT)
 
 hostile: ## Attack opm with hostile input and hostile peers, within bounds on time and memory
-	go -C test test $(PATIENCE) -count=1 ./hostile
+	go -C test test $(TESTFLAGS) -count=1 ./hostile
 
 vuln: ## Fail if opm calls code with a known vulnerability; pass if the database cannot be had
 	@sh scripts/vuln.sh
@@ -105,7 +106,7 @@ startup: build ## Report how long bin/opm takes to start; fail if our own packag
 	@sh scripts/startup.sh bin/opm
 
 conformance: ## Compare opm with upstream: run the conformance scripts, then registry
-	go -C test test $(PATIENCE) -run TestConformance -count=1 .
+	go -C test test $(TESTFLAGS) -run TestConformance -count=1 .
 	@$(MAKE) --no-print-directory registry
 
 registry: build ## Compare the answers of opm serve for the published catalogs with those of upstream

@@ -152,6 +152,7 @@ func TestPicture(t *testing.T) {
 
 // TestReadme runs the other commands of the README, one after the other, in a copy of the examples and nothing else.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("needs a shell")
 	}

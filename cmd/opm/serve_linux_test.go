@@ -131,6 +131,7 @@ func TestServeCacheMode(t *testing.T) {
 
 // TestServeOpenFiles checks that the number of connections is limited so that the process can still open files.
 func TestServeOpenFiles(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("sh", "-c", `ulimit -n 300 && exec opm serve catalog --addr localhost:0 --max-connections 1000`)
 	cmd.Dir = examples
 	s := startServer(t, cmd)

@@ -225,6 +225,7 @@ func TestServeSources(t *testing.T) {
 
 // TestServeWatch serves a catalog that changes. Clients are asked to reconnect.
 func TestServeWatch(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
 		t.Fatal(err)

@@ -136,7 +136,7 @@ func sameAsYAML(t *testing.T, doc []byte) bool {
 func TestBlockPublished(t *testing.T) {
 	docs := published(t)
 	asked, block := 0, 0
-	for i := 0; i < len(docs); i += shared.Number(1, 10) {
+	for i := 0; i < len(docs); i += shared.Step(1, 10) {
 		asked++
 		if sameAsYAML(t, docs[i]) {
 			block++

@@ -52,16 +52,34 @@ func Full() bool { return os.Getenv(variable) == "full" }
 
 const variable = "OPM_TESTS"
 
-// Number returns the number of cases of a test: all, or few for a sample.
+// Number returns the number of cases of a test: all, or few for a sample. The race detector needs only some of the few,
+// and is ten times slower.
 func Number(all, few int) int {
-	if Full() {
+	switch {
+	case Full():
 		return all
+	case underRace:
+		return max(few/10, 1)
 	}
 	return few
 }
 
+// Step returns the distance between the cases of a list that a test tries: short for all data, or long for a sample.
+func Step(short, long int) int {
+	switch {
+	case Full():
+		return short
+	case underRace:
+		return 10 * long
+	}
+	return long
+}
+
 // Sample returns all elements of a list or, for a sample, few of them at equal distances, the first included.
 func Sample[T any](list []T, few int) []T {
+	if underRace {
+		few = max(few/10, 1)
+	}
 	if Full() || len(list) <= few {
 		return list
 	}

@@ -250,7 +250,7 @@ func TestCatalogs(t *testing.T) {
 		if !ok {
 			slow++
 		}
-		if !ok || i%shared.Number(1, 16) > 0 {
+		if !ok || i%shared.Step(1, 16) > 0 {
 			continue // the slow reader takes its time
 		}
 		if _, _, err := appendSlow(nil, doc, nil); err != nil {

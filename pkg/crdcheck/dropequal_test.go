@@ -32,7 +32,7 @@ func TestDropEqual(t *testing.T) {
 	}
 	results, dropped := 0, 0
 	for i, p := range pairsOf(updates) {
-		if i%shared.Number(8, 64) != 0 { // whole definitions take long
+		if i%shared.Step(8, 64) != 0 { // whole definitions take long
 			continue
 		}
 		before, errBefore := bundles.memo.read(p.before)

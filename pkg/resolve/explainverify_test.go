@@ -15,7 +15,7 @@ import (
 
 // TestExplainObserved verifies the explanations of the observed answers.
 func TestExplainObserved(t *testing.T) {
-	observations(t, shared.Number(1, 16), func(t *testing.T, _ string, _ *observation, ns *ClassicRequest) { verifyExplanation(t, ns) })
+	observations(t, shared.Step(1, 16), func(t *testing.T, _ string, _ *observation, ns *ClassicRequest) { verifyExplanation(t, ns) })
 }
 
 // FuzzExplain verifies explanations for random small catalogs.

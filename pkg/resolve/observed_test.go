@@ -45,7 +45,7 @@ func (o *observation) namespace(c *Catalog) *ClassicRequest {
 // TestObserved compares our answers with OLM Classic's own.
 func TestObserved(t *testing.T) {
 	smaller := 0
-	observations(t, shared.Number(1, 16), func(t *testing.T, name string, o *observation, ns *ClassicRequest) {
+	observations(t, shared.Step(1, 16), func(t *testing.T, name string, o *observation, ns *ClassicRequest) {
 		if diff := o.compare(verify(t, ns)); diff == isSmaller {
 			smaller++
 			t.Logf("%s: a smaller core", name)

@@ -21,7 +21,7 @@ func TestV1AgreesWithUpdates(t *testing.T) {
 		c.Name = "x"
 		asked, refused, failed := 0, 0, 0
 		for i, x := range c.Index.Packages() {
-			if i%shared.Number(1, 16) > 0 {
+			if i%shared.Step(1, 16) > 0 {
 				continue
 			}
 			p := graph.NewPackage(x)
