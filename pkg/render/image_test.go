@@ -81,8 +81,17 @@ type testRegistry struct {
 	gone      atomic.Bool // all images are removed
 
 	mu            sync.Mutex
-	delay         time.Duration // of each answer
+	first         int           // requests of blobs that are answered at once, so that a client knows the protocol
+	least         int           // requests that arrive before one of the next blobs is sent
+	enough        chan struct{} // closed when they have arrived; nil if all requests are answered at once
 	waiting, most int           // requests at a time, now and at most
+}
+
+// expect lets requests of blobs wait until a number of requests has arrived.
+func (r *testRegistry) expect(least int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.first, r.least, r.most, r.enough = 40, least, 0, make(chan struct{})
 }
 
 // newRegistry returns a registry that speaks HTTP/1.1.
@@ -97,7 +106,7 @@ func startRegistry(t testing.TB, start func(*httptest.Server)) *testRegistry {
 	r := &testRegistry{}
 	handler := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, 0)))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		defer r.wait()()
+		defer r.wait(req)()
 		r.requests.Add(1)
 		if r.gone.Load() && req.URL.Path != "/v2/" {
 			w.WriteHeader(http.StatusNotFound)
@@ -111,14 +120,28 @@ func startRegistry(t testing.TB, start func(*httptest.Server)) *testRegistry {
 	return r
 }
 
-// wait counts a request until the returned function is called, and delays it.
-func (r *testRegistry) wait() (end func()) {
+// wait counts a request until the returned function is called, and waits for the others that are expected.
+func (r *testRegistry) wait(req *http.Request) (end func()) {
 	r.mu.Lock()
 	r.waiting++
 	r.most = max(r.most, r.waiting)
-	delay := r.delay
+	if r.enough != nil && r.waiting == r.least {
+		close(r.enough)
+		r.least = 0
+	}
+	enough := r.enough
+	if !strings.Contains(req.URL.Path, "/blobs/") {
+		enough = nil
+	} else if r.first > 0 {
+		r.first, enough = r.first-1, nil
+	}
 	r.mu.Unlock()
-	time.Sleep(delay)
+	if enough != nil {
+		select {
+		case <-enough:
+		case <-time.After(5 * time.Minute): // the test fails
+		}
+	}
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -351,7 +374,7 @@ func TestMultiplexing(t *testing.T) {
 				files["manifests/number.yaml"] = fmt.Appendf(nil, "kind: Number\nmetadata: {name: n%d}\n", i)
 				refs = append(refs, r.push(t, fmt.Sprintf("oak%d", i), imageOf(t, bundleLabels, files)))
 			}
-			r.delay, r.most = 20*time.Millisecond, 0
+			r.expect(test.min)
 			opts := withImages(t, "")
 			opts.Jobs = test.jobs
 			c, err := render.Open(t.Context(), refs, opts)
