@@ -122,12 +122,12 @@ func FuzzCommands(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
+		t.Parallel()
 		random := rand.New(rand.NewPCG(seed, 1))
 		objects := somePackages(catalogs[random.IntN(len(catalogs))], random)
 		names := namesIn(objects, random)
-		x := &fuzzedRun{bundle: bundle, state: state, old: encodeObjects(t, objects)}
+		x := &fuzzedRun{tmp: t.TempDir(), bundle: bundle, state: state, old: encodeObjects(t, objects)}
 		x.catalog = encodeObjects(t, mutateObjects(objects, random))
-		t.Setenv("TMPDIR", t.TempDir())
 		for range 20 {
 			again := random.IntN(4) == 0
 			x.check(t, names.Replace(fuzzedCommands[random.IntN(len(fuzzedCommands))]), again)
@@ -140,6 +140,7 @@ func FuzzCommands(f *testing.F) {
 
 // A fuzzedRun is the input of the commands.
 type fuzzedRun struct {
+	tmp          string // the value of TMPDIR
 	bundle       string // a directory
 	state, group []byte
 	catalog, old []byte
@@ -163,7 +164,7 @@ func (x *fuzzedRun) check(t *testing.T, line string, again bool) {
 	if strings.Contains(got.stderr, "internal error") {
 		t.Errorf("opm %s: %s", line, got.stderr)
 	}
-	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+	if left, _ := os.ReadDir(x.tmp); len(left) > 0 {
 		t.Fatalf("opm %s left %s", line, left[0].Name())
 	}
 }
@@ -192,7 +193,7 @@ func (x *fuzzedRun) runArgs(t *testing.T, args []string) result {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	r, err := callOPM(workerCall{Args: args, Env: os.Environ(), Dir: dir})
+	r, err := callOPM(workerCall{Args: args, Env: append(os.Environ(), "TMPDIR="+x.tmp), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,6 +135,7 @@ func FuzzFiles(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
+		t.Parallel()
 		random := rand.New(rand.NewPCG(seed, 2))
 		for range 4 {
 			file := fuzzedFiles[random.IntN(len(fuzzedFiles))]

@@ -56,7 +56,6 @@ const hostile = "x\r\n::error::y\x1b]0;t\a\u009b31m\u202e\u2066\u2028##[error]\u
 // file that a command writes to: first names in a catalog that stays valid, then the values of all keys at once, except
 // all keys that commands need, and then of every key alone.
 func TestHostileText(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
 	examples, err := filepath.Abs("../../examples") // since commands are run elsewhere
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +104,7 @@ func readHostile(t *testing.T, examples string, isHostile func(key, value string
 	catalog := append(documents(t, []byte(tangledCatalog)), read("catalog/kiln/package.yaml", "catalog/kiln/channels.yaml",
 		"catalog/kiln/bundles.yaml", "catalog/kiln/deprecations.yaml")...)
 	x := &hostileRun{}
+	x.tmp = t.TempDir()
 	x.old, x.catalog = encodeObjects(t, catalog[1:]), encodeObjects(t, spoil(catalog))
 	x.state = encodeDocuments(t, spoil(read("pottery.yaml", "cluster.yaml")))
 	x.group = encodeDocuments(t, spoil(read("operatorgroup.yaml")))

@@ -52,6 +52,14 @@ func Full() bool { return os.Getenv(variable) == "full" }
 
 const variable = "OPM_TESTS"
 
+// OneGoroutine skips a long test of one goroutine under the race detector, which takes ten times as long to find nothing.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if underRace {
+		t.Skip("has one goroutine")
+	}
+}
+
 // Number returns the number of cases of a test: all, or few for a sample. The race detector needs only some of the few,
 // and is ten times slower.
 func Number(all, few int) int {

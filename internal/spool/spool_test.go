@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/internal/spool"
 )
 
@@ -51,6 +52,7 @@ func hold(t testing.TB, data []byte, opts spool.Options) *spool.Blob {
 }
 
 func TestReadBack(t *testing.T) {
+	shared.OneGoroutine(t)
 	for _, limit := range []int64{0, -1, 1, frame} {
 		for _, size := range []int{0, 1, frame - 1, frame, frame + 1, 5*frame + 12345} {
 			t.Run(fmt.Sprintf("limit %d size %d", limit, size), func(t *testing.T) {

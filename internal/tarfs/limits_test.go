@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
@@ -86,6 +87,7 @@ func sparse(t testing.TB, name string, n int64) []byte {
 var defaults = Limits{Unpacked: 8 << 30, Entries: 200_000, Names: 32 << 20}
 
 func TestHostileLayers(t *testing.T) {
+	shared.OneGoroutine(t)
 	t.Parallel()
 	many := make([]string, 0, 3000)
 	for n := range 3000 {
@@ -167,6 +169,7 @@ func TestManyLinksOut(t *testing.T) {
 
 // TestHeaderMemory checks the memory for files whose headers are much larger than the used part of them.
 func TestHeaderMemory(t *testing.T) {
+	shared.OneGoroutine(t)
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for n := range 60 {
@@ -210,6 +213,7 @@ func TestManyLayers(t *testing.T) {
 
 // TestLayerMemory checks the memory for files that are much larger than the uncompressed part of the spool.
 func TestLayerMemory(t *testing.T) {
+	shared.OneGoroutine(t)
 	held, other := endless(t, "c/a", 256<<20), endless(t, "x", 256<<20)
 	var before, after runtime.MemStats
 	runtime.GC()

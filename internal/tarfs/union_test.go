@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"testing/iotest"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/internal/tartest"
 )
 
@@ -275,6 +276,7 @@ func TestStreamError(t *testing.T) {
 
 // TestUnionFS runs the checks of testing/fstest.
 func TestUnionFS(t *testing.T) {
+	shared.OneGoroutine(t)
 	fsys := mustUnion(t, "/c", tartest.Tar(t, "c/a=hello", "c/d/b="+strings.Repeat("x", 3<<20), "c/l->/c/d/b", "c/e/"))
 	if err := fstest.TestFS(fsys, "a", "d/b", "l", "e"); err != nil {
 		t.Error(err)

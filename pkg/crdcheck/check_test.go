@@ -225,6 +225,7 @@ func TestManyUpdates(t *testing.T) {
 
 // TestLargeDefinitions checks the limits of definitions, which would take too long otherwise.
 func TestLargeDefinitions(t *testing.T) {
+	shared.OneGoroutine(t)
 	const most = 120 // levels of properties
 	deep := func(levels int, end string) string {
 		return strings.Repeat("{type: object, properties: {a: ", levels) + end + strings.Repeat("}}", levels)

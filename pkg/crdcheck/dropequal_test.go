@@ -17,6 +17,7 @@ import (
 
 // TestDropEqual checks that crdify returns the same results for whole definitions and for the result of dropEqual.
 func TestDropEqual(t *testing.T) {
+	shared.OneGoroutine(t)
 	source := declcfg.Source{FS: os.DirFS(shared.Path(t, "data/catalogs/v4.12"))}
 	bundles, err := Read(t.Context(), image.SpoolOptions{}, source)
 	if err != nil {

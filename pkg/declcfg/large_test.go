@@ -125,6 +125,7 @@ func TestLongLine(t *testing.T) {
 
 // TestLargeDocument reads a document that is larger than a chunk.
 func TestLargeDocument(t *testing.T) {
+	shared.OneGoroutine(t)
 	large := strings.Repeat("x ", 2<<20)
 	object := func(name string) string { return `{"schema":"s","name":"` + name + `"}` }
 	for name, content := range map[string]string{
@@ -237,6 +238,7 @@ func TestMissingBracket(t *testing.T) {
 // TestLargeInvalid checks that a large object that does not end is refused without a search for names in it, and that its
 // text is read a fixed number of times.
 func TestLargeInvalid(t *testing.T) {
+	shared.OneGoroutine(t)
 	g := &generated{head: `{"schema":"s"`, unit: `,"package":"p"`, times: 4 << 20}
 	for _, err := range declcfg.Map(t.Context(), metaOf, g.source("a.json")) {
 		e, ok := errors.AsType[*declcfg.Error](err)

@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	kubernetesyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // decodeProperty returns the value of p as the Go type for its type.
@@ -180,6 +182,7 @@ func TestBundleObjectJSON(t *testing.T) {
 // TestManifestsAreAcceptedAsUpstream compares the verdicts on short texts with the library that upstream converts
 // manifests with.
 func TestManifestsAreAcceptedAsUpstream(t *testing.T) {
+	shared.OneGoroutine(t)
 	parts := []string{
 		"", "\t", " ", "\n", "\r", "\f", "\u00a0", "\u0085", "\u2028", "\ufeff", "\x00", "\xff", "{", "}", "[", "]", ":", "-", "#",
 		`"`, "'", "a", "1", ",", "&", "*", "!", "|", "%", "?", "@", "---", "...", "null",

@@ -219,6 +219,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 // TestWriteManyProperties checks that the time to write a bundle is linear in its properties, even if it has a key that
 // opm does not write.
 func TestWriteManyProperties(t *testing.T) {
+	shared.OneGoroutine(t)
 	properties := strings.Repeat(`{"type":"t","value":0},`, 100_000)
 	in := `{"schema":"olm.bundle","package":"p","name":"a","properties":[` + strings.TrimSuffix(properties, ",") + `],"more":1}`
 	all := metas(t, source("a", in))

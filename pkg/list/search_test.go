@@ -103,6 +103,7 @@ func TestSearch(t *testing.T) {
 
 // TestSearchIsThatOfBruteForce compares searches in published catalogs with a comparison of every value.
 func TestSearchIsThatOfBruteForce(t *testing.T) {
+	shared.OneGoroutine(t)
 	for _, dir := range shared.Sample(shared.Glob(t, "data/catalogs/*"), 1) {
 		source := declcfg.Source{Name: dir, FS: os.DirFS(dir)}
 		all := everything(t, source)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // loops is a CEL rule of n nested loops with ten iterations each.
@@ -41,6 +42,7 @@ func TestLimitsOfCEL(t *testing.T) {
 // TestLimitOfEvaluations checks that the cost of evaluating all rules is limited for all packages of a check together,
 // and for the dependencies of all bundles.
 func TestLimitOfEvaluations(t *testing.T) {
+	shared.OneGoroutine(t)
 	defer func(limit uint64) { constraint.MaxTotalCost = limit }(constraint.MaxTotalCost)
 	constraint.MaxTotalCost = 5_000_000
 	constraintOf := func(i, v int) string {

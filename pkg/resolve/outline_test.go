@@ -104,6 +104,7 @@ func TestOutline(t *testing.T) {
 }
 
 func TestOutlineOfPublishedCatalogs(t *testing.T) {
+	shared.OneGoroutine(t)
 	all := 0
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		total, _ := checkOutline(t, declcfg.Source{FS: os.DirFS(dir)})
