@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // TestPublishedCatalogs checks that published catalogs, which are correct, have no findings.
 func TestPublishedCatalogs(t *testing.T) {
+	shared.OneGoroutine(t)
 	objects := publishedCatalogs(t)
 	if len(objects) < 1000 {
 		t.Fatalf("only %d objects", len(objects))
@@ -40,6 +43,7 @@ func noFindings(t *testing.T, objects []object, but func(Finding) bool) {
 
 // TestMemoryIsBounded checks the heap size after many checks of objects that differ in values, keys and mistakes.
 func TestMemoryIsBounded(t *testing.T) {
+	shared.OneGoroutine(t)
 	const checks, allowed = 20_000 / 4, 6 << 20 // each object below has at least four values that CUE checks
 	own := File{Name: "own.cue", Data: []byte(
 		`#Thing: {schema!: "thing", level!: "gold" | "silver", if level == "gold" {key: =~"^v"}, ...}`)}

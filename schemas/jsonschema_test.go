@@ -24,6 +24,7 @@ func compiled(t testing.TB, file string) *jsonschema.Schema {
 }
 
 func TestJSONSchemaOfPublishedCatalogs(t *testing.T) {
+	shared.OneGoroutine(t)
 	schema := compiled(t, "catalog")
 	for _, o := range publishedCatalogs(t) {
 		if err := schematest.Validate(schema, o.raw); err != nil {

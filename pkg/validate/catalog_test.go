@@ -122,6 +122,7 @@ func TestConstraintSize(t *testing.T) {
 }
 
 func TestObjectSize(t *testing.T) {
+	shared.OneGoroutine(t)
 	const mebibyte = 1 << 20
 	for size, want := range map[int][]string{mebibyte: nil, mebibyte + 1: {"oak/bundles.yaml:31:36 object-size"}} {
 		files := maps.Clone(valid)

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/platform"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -28,6 +29,7 @@ var companions = map[string]struct{ bad, good []string }{
 }
 
 func TestExamplesOfRules(t *testing.T) {
+	shared.OneGoroutine(t)
 	for _, r := range validate.Rules().All() {
 		t.Run(r.Name, func(t *testing.T) {
 			if r.Summary == "" || r.Reason == "" || r.Bad == "" || r.Good == "" || r.Bad == r.Good {

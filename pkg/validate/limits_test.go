@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -100,6 +101,7 @@ func TestLongValues(t *testing.T) {
 // TestCostOfCEL checks that the total cost of compiling CEL is limited per catalog, and that realistic rules stay far
 // below the limit.
 func TestCostOfCEL(t *testing.T) {
+	shared.OneGoroutine(t)
 	for name, tt := range map[string]struct {
 		rule  func(i int) string
 		check int // minimum number of rules that are checked; most is the maximum

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -378,6 +379,7 @@ func property(text string) edit {
 }
 
 func TestRules(t *testing.T) {
+	shared.OneGoroutine(t)
 	broken := map[string]bool{}
 	for _, tt := range breaks {
 		t.Run(tt.name, func(t *testing.T) {

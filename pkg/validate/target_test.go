@@ -114,6 +114,7 @@ func TestTargetWithoutV1(t *testing.T) {
 // TestTargetPublished checks that published catalogs fit the platforms that they are published for: only invalid
 // annotations are reported.
 func TestTargetPublished(t *testing.T) {
+	shared.OneGoroutine(t)
 	for version, want := range map[string]int{"4.12": 1, "4.20": 6} {
 		dir := shared.Path(t, filepath.Join("data", "catalogs", "v"+version))
 		report, err := validate.Catalog(t.Context(), validate.Options{Target: parseTarget(t, "ocp="+version)},

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
@@ -91,6 +92,7 @@ func getBundle(t testing.TB, s *store.Store, pkg, channel, name string) *api.Bun
 // TestBundlesOfPublishedCatalogs checks that lists are in their documented order and have the same bundles as
 // GetBundle.
 func TestBundlesOfPublishedCatalogs(t *testing.T) {
+	shared.OneGoroutine(t)
 	for _, dir := range publishedCatalogs(t) {
 		want, _ := listings(t, dirSource(dir))
 		s := publishedStore(t, dir)

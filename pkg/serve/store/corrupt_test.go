@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/s2"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -124,6 +125,7 @@ func smallStore(t testing.TB) ([]byte, Key) {
 // TestCorrupt checks that a corrupt file with valid checksums, whether by accident or by intent, leads to a response or
 // an error and nothing else.
 func TestCorrupt(t *testing.T) {
+	shared.OneGoroutine(t)
 	data, key := smallStore(t)
 	opened := 0
 	for i := range data {

@@ -90,6 +90,7 @@ func normal(t *testing.T, value []byte) []byte {
 // TestCSVsOfPublishedCatalogs compares the ClusterServiceVersions of published catalogs byte for byte with the output
 // of operator-framework/api.
 func TestCSVsOfPublishedCatalogs(t *testing.T) {
+	shared.OneGoroutine(t)
 	checked := 0
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		all, packages := listings(t, dirSource(dir))

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -30,6 +31,7 @@ const dumps = "../../../../shared/conformance/registry"
 
 // TestDumps compares every response of a store with the response of upstream's registry.
 func TestDumps(t *testing.T) {
+	shared.OneGoroutine(t)
 	for _, dir := range publishedCatalogs(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			want := readDump(t, filepath.Base(dir))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
@@ -71,6 +72,7 @@ func linesOf(t *testing.T, c *store.Catalog, q store.Query) string {
 // TestLinesOfPublishedCatalogs checks that lines equal the output of encoding/json, and that every query finds its
 // lines.
 func TestLinesOfPublishedCatalogs(t *testing.T) {
+	shared.OneGoroutine(t)
 	for _, dir := range publishedCatalogs(t) {
 		lines := jsonLines(t, dirSource(dir))
 		c := publishedStore(t, dir).Catalogs()[0]

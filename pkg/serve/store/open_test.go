@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
@@ -131,6 +132,7 @@ func TestTruncated(t *testing.T) {
 
 // TestFlippedBits checks that any flipped bit is detected before a response.
 func TestFlippedBits(t *testing.T) {
+	shared.OneGoroutine(t)
 	data, key := image(t, store.BuildOptions{HTTP: true}, source("a.yaml", kiln))
 	want := answers(open(t, data, key))
 	for i := range data {

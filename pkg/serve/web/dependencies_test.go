@@ -26,6 +26,7 @@ func viewOf(t *testing.T, h http.Handler, catalog, pkg, bundle string) dependenc
 // TestPublishedDependencies compares the dependencies that the page gets with dependencies computed from the whole
 // catalog.
 func TestPublishedDependencies(t *testing.T) {
+	shared.OneGoroutine(t)
 	total := 0
 	for _, dir := range shared.Glob(t, "data/catalogs/*") {
 		source, name := dirSource(dir), filepath.Base(dir)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/list"
 	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
@@ -25,6 +26,7 @@ type searchView struct {
 
 // TestSearchIsThatOfOpm checks that the page finds what opm search prints, in the same order.
 func TestSearchIsThatOfOpm(t *testing.T) {
+	shared.OneGoroutine(t)
 	t.Run("examples", func(t *testing.T) { checkSearches(t, "../../../examples/catalog") })
 	t.Run("published", func(t *testing.T) { checkSearches(t, publishedCatalogs(t)...) })
 }
