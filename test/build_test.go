@@ -211,6 +211,7 @@ func servingArgs(config *v1.ConfigFile) []string {
 // TestBuiltImage checks that an image serves the same responses as its catalog directory. It pulls the image with
 // crane, and runs it as a pod does, as any user on a read-only root.
 func TestBuiltImage(t *testing.T) {
+	t.Parallel()
 	needsNamespaces(t)
 	registry := newCounter(t)
 	for _, dir := range []string{"../examples/catalog", shared.Path(t, "data/catalogs/v4.20")} {
@@ -233,6 +234,7 @@ func TestBuiltImage(t *testing.T) {
 
 // TestDockerfile checks that a container engine builds the same image from the generated Dockerfile as opm build.
 func TestDockerfile(t *testing.T) {
+	t.Parallel()
 	needsNamespaces(t)
 	registry := newCounter(t)
 	catalog := filepath.Join(t.TempDir(), "catalog")
@@ -289,6 +291,7 @@ func TestDockerfile(t *testing.T) {
 
 // TestBuildForDistribution checks that an index can be pushed to a registry that checks uploads and credentials.
 func TestBuildForDistribution(t *testing.T) {
+	t.Parallel()
 	want := mustOpm(t, "", "render", "../examples/catalog")
 	for _, access := range []string{"htpasswd", "token"} {
 		d := newDistribution(t, access)
@@ -330,6 +333,7 @@ func list(t *testing.T, text string) (words []string) {
 // TestUpdateMovesLittle checks that pushing a catalog after the update of one package sends less than 5 % of the image,
 // not counting the store.
 func TestUpdateMovesLittle(t *testing.T) {
+	t.Parallel()
 	registry := newCounter(t)
 	dir := filepath.Join(t.TempDir(), "catalog")
 	if err := os.CopyFS(dir, os.DirFS(shared.Path(t, "data/catalogs/v4.20"))); err != nil {

@@ -405,6 +405,7 @@ func TestGitlabComments(t *testing.T) {
 
 // TestGitlabRuns checks that GitLab's jobs check and publish, with the credentials that GitLab provides.
 func TestGitlabRuns(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.tag = p.host + "/org/repo/catalog:latest"
 	ci := readYAML[gitlabCI](t, "examples/ci/gitlab-ci.yml")
@@ -430,6 +431,7 @@ func TestGitlabRuns(t *testing.T) {
 
 // TestTektonRuns checks that Tekton's tasks publish, and write the impact of a bundle that is not published.
 func TestTektonRuns(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.runTekton(t, "tekton.yaml")
 	if p.published(t) == "" {
@@ -480,6 +482,7 @@ func (p *ciProject) runTekton(t *testing.T, name string) {
 
 // TestPreCommitRuns checks that the hooks find problems and format files, and that both make a commit fail.
 func TestPreCommitRuns(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	run := func(id string, files ...string) (code int, out string) {
 		t.Helper()

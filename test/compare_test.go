@@ -11,6 +11,7 @@ import (
 // TestCompareWithUpstream checks the script for users of upstream's opm, which compares it with ours. A stand-in takes
 // the place of upstream's opm.
 func TestCompareWithUpstream(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("needs a shell")
 	}

@@ -8,6 +8,7 @@ import (
 
 // TestDemo checks the output of make demo, which ends with the bundle that a client finds in the served image.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	opm, err := exec.LookPath("opm")
 	if err != nil {
 		t.Fatal(err)

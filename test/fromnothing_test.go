@@ -15,6 +15,7 @@ import (
 // TestFromNothing checks that opm alone can create and publish a catalog of five published bundles, without any
 // hand-written YAML.
 func TestFromNothing(t *testing.T) {
+	t.Parallel()
 	const operator = "kepler-operator"
 	dir := shared.Path(t, "data/operators/"+operator)
 	entries, err := os.ReadDir(dir)

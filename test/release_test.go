@@ -12,6 +12,7 @@ import (
 
 // TestRelease checks the files of a release for this platform, its checksums, and its image.
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")
 	}

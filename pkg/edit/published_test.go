@@ -16,7 +16,7 @@ import (
 // TestPublishedTemplates checks that each edit of a published template, followed by its undo, gives the original bytes,
 // and that comments stay.
 func TestPublishedTemplates(t *testing.T) {
-	for _, path := range shared.Glob(t, "data/catalog-templates/*/*.yaml") {
+	for _, path := range shared.Sample(shared.Glob(t, "data/catalog-templates/*/*.yaml"), 20) {
 		t.Run(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), func(t *testing.T) {
 			t.Parallel()
 			roundTrips(t, path)
