@@ -52,7 +52,8 @@ func Full() bool { return os.Getenv(variable) == "full" }
 
 const variable = "OPM_TESTS"
 
-// OneGoroutine skips a long test of one goroutine under the race detector, which takes ten times as long to find nothing.
+// OneGoroutine skips a long test of one goroutine under the race detector, which would take ten times as long to find
+// nothing.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if underRace {
