@@ -15,7 +15,7 @@ import (
 
 // TestOracle compares the plans for random packages with the best of all ways that there are.
 func TestOracle(t *testing.T) {
-	for seed := range uint64(shared.Number(1_000, 50)) {
+	for seed := range uint64(shared.Number(400, 50)) {
 		w := newWorld(t, rand.New(rand.NewPCG(seed, 0)))
 		for _, version := range w.versions {
 			for _, olm := range []graph.Semantics{graph.Classic, graph.V1} {
