@@ -57,36 +57,41 @@ var (
 
 // line writes a text in one line.
 func (s *style) line(text string) string {
-	var line string
+	line := joined{plain: s == terminal || s == capitals}
 	for text = strings.TrimSpace(text); ; {
 		i := strings.IndexAny(text, nameMark+strongMark)
 		if i < 0 {
-			return s.join(line, s.words(text))
+			line.add(s.words(text))
+			return line.String()
 		}
-		line = s.join(line, s.words(text[:i]))
+		line.add(s.words(text[:i]))
 		part, rest, _ := strings.Cut(text[i+1:], endMark)
 		if strings.HasPrefix(text[i:], nameMark) {
-			line = s.join(line, s.name(part))
+			line.add(s.name(part))
 		} else {
-			line = s.join(line, s.strong(part))
+			line.add(s.strong(part))
 		}
 		text = rest
 	}
 }
 
-// join appends a part to a line. In Markdown, a comment keeps the backticks of adjacent parts apart.
-func (s *style) join(line, part string) string {
-	if s == terminal || s == capitals {
-		return line + part
-	}
-	return joinCode(line, part)
+// A joined is a line of parts. In Markdown, a comment keeps the backticks of adjacent parts apart.
+type joined struct {
+	strings.Builder
+
+	plain    bool // not in Markdown
+	backtick bool // the line ends with one
 }
 
-func joinCode(line, part string) string {
-	if strings.HasSuffix(line, "`") && strings.HasPrefix(part, "`") {
-		return line + "<!-- -->" + part
+func (j *joined) add(part string) {
+	if part == "" {
+		return
 	}
-	return line + part
+	if j.backtick && strings.HasPrefix(part, "`") && !j.plain {
+		j.WriteString("<!-- -->")
+	}
+	j.WriteString(part)
+	j.backtick = strings.HasSuffix(part, "`")
 }
 
 // row writes the cells of a row.
@@ -117,13 +122,15 @@ var references = regexp.MustCompile(`(?:^|\W)(@\w[\w./-]*\b|[\w./-]*[#!]\d+|GH-\
 
 // withReferences writes a text with one function, and the references in it with another.
 func withReferences(s string, text, reference func(string) string) string {
-	var line string
+	var line joined
 	for {
 		at := references.FindStringSubmatchIndex(s)
 		if at == nil {
-			return joinCode(line, text(s))
+			line.add(text(s))
+			return line.String()
 		}
-		line = joinCode(joinCode(line, text(s[:at[2]])), reference(s[at[2]:at[3]]))
+		line.add(text(s[:at[2]]))
+		line.add(reference(s[at[2]:at[3]]))
 		s = s[at[3]:]
 	}
 }
