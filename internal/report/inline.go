@@ -122,6 +122,9 @@ var references = regexp.MustCompile(`(?:^|\W)(@\w[\w./-]*\b|[\w./-]*[#!]\d+|GH-\
 
 // withReferences writes a text with one function, and the references in it with another.
 func withReferences(s string, text, reference func(string) string) string {
+	if !strings.ContainsAny(s, "@#!") && !strings.Contains(s, "GH-") {
+		return text(s)
+	}
 	var line joined
 	for {
 		at := references.FindStringSubmatchIndex(s)
