@@ -65,6 +65,9 @@ func (g *guard) Err() error {
 func guarded[T any](
 	g *guard, name string, left time.Duration, evaluate func() T,
 ) (result T, rest time.Duration, err error) {
+	if err := g.Err(); err != nil {
+		return result, 0, err
+	}
 	type outcome struct {
 		result   T
 		panicked any
@@ -88,6 +91,9 @@ func guarded[T any](
 		case o := <-done:
 			if o.panicked != nil {
 				panic(o.panicked)
+			}
+			if err := g.Err(); err != nil { // meanwhile
+				return result, 0, err
 			}
 			return o.result, left - time.Since(start), nil
 		case <-g.failed:
