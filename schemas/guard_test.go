@@ -71,7 +71,7 @@ func TestGuardPanic(t *testing.T) {
 	_, _, _ = guarded(newGuard(), "x.cue", time.Hour, func() int { panic("oops") })
 }
 
-// TestLimit checks that a checker has no findings after a limit is exceeded, neither its own nor those of other checkers.
+// TestLimit checks that no checker of the same definitions has findings after a limit is exceeded.
 func TestLimit(t *testing.T) {
 	x := NewExtra(File{Name: "x.cue", Data: []byte(`#X: {schema!: "x", a: int, ...}`)})
 	const raw = `{"schema": "x", "name": "n"}`

@@ -74,7 +74,7 @@ var bundleLines = []string{
 	"render bundle --alpha-image-ref-template example.com/{{.Name}}:v1",
 }
 
-// entries are those of a template.
+// entries are the entries of a template.
 const entries = `- {schema: olm.package, name: kiln, defaultChannel: stable}
 - schema: olm.channel
   package: kiln

@@ -106,7 +106,7 @@ func TestEscapes(t *testing.T) {
 		"x" + report.Name("") + "y":       {"xy", "xy"},
 		"\x02a " + report.Name("b") + "c": {`a \x02bc`, "`a \\x02b`c"},
 
-		// Forges notify those that a text mentions, except in code, and run commands at the start of a line.
+		// Forges notify mentioned users, except in code, and run commands at the start of a line.
 		"ask @org/team-1.": {"ask @org/team-1.", "ask `@org/team-1`."},
 		`"@a" (@b), @c @d`: {`"@a" (@b), @c @d`, "\"`@a`\" (`@b`), `@c` `@d`"},
 		"é@a x/@b @@c":     {"é@a x/@b @@c", "é`@a` x/`@b` \\@`@c`"},

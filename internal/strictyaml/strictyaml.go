@@ -47,8 +47,8 @@ type Options struct {
 }
 
 // Unmarshal reads the only document of a YAML or JSON file into v, a pointer to a struct with json tags. The error
-// joins a [*place.Error] for each of the first [MaxProblems] problems, sorted by position, and says how many more there
-// are; v has all valid values. The File is nil if the text cannot be parsed.
+// joins a [*place.Error] for each of the first [MaxProblems] problems, sorted by position, and has the number of the
+// others; v has all valid values. The File is nil if the text cannot be parsed.
 func Unmarshal(name string, text []byte, v any) (*File, error) {
 	f, err := Read(name, text)
 	if err != nil {

@@ -149,9 +149,9 @@ type situation struct {
 	last            int // the last catalog that the installed bundle allows
 }
 
-// costs are what the best way has least of, the most important number first: versions of the platform that are not
-// reached (twice, and one more if it is not olm.maxOpenShiftVersion that blocks), switches, updates, updates that need
-// manual approval, and updated bundles.
+// costs are the numbers by which ways are compared, the most important one first: missed versions of the platform
+// (twice, and one more without a block by olm.maxOpenShiftVersion), switches, updates, updates with manual approval,
+// and updated bundles.
 type costs [5]int
 
 func (c costs) plus(d costs) costs {

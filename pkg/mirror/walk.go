@@ -213,8 +213,7 @@ func (r *resolver) parse(ctx context.Context, raw []byte, desc v1.Descriptor, ex
 	return r.found.add(m, raw, r.plan)
 }
 
-// walk returns the node of a manifest, and before it the nodes that it and these refer to, without those that another
-// call has returned.
+// walk returns the node of a manifest, and before it the nodes below it. Each node is returned by one call only.
 func (r *resolver) walk(ctx context.Context, top manifest) ([]Node, error) {
 	r.found.walk(top.node.Digest)
 	var nodes []Node

@@ -392,8 +392,7 @@ func standIns(t *testing.T, text []byte, images []string) map[string]standIn {
 	return all
 }
 
-// TestManyProblems checks that of very many mistakes and ignored keys the first 1,000 are reported, and the others
-// counted.
+// TestManyProblems checks that the first 1,000 of many mistakes and ignored keys are reported, and the others counted.
 func TestManyProblems(t *testing.T) {
 	const n = 1200
 	text := "schema: olm.template.basic\nentries:\n" + strings.Repeat("- 5\n", n) +
