@@ -26,7 +26,7 @@ import (
 	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
 	_ "github.com/distribution/distribution/v3/registry/auth/token"
 	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -76,7 +76,9 @@ func newDistribution(t *testing.T, access string) *distribution {
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.Certificate().Raw})
 	write(t, filepath.Join(d.ca, "ca.crt"), string(cert))
 
-	config := &configuration.Configuration{Storage: configuration.Storage{"inmemory": nil}}
+	// Its storage in memory copies a blob for each part of 32 KB.
+	storage := configuration.Storage{"filesystem": {"rootdirectory": t.TempDir()}}
+	config := &configuration.Configuration{Storage: storage}
 	config.HTTP.Secret = "of uploads"
 	config.Auth = configuration.Auth{access: d.accessOptions(t, access, key)}
 	config.Log.AccessLog.Disabled = true

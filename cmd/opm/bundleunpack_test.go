@@ -105,7 +105,7 @@ func TestUnpackTLS(t *testing.T) {
 		{"-s", true},
 		{"-v", false},
 	} {
-		root := rootCmd(nil)
+		root := rootCmd(nil, "")
 		root.SetErr(io.Discard)
 		cmd, args, err := root.Find([]string{"bundle", "unpack", test.flag})
 		if err != nil {

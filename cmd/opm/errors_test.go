@@ -31,7 +31,7 @@ func TestPrintError(t *testing.T) {
 		{usageError{errors.New("flag")}, "Error: flag\nusage: opm COMMAND\nSee \"opm --help\".\n"},
 	} {
 		var out strings.Builder
-		printError(&out, rootCmd(nil), test.err)
+		printError(&out, rootCmd(nil, ""), test.err)
 		if got := out.String(); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)
 		}

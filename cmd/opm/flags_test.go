@@ -32,7 +32,7 @@ func TestLists(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(rootCmd(io.Discard))
+	walk(rootCmd(io.Discard, ""))
 	if lists < 10 {
 		t.Errorf("only %d flags have lists", lists)
 	}

@@ -76,7 +76,7 @@ const digits = "0000000000000000000000000000000000000000000000000000000000000000
 func TestFuzzedCommands(t *testing.T) {
 	fuzzed := map[string]bool{}
 	for _, line := range fuzzedCommands {
-		cmd, _, err := rootCmd(nil).Find(strings.Fields(line))
+		cmd, _, err := rootCmd(nil, "").Find(strings.Fields(line))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestFuzzedCommands(t *testing.T) {
 			t.Errorf("FuzzCommands does not run opm %s", name)
 		}
 	}
-	walk(rootCmd(nil))
+	walk(rootCmd(nil, ""))
 }
 
 func commandName(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), "opm ") }

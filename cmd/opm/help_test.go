@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -34,7 +35,7 @@ func commands(c *cobra.Command) []*cobra.Command {
 
 // TestHelp checks the form of all help texts.
 func TestHelp(t *testing.T) {
-	for _, c := range commands(rootCmd(nil)) {
+	for _, c := range commands(rootCmd(nil, "")) {
 		path := c.CommandPath()
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") || c.Short[:1] != strings.ToUpper(c.Short[:1]) {
 			t.Errorf("%s: the short help %q is no phrase that begins with a capital", path, c.Short)
@@ -63,12 +64,33 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestOneCommand checks that a command alone has the help, and so the flags and subcommands, that it has among all.
+func TestOneCommand(t *testing.T) {
+	help := func(cmd *cobra.Command) (text string) {
+		for _, c := range commands(cmd) {
+			text += c.CommandPath() + "\n" + c.Long + c.UsageString()
+		}
+		return text
+	}
+	for _, cmd := range rootCmd(nil, "").Commands() {
+		if cmd.GroupID == "" || cmd.Name() == "help" || cmd.Name() == "completion" {
+			continue
+		}
+		all := rootCmd(nil, cmd.Name()).Commands()
+		if len(all) != 1 || all[0].Name() != cmd.Name() {
+			t.Errorf("for %s alone, the commands are %v", cmd.Name(), all)
+		} else if got, want := help(all[0]), help(cmd); got != want {
+			t.Errorf("%s alone:\n%s", cmd.Name(), diff.Diff("among all", []byte(want), "alone", []byte(got)))
+		}
+	}
+}
+
 // TestExamples runs each line of the examples in a directory with the example catalog; a sample has two of each command.
 func TestExamples(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("needs a shell")
 	}
-	for _, c := range commands(rootCmd(nil)) {
+	for _, c := range commands(rootCmd(nil, "")) {
 		for _, line := range shared.Sample(slices.Collect(strings.Lines(c.Example)), 2) {
 			line = strings.TrimSpace(line)
 			t.Run(line, func(t *testing.T) {

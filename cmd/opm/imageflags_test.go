@@ -16,7 +16,7 @@ import (
 // withFlags returns the command render with flags parsed.
 func withFlags(t *testing.T, flags string) *cobra.Command {
 	t.Helper()
-	root := rootCmd(nil)
+	root := rootCmd(nil, "")
 	root.SetErr(io.Discard)
 	cmd, args, err := root.Find(append([]string{"render"}, strings.Fields(flags)...))
 	if err != nil {

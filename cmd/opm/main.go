@@ -51,14 +51,22 @@ const closedPipe = 141
 func run(ctx context.Context, c call) int {
 	logrus.SetFormatter(podmanFormat{})
 	logrus.SetOutput(c.stderr)
-	root := rootCmd(c.stdout)
+	root := rootCmd(c.stdout, first(c.args))
 	root.SetIn(c.stdin)
 	root.SetErr(newStderr(c.stderr))
 	root.SetArgs(c.args)
-	if len(c.args) > 0 && strings.HasPrefix(c.args[0], cobra.ShellCompRequestCmd) { // only then: it takes a millisecond
+	if strings.HasPrefix(first(c.args), cobra.ShellCompRequestCmd) { // only then: it takes a millisecond
 		completeFlags(root)
 	}
 	return execute(withProcess(ctx, c.process), root)
+}
+
+// first returns the first argument, "" for none.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }
 
 func execute(ctx context.Context, root *cobra.Command) int {

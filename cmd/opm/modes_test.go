@@ -52,7 +52,7 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range modeTests {
-		cmd, _, err := rootCmd(nil).Find([]string{name})
+		cmd, _, err := rootCmd(nil, "").Find([]string{name})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -162,7 +162,7 @@ func closeObjects(tree any) {
 
 // Every command with -o json has a schema.
 func TestOutputsOfCommands(t *testing.T) {
-	for _, c := range commands(rootCmd(nil)) {
+	for _, c := range commands(rootCmd(nil, "")) {
 		flag := c.Flags().Lookup("output")
 		if flag == nil {
 			continue

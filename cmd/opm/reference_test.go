@@ -26,7 +26,7 @@ func TestReference(t *testing.T) {
 	for name, text := range rulePages() {
 		pages["reference/rules/"+name] = text
 	}
-	for _, c := range commands(rootCmd(nil)) {
+	for _, c := range commands(rootCmd(nil, "")) {
 		if strings.HasPrefix(c.CommandPath(), "opm alpha") { // the same commands again
 			continue
 		}

@@ -12,8 +12,39 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// rootCmd returns the command line of opm, which prints to stdout; nil means the standard output of the process.
-func rootCmd(stdout io.Writer) *cobra.Command {
+// A commandGroup is the commands of one group of the help, by their names.
+type commandGroup struct {
+	title    string
+	commands map[string]func() *cobra.Command
+}
+
+// commandGroups are the commands of opm.
+var commandGroups = []commandGroup{
+	{"Catalogs:", map[string]func() *cobra.Command{
+		"build": buildCmd, "catalogsource": catalogSourceCmd, "check-crds": checkCRDsCmd, "check-images": checkImagesCmd,
+		"compose": composeCmd, "convert-template": func() *cobra.Command { return convertTemplateCmd("opm") },
+		"diff": diffCmd, "filter": filterCmd, "fmt": fmtCmd, "generate": generateCmd, "graph": graphCmd, "init": initCmd,
+		"list": func() *cobra.Command { return listCmd(false) }, "migrate": migrateCmd, "mirror": mirrorCmd,
+		"publish": publishCmd, "render": renderCmd,
+		"render-graph":    func() *cobra.Command { return renderGraphCmd("opm") },
+		"render-template": func() *cobra.Command { return renderTemplateCmd("opm") },
+		"resolve":         resolveCmd, "schema": schemaCmd, "search": searchCmd, "simulate": simulateCmd, "updates": updatesCmd,
+		"validate": validateCmd,
+	}},
+	{"Editing catalogs and templates:", map[string]func() *cobra.Command{
+		"add": addCmd, "default-channel": defaultChannelCmd, "deprecate": deprecateCmd, "promote": promoteCmd,
+		"remove": removeCmd,
+	}},
+	{"Bundles:", map[string]func() *cobra.Command{"bundle": func() *cobra.Command { return bundleCmd("opm") }}},
+	{"Serving:", map[string]func() *cobra.Command{"serve": serveCmd}},
+	{otherCommands, map[string]func() *cobra.Command{"alpha": alphaCmd, "auth": authCmd, "version": versionCmd}},
+}
+
+const otherCommands = "Other commands:"
+
+// rootCmd returns the command line of opm, which prints to stdout; nil means the standard output of the process. If
+// only is the name of a command, the others are left out: to make them all takes longer than many a command runs.
+func rootCmd(stdout io.Writer, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "opm",
 		Short: "The toolchain for file-based catalogs of Kubernetes Operators",
@@ -42,37 +73,38 @@ Exit status:
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
-	addGroup(root, "Catalogs:", buildCmd(), catalogSourceCmd(), checkCRDsCmd(), checkImagesCmd(), composeCmd(),
-		convertTemplateCmd("opm"), diffCmd(), filterCmd(), fmtCmd(), generateCmd(), graphCmd(), initCmd(), listCmd(false),
-		migrateCmd(), mirrorCmd(), publishCmd(), renderCmd(), renderGraphCmd("opm"), renderTemplateCmd("opm"), resolveCmd(),
-		schemaCmd(), searchCmd(), simulateCmd(), updatesCmd(), validateCmd())
-	addGroup(root, "Editing catalogs and templates:",
-		addCmd(), defaultChannelCmd(), deprecateCmd(), promoteCmd(), removeCmd())
-	addGroup(root, "Bundles:", bundleCmd("opm"))
-	addGroup(root, "Serving:", serveCmd())
-	const other = "Other commands:"
-	addGroup(root, other, alphaCmd(), authCmd(), versionCmd())
-	root.AddCommand(removedCmd("index"), removedCmd("registry"))
+	one := slices.ContainsFunc(commandGroups, func(g commandGroup) bool { return g.commands[only] != nil })
+	for _, g := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for name, newCmd := range g.commands {
+			if one && name != only {
+				continue
+			}
+			cmd := newCmd()
+			cmd.GroupID = g.title
+			root.AddCommand(cmd)
+		}
+	}
 	root.SetHelpCommand(helpCmd())
-	root.SetHelpCommandGroupID(other)
-	root.SetCompletionCommandGroupID(other)
+	root.SetHelpCommandGroupID(otherCommands)
+	root.CompletionOptions.DisableDefaultCmd = one
+	if !one {
+		root.AddCommand(removedCmd("index"), removedCmd("registry"))
+		addCompletionCmd(root)
+	}
+	wholeLists(root)
+	return root
+}
+
+// addCompletionCmd adds the command of the library that prints scripts for completion.
+func addCompletionCmd(root *cobra.Command) {
+	root.SetCompletionCommandGroupID(otherCommands)
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			group(cmd)
 		}
 	}
-	wholeLists(root)
-	return root
-}
-
-// addGroup adds the commands of one group of the help.
-func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: title, Title: title})
-	for _, cmd := range commands {
-		cmd.GroupID = title
-	}
-	root.AddCommand(commands...)
 }
 
 // alphaCmd returns the group of commands that upstream has below alpha. Each also exists at the top level.

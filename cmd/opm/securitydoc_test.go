@@ -17,7 +17,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 	}
 	limits := regexp.MustCompile(`(^|-)(max|timeout|memory|drain|redirect)(-|$)`)
 	found := 0
-	for _, c := range commands(rootCmd(nil)) {
+	for _, c := range commands(rootCmd(nil, "")) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			switch {
 			case !limits.MatchString(f.Name), f.Name == "max-replicas", f.Name == "max-components": // no limits of opm

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -25,12 +26,14 @@ import (
 //     and with its own environment. It saves the start of the program, which takes longer than most commands.
 //   - As a program (exec.Command("opm"), or exec in scripts), for tests of signals, terminals, open files and servers.
 func TestMain(m *testing.M) {
-	new(process).setGCPercent(gcPercent)
+	debug.SetGCPercent(gcPercent)
 	switch filepath.Base(os.Args[0]) {
 	case "opm":
 		endWithTest()
 		main()
 	case workerName:
+		debug.SetGCPercent(workerGCPercent)
+		debug.SetMemoryLimit(workerMemory)
 		work()
 	}
 	status := 1
@@ -110,6 +113,13 @@ type worker struct {
 }
 
 const workerName = "opm-worker"
+
+// The garbage of a worker. A call leaves nothing, so with gcPercent a third of the time of tests would be spent on what
+// all calls share.
+const (
+	workerGCPercent = 400
+	workerMemory    = 256 << 20 // bytes, from which on it collects more often
+)
 
 func startWorker() (*worker, error) {
 	program, err := os.Executable()
