@@ -105,6 +105,7 @@ vuln: ## Fail if opm calls code with a known vulnerability; pass if the database
 startup: build ## Report how long bin/opm takes to start; fail if our own packages do much work there
 	@sh scripts/startup.sh bin/opm
 
+conformance: export OPM_TESTS = full
 conformance: ## Compare opm with upstream: run the conformance scripts, then registry
 	go -C test test $(TESTFLAGS) -run TestConformance -count=1 .
 	@$(MAKE) --no-print-directory registry

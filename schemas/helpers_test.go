@@ -53,7 +53,11 @@ func schemaOf(raw jsontext.Value) string {
 // publishedCatalogs returns the objects of the real catalogs in the shared data.
 func publishedCatalogs(t testing.TB) []object {
 	t.Helper()
-	return readCatalog(t, shared.Path(t, "data/catalogs"))
+	var objects []object
+	for _, dir := range shared.Catalogs(t) {
+		objects = append(objects, readCatalog(t, dir)...)
+	}
+	return objects
 }
 
 // bigCatalog returns the objects of a large catalog in JSON.

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/shared"
 )
 
 // TestRelease checks the files of a release for this platform, its checksums, and its image.
 func TestRelease(t *testing.T) {
 	t.Parallel()
+	shared.OnlyFull(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")
 	}

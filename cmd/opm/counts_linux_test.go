@@ -21,6 +21,7 @@ import (
 // higher than in testdata/counts.txt. The counts are nearly the same on every machine and under any load, unlike times
 // and allocated bytes, which depend on the state of pools. With -update, the new counts are written to the file.
 func TestCounts(t *testing.T) {
+	shared.OnlyFull(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // workers, of which each makes a checker of its own
 	catalog := shared.Path(t, "data/catalogs/v4.20")
 	bundles := shared.Glob(t, "data/operators/*/*")

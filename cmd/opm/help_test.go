@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -85,13 +87,13 @@ func TestOneCommand(t *testing.T) {
 	}
 }
 
-// TestExamples runs each line of the examples in a directory with the example catalog; a sample has two of each command.
+// TestExamples runs each line of the examples in a directory with the example catalog; a sample has one of each command.
 func TestExamples(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("needs a shell")
 	}
 	for _, c := range commands(rootCmd(nil, "")) {
-		for _, line := range shared.Sample(slices.Collect(strings.Lines(c.Example)), 2) {
+		for _, line := range shared.Sample(slices.Collect(strings.Lines(c.Example)), 1) {
 			line = strings.TrimSpace(line)
 			t.Run(line, func(t *testing.T) {
 				t.Parallel()
@@ -160,22 +162,32 @@ spec:
 func makeImages(t *testing.T, dir string) {
 	t.Helper()
 	host := newRegistry(t)
-	img, err := build(filepath.Join(dir, "bundle"))
-	if err != nil {
-		t.Fatal(err)
+	for repo, img := range exampleImages() {
+		if _, err := image.Push(t.Context(), img, host+"/"+repo, image.Options{Insecure: true}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	conf := filepath.Join(dir, "registries.conf")
-	err = errors.Join(
-		push(filepath.Join(dir, "bundle"), host+"/pottery/kiln-bundle:v2.0.0"),
-		push(filepath.Join(dir, "loom"), host+"/weavers/loom-bundle:v0.6.0"),
-		push(filepath.Join(dir, "catalog"), host+"/crafts/catalog:v1"),
-		image.WriteLayout(img, filepath.Join(dir, "layout"), "v2.0.0"),
-		os.WriteFile(conf, []byte(mirrored(host)), 0o666),
+	err := errors.Join(
+		image.WriteLayout(exampleImages()["pottery/kiln-bundle:v2.0.0"], filepath.Join(dir, "layout"), "v2.0.0"),
+		os.WriteFile(filepath.Join(dir, "registries.conf"), []byte(mirrored(host)), 0o666),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
 }
+
+// exampleImages returns the images of the examples by their repositories and tags.
+var exampleImages = sync.OnceValue(func() map[string]v1.Image {
+	images := map[string]v1.Image{}
+	for repo, dir := range map[string]string{
+		"pottery/kiln-bundle:v2.0.0": "bundle", "weavers/loom-bundle:v0.6.0": "loom", "crafts/catalog:v1": "catalog",
+	} {
+		img, err := build(filepath.Join(examples, dir))
+		must(err)
+		images[repo] = img
+	}
+	return images
+})
 
 // names lists everything in a directory and below.
 func names(t *testing.T, dir string) []string {

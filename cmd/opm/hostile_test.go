@@ -73,7 +73,7 @@ func TestHostileText(t *testing.T) {
 	if got := valid.run(t, "validate c"); got.code != 0 {
 		t.Errorf("the catalog is not valid: %s", got.stderr)
 	}
-	for _, key := range shared.Sample(slices.Sorted(maps.Keys(keys)), 4) {
+	for _, key := range shared.Sample(slices.Sorted(maps.Keys(keys)), 2) {
 		x := readHostile(t, examples, func(k, _ string) bool { return k == key })
 		for _, line := range commandsOfKeys {
 			x.test(t, key, line)

@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 func TestScriptsAsProgram(t *testing.T) {
 	var files []string
 	for i, file := range scriptFiles() {
-		if i%shared.Step(10, 30) == 0 {
+		if i%shared.Step(10, 45) == 0 {
 			files = append(files, file)
 		}
 	}

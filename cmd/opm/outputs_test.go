@@ -92,11 +92,7 @@ func TestOutputs(t *testing.T) {
 		for _, line := range lines {
 			t.Run(line, func(t *testing.T) {
 				if strings.Contains(line, "PUBLISHED") {
-					catalog, err := filepath.Abs(shared.Path(t, "data/catalogs/v4.12"))
-					if err != nil {
-						t.Fatal(err)
-					}
-					line = strings.Replace(line, "PUBLISHED", catalog, 1)
+					line = strings.Replace(line, "PUBLISHED", absolute(t, shared.Path(t, "data/catalogs/v4.12")), 1)
 				}
 				file := filepath.Join(t.TempDir(), "file")
 				got := opm(t, dir, strings.Replace(line, "FILE", file, 1)+" -o json")

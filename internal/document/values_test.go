@@ -2,8 +2,6 @@ package document
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,19 +232,8 @@ func TestLongLine(t *testing.T) {
 
 // TestPublished looks up every value of the smaller objects of published catalogs.
 func TestPublished(t *testing.T) {
-	files, _ := filepath.Glob("../../../shared/data/catalogs/*/*/catalog.yaml")
-	if len(files) == 0 {
-		t.Skip("no published catalogs")
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for doc := range strings.SplitSeq(string(text), "\n---\n") {
-			if len(doc) > 10_000 {
-				continue
-			}
+	for _, text := range published(t) {
+		if doc := string(text); len(doc) <= 10_000 {
 			checkConverted(t, inYAML(doc), doc)
 		}
 	}

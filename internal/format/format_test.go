@@ -234,10 +234,9 @@ func TestDeepNesting(t *testing.T) {
 // catalogObjects returns the objects of published catalogs as JSON, every stride-th of them.
 func catalogObjects(tb testing.TB, stride int) [][]byte {
 	tb.Helper()
-	files := shared.Glob(tb, "data/catalogs/*/*/*")
 	var objects [][]byte
 	n := 0
-	for _, file := range files {
+	for _, file := range shared.CatalogFiles(tb) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			tb.Fatal(err)

@@ -7,6 +7,7 @@
 package shared
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,6 +38,62 @@ func Glob(t testing.TB, pattern string) []string {
 	return paths
 }
 
+// Catalogs returns the directories of the published catalogs, named after their platforms, with a directory for each
+// package. For a sample, they are copies of a few packages. Benchmarks read all of them.
+func Catalogs(t testing.TB) []string {
+	t.Helper()
+	dirs := Glob(t, "data/catalogs/v*")
+	if _, benchmark := t.(*testing.B); benchmark || Full() {
+		return dirs
+	}
+	root := t.TempDir()
+	for i, dir := range dirs {
+		few := filepath.Join(root, filepath.Base(dir))
+		for _, pkg := range fewPackages {
+			from := filepath.Join(dir, pkg)
+			if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+				continue // in another catalog
+			}
+			if err := os.CopyFS(filepath.Join(few, pkg), os.DirFS(from)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dirs[i] = few
+	}
+	return dirs
+}
+
+// CatalogFiles returns the sorted paths of the files in [Catalogs].
+func CatalogFiles(t testing.TB) (files []string) {
+	t.Helper()
+	for _, dir := range Catalogs(t) {
+		some, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, some...)
+	}
+	return files
+}
+
+// Catalog is [Catalogs] for one platform, such as v4.20.
+func Catalog(t testing.TB, platform string) string {
+	t.Helper()
+	for _, dir := range Catalogs(t) {
+		if filepath.Base(dir) == platform {
+			return dir
+		}
+	}
+	Missing(t, "data/catalogs/"+platform)
+	return ""
+}
+
+// fewPackages are a tenth of the bytes of the published catalogs, with bundles in both forms and with dependencies.
+var fewPackages = []string{
+	"alloydb-omni-operator", "ecr-secret-operator", "infinispan", "kairos-operator", "kepler-operator",
+	"rabbitmq-cluster-operator", "rabbitmq-messaging-topology-operator", "trident-operator", "visionone-containersecurity",
+}
+
 // Missing skips a test that needs a file or a program. It fails the test if it should read all data and the directory
 // shared exists, as in CI, where no test is skipped.
 func Missing(t testing.TB, what string) {
@@ -51,6 +108,14 @@ func Missing(t testing.TB, what string) {
 func Full() bool { return os.Getenv(variable) == "full" }
 
 const variable = "OPM_TESTS"
+
+// OnlyFull skips a long test, which a sample of its data would not make short, unless tests read all data.
+func OnlyFull(t testing.TB) {
+	t.Helper()
+	if !Full() {
+		t.Skipf("takes long; run it with %s=full", variable)
+	}
+}
 
 // OneGoroutine skips a long test of one goroutine under the race detector, which would take ten times as long to find
 // nothing.

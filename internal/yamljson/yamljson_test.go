@@ -225,7 +225,7 @@ func canonical(t *testing.T, data []byte) string {
 func documents(t testing.TB) [][]byte {
 	t.Helper()
 	var docs [][]byte
-	for _, path := range shared.Glob(t, "data/catalogs/*/*/*") {
+	for _, path := range shared.CatalogFiles(t) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

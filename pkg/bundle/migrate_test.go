@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -147,9 +148,18 @@ func csvMetadata(t *testing.T, b *declcfg.Bundle) any {
 	return nil
 }
 
+func publishedFiles(t *testing.T, platform string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(shared.Catalog(t, platform), "*", "catalog.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files, %v", err)
+	}
+	return files
+}
+
 func publishedBundles(t *testing.T, platform string) map[string]*declcfg.Bundle {
 	bundles := map[string]*declcfg.Bundle{}
-	for _, file := range shared.Glob(t, "data/catalogs/"+platform+"/*/catalog.yaml") {
+	for _, file := range publishedFiles(t, platform) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ const published = "../../../shared/data/catalogs"
 // publishedCatalogs returns the directories of the published catalogs.
 func publishedCatalogs(t testing.TB) []string {
 	t.Helper()
-	return shared.Sample(shared.Glob(t, "data/catalogs/*"), 1)
+	return shared.Catalogs(t)
 }
 
 // source returns a catalog called "c" with files, given as alternating names and contents.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,10 +18,10 @@ import (
 // TestRandomSelections makes random selections from published catalogs, and checks that the result is valid and loses
 // no update.
 func TestRandomSelections(t *testing.T) {
-	for _, name := range []string{"v4.12", "v4.20"} {
-		t.Run(name, func(t *testing.T) {
+	for _, dir := range shared.Catalogs(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			selectAtRandom(t, shared.Path(t, "data/catalogs/"+name))
+			selectAtRandom(t, dir)
 		})
 	}
 	t.Run("big", func(t *testing.T) {

@@ -20,8 +20,8 @@ func TestMatrixOfPublished(t *testing.T) {
 	type head struct{ catalog, pkg, channel string }
 	var columns []list.MatrixColumn
 	defaults, all := map[head]string{}, map[head]string{}
-	for _, name := range []string{"v4.12", "v4.20"} {
-		dir := shared.Path(t, filepath.Join("data/catalogs", name))
+	for _, dir := range shared.Catalogs(t) {
+		name := filepath.Base(dir)
 		index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{FS: os.DirFS(dir)})
 		if err != nil {
 			t.Fatal(err)

@@ -104,7 +104,7 @@ func TestSearch(t *testing.T) {
 // TestSearchIsThatOfBruteForce compares searches in published catalogs with a comparison of every value.
 func TestSearchIsThatOfBruteForce(t *testing.T) {
 	shared.OneGoroutine(t)
-	for _, dir := range shared.Sample(shared.Glob(t, "data/catalogs/*"), 1) {
+	for _, dir := range shared.Catalogs(t) {
 		source := declcfg.Source{Name: dir, FS: os.DirFS(dir)}
 		all := everything(t, source)
 		for _, text := range []string{"quay.io", "red hat", "v1alpha1", "cluster", "1.0", "."} {
@@ -117,6 +117,9 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 					want[fmt.Sprint(row)] = true
 					byName[row.pkg] = true
 				}
+			}
+			if len(want) == 0 && strings.Contains(text, " ") {
+				continue // then its words are searched
 			}
 			matches, _, err := list.Search(t.Context(), text, "", source)
 			if err != nil {

@@ -293,5 +293,5 @@ func TestPublishedCatalogsAcrossFormats(t *testing.T) {
 
 func publishedCatalogs(t testing.TB) []string {
 	t.Helper()
-	return shared.Sample(shared.Glob(t, "data/catalogs/*"), 1)
+	return shared.Catalogs(t)
 }

@@ -159,7 +159,7 @@ func TestCheckAgrees(t *testing.T) {
 }
 
 func TestCheckAgreesOnPublishedCatalogs(t *testing.T) {
-	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+	for _, dir := range shared.Catalogs(t) {
 		c, err := ReadCatalog(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 		if err != nil {
 			t.Fatal(err)

@@ -106,7 +106,7 @@ func TestOutline(t *testing.T) {
 func TestOutlineOfPublishedCatalogs(t *testing.T) {
 	shared.OneGoroutine(t)
 	all := 0
-	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+	for _, dir := range shared.Catalogs(t) {
 		total, _ := checkOutline(t, declcfg.Source{FS: os.DirFS(dir)})
 		all += total
 	}

@@ -13,7 +13,7 @@ import (
 // TestV1AgreesWithUpdates checks, for every bundle of published catalogs, that the answer equals the answer of opm
 // updates: the next update, the refusal, the error.
 func TestV1AgreesWithUpdates(t *testing.T) {
-	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+	for _, dir := range shared.Catalogs(t) {
 		c, err := ReadCatalog(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 		if err != nil {
 			t.Fatal(err)

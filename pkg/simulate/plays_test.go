@@ -53,7 +53,7 @@ var unequal = map[string][]string{
 // simulated again.
 func TestPlays(t *testing.T) {
 	dirs := plays(t)
-	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 17) {
+	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 8) {
 		dir := dirs[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

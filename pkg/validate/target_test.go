@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -116,7 +115,7 @@ func TestTargetWithoutV1(t *testing.T) {
 func TestTargetPublished(t *testing.T) {
 	shared.OneGoroutine(t)
 	for version, want := range map[string]int{"4.12": 1, "4.20": 6} {
-		dir := shared.Path(t, filepath.Join("data", "catalogs", "v"+version))
+		dir := shared.Path(t, "data/catalogs/v"+version)
 		report, err := validate.Catalog(t.Context(), validate.Options{Target: parseTarget(t, "ocp="+version)},
 			declcfg.Source{Name: "c", FS: os.DirFS(dir)})
 		if err != nil {

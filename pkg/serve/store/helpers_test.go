@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // publishedCatalogs returns the directories of the published catalogs.
 func publishedCatalogs(t testing.TB) []string {
 	t.Helper()
-	return shared.Sample(shared.Glob(t, "data/catalogs/*"), 1)
+	return shared.Catalogs(t)
 }
 
 // publishedStores holds the stores of published catalogs, with HTTP, by directory.

@@ -28,7 +28,7 @@ func viewOf(t *testing.T, h http.Handler, catalog, pkg, bundle string) dependenc
 func TestPublishedDependencies(t *testing.T) {
 	shared.OneGoroutine(t)
 	total := 0
-	for _, dir := range shared.Glob(t, "data/catalogs/*") {
+	for _, dir := range shared.Catalogs(t) {
 		source, name := dirSource(dir), filepath.Base(dir)
 		c, err := resolve.ReadCatalog(t.Context(), source)
 		if err != nil {

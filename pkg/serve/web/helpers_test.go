@@ -30,7 +30,7 @@ var modified = time.Date(2024, 2, 29, 12, 34, 56, 789, time.UTC)
 // publishedCatalogs returns the directories of the published catalogs.
 func publishedCatalogs(t testing.TB) []string {
 	t.Helper()
-	return shared.Sample(shared.Glob(t, "data/catalogs/*"), 1)
+	return shared.Catalogs(t)
 }
 
 func dirSource(dir string) declcfg.Source { return declcfg.Source{Name: dir, FS: os.DirFS(dir)} }
