@@ -28,10 +28,11 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 # The packages that start goroutines.
-CONCURRENT := ./cmd/opm/internal/... ./internal/parallel ./internal/regular ./internal/spool ./internal/tarfs ./pkg/across \
-	./pkg/cluster/olm ./pkg/compose ./pkg/crdcheck ./pkg/declcfg ./pkg/edit ./pkg/filter ./pkg/image ./pkg/imagecheck \
-	./pkg/impact ./pkg/list ./pkg/mirror ./pkg/publish ./pkg/render ./pkg/resolve ./pkg/serve/... ./pkg/validate \
-	./schemas
+CONCURRENT := ./cmd/opm/internal/... ./internal/compose ./internal/edit ./internal/filter ./internal/imagecheck \
+	./internal/list ./internal/mirror ./internal/olm/across ./internal/olm/crdcheck ./internal/olm/impact \
+	./internal/olm/install ./internal/parallel ./internal/publish ./internal/regular ./internal/resolve \
+	./internal/serve/... ./internal/spool ./internal/tarfs ./pkg/declcfg ./pkg/image ./pkg/render ./pkg/serve/... \
+	./pkg/validate ./schemas
 
 # Everything is compiled once, in the way of a release: without C and without paths of this machine.
 export CGO_ENABLED := 0

@@ -28,112 +28,112 @@ var arrows = map[string][]string{
 	"cmd/opm/internal/startup": {},
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"pkg/serve": {
-		"pkg/serve/store", "pkg/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
+		"internal/serve/store", "internal/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
 		"google.golang.org/protobuf", "github.com/cenkalti/backoff/v5", "internal/legible", "internal/regular",
-		"pkg/serve/internal/guard", "internal/parallel",
+		"internal/serve/guard", "internal/parallel",
 	},
-	"pkg/serve/internal/guard": {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"pkg/serve/store": {
+	"internal/serve/guard": {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "internal/pool", "github.com/cespare/xxhash", "github.com/klauspost/compress",
 		"google.golang.org/protobuf", json, "internal/regular", "internal/skim",
 	},
-	"pkg/serve/web": {
-		"pkg/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
+	"internal/serve/web": {
+		"internal/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
 		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "golang.org/x/sync", json,
-		"pkg/resolve",
-		"pkg/list",
+		"internal/resolve",
+		"internal/list",
 	},
-	"pkg/publish": {
-		"pkg/image", "pkg/serve", "pkg/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
+	"internal/publish": {
+		"pkg/image", "pkg/serve", "internal/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
 		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry",
 		"golang.org/x/crypto/x509roots/fallback/bundle", "golang.org/x/sync",
 	},
-	"pkg/publish/pipeline": {
-		"pkg/publish", "pkg/compose", "pkg/template", "pkg/validate", "pkg/resolve", "pkg/diff", "pkg/imagecheck",
+	"internal/publish/pipeline": {
+		"internal/publish", "internal/compose", "pkg/template", "pkg/validate", "internal/resolve", "internal/diff", "internal/imagecheck",
 		"pkg/render", "pkg/image", "pkg/problem", "pkg/declcfg", "internal/report", "internal/nearest",
 		"internal/plural", "internal/regular", "internal/shell",
 	},
-	"pkg/publish/manifests": {
+	"internal/publish/manifests": {
 		"pkg/image", "internal/format", "internal/k8sname", "github.com/operator-framework/api", "k8s.io/api",
-		"k8s.io/apimachinery", "pkg/cluster/catalogsource",
+		"k8s.io/apimachinery", "internal/catalogsource",
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"pkg/diff":       {"pkg/graph", "pkg/declcfg", "internal/plural", json, "internal/report"},
-	"pkg/filter": {
-		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
+	"internal/diff":  {"pkg/graph", "pkg/declcfg", "internal/plural", json, "internal/report"},
+	"internal/filter": {
+		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
 		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem",
 	},
-	"pkg/resolve": {
+	"internal/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
-		"internal/constraint", "pkg/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
+		"internal/constraint", "internal/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
 		"pkg/problem", "internal/parallel", "internal/installmode",
 	},
-	"pkg/resolve/internal/solver": {"github.com/go-air/gini"},
-	"pkg/simulate": {
-		"pkg/cluster", "pkg/cluster/olm", "pkg/resolve", "pkg/declcfg", "k8s.io/apimachinery",
+	"internal/resolve/internal/solver": {"github.com/go-air/gini"},
+	"internal/olm/simulate": {
+		"internal/olm/cluster", "internal/olm/install", "internal/resolve", "pkg/declcfg", "k8s.io/apimachinery",
 		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/report", "internal/plural", "internal/nearest", json,
-		"github.com/blang/semver/v4", "pkg/cluster/rbac", "k8s.io/apiextensions-apiserver", "pkg/crdcheck",
-		"pkg/graph", "pkg/problem", "pkg/cluster/catalogsource", "github.com/prometheus/client_golang",
-		"github.com/prometheus/common", "pkg/bundle", "pkg/platform",
+		"github.com/blang/semver/v4", "internal/olm/rbac", "internal/olm/operatorgroup", "internal/operator", "k8s.io/apiextensions-apiserver", "internal/olm/crdcheck",
+		"pkg/graph", "pkg/problem", "internal/catalogsource", "github.com/prometheus/client_golang",
+		"github.com/prometheus/common", "pkg/bundle", "internal/platform",
 	},
-	"pkg/cluster": {
-		"pkg/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
+	"internal/olm/cluster": {
+		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/format",
-		"internal/legible", "internal/k8sname", "pkg/cluster/operatorgroup", "pkg/cluster/catalogsource",
+		"internal/legible", "internal/k8sname", "internal/olm/operatorgroup", "internal/catalogsource",
 		"k8s.io/apiserver/pkg/apis/cel",
 	},
-	"pkg/cluster/audit": {
-		"pkg/simulate", "pkg/cluster", "pkg/cluster/olm", "pkg/cluster/operatorgroup", "pkg/cluster/rbac",
-		"pkg/resolve", "pkg/graph", "pkg/declcfg", "internal/legible", "internal/report", "internal/plural",
+	"internal/olm/audit": {
+		"internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup", "internal/olm/rbac",
+		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/legible", "internal/report", "internal/plural",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
 	},
-	"pkg/cluster/olm": {
-		"pkg/cluster", "pkg/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
+	"internal/olm/install": {
+		"internal/olm/cluster", "internal/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		json,
 	},
-	"pkg/cluster/operator": {
+	"internal/operator": {
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 	},
-	"pkg/cluster/rbac": {
-		"pkg/cluster/operator", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
+	"internal/olm/rbac": {
+		"internal/operator", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
 		"k8s.io/component-helpers",
 	},
-	"pkg/cluster/catalogsource": {
-		"pkg/cluster/operator", "github.com/distribution/reference", "github.com/operator-framework/api",
+	"internal/catalogsource": {
+		"internal/operator", "github.com/distribution/reference", "github.com/operator-framework/api",
 		"internal/legible", "k8s.io/api", "k8s.io/apimachinery",
 	},
-	"pkg/cluster/operatorgroup": {
+	"internal/olm/operatorgroup": {
 		"internal/plural", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
 	},
-	"pkg/list": {
-		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "pkg/resolve", "internal/parallel",
+	"internal/list": {
+		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "internal/resolve", "internal/parallel",
 		"github.com/klauspost/compress", "internal/report",
 	},
-	"pkg/across": {
-		"pkg/cluster", "pkg/problem", "pkg/graph", "pkg/platform", "pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
+	"internal/olm/across": {
+		"internal/olm/cluster", "pkg/problem", "pkg/graph", "internal/platform", "pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
 	},
-	"pkg/compose": {
+	"internal/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",
 		json, "internal/shell",
 		"internal/regular",
 	},
-	"pkg/imagecheck": {
+	"internal/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/parallel", "internal/plural",
 		"github.com/google/go-containerregistry", "golang.org/x/sync",
 	},
-	"pkg/crdcheck": {
+	"internal/olm/crdcheck": {
 		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
 		"internal/format", "internal/parallel", "internal/plural", "internal/spool",
-		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/crdify", json, "pkg/cluster",
+		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/crdify", json, "internal/olm/cluster",
 		"golang.org/x/sync", "k8s.io/apiserver/pkg/util/webhook",
 	},
 	"pkg/validate": {
-		"pkg/problem", "pkg/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
+		"pkg/problem", "internal/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
 		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,
 		"internal/legible", "internal/plural", "internal/constraint", "internal/pool",
 	},
@@ -143,59 +143,59 @@ var arrows = map[string][]string{
 		"internal/legible", "internal/atomicfile",
 		"internal/regular",
 	},
-	"pkg/mirror": {
-		"pkg/publish", "pkg/publish/manifests", "pkg/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile",
+	"internal/mirror": {
+		"internal/publish", "internal/publish/manifests", "internal/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry", "golang.org/x/sync", json,
 	},
-	"pkg/edit": {
+	"internal/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference",
-		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "pkg/edit/internal/layout",
+		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
 		"internal/parallel",
 	},
-	"pkg/edit/internal/layout": {
+	"internal/edit/internal/layout": {
 		"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json,
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
-		"internal/regular", "golang.org/x/sync", "pkg/platform",
+		"internal/regular", "golang.org/x/sync", "internal/platform",
 	},
 	"pkg/bundle": {
-		"pkg/problem", "pkg/platform", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
+		"pkg/problem", "internal/platform", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
 		"github.com/distribution/reference", json, "internal/regular", "internal/pool", "internal/skim",
 	},
-	"pkg/bundle/plain": {
-		"pkg/bundle", "pkg/cluster/operator", "pkg/platform", "pkg/declcfg", "github.com/operator-framework/api",
+	"internal/plain": {
+		"pkg/bundle", "internal/operator", "internal/platform", "pkg/declcfg", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apimachinery", json, "internal/installmode",
 	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
 		"internal/tarfs", "github.com/docker/docker-credential-helpers", "github.com/google/go-containerregistry",
 		"go.podman.io/image/v5", "github.com/klauspost/compress", "golang.org/x/net/http2", "golang.org/x/sync", json,
-		"pkg/place", "internal/regular", "internal/atomicfile", "internal/parallel", "internal/strictyaml",
+		"internal/place", "internal/regular", "internal/atomicfile", "internal/parallel", "internal/strictyaml",
 	},
 	"pkg/graph": {
 		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",
 	},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
-	"pkg/impact": {
-		"pkg/cluster/audit", "pkg/cluster/rbac", "pkg/crdcheck", "pkg/resolve", "pkg/graph", "pkg/image", "pkg/problem",
+	"internal/olm/impact": {
+		"internal/olm/audit", "internal/olm/rbac", "internal/olm/crdcheck", "internal/resolve", "pkg/graph", "pkg/image", "pkg/problem",
 		"pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "k8s.io/api",
 	},
-	"pkg/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
+	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
 		"internal/report",
 	},
 	"pkg/declcfg": {
-		"pkg/place", "internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
+		"internal/place", "internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
 		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim",
 		"internal/nearest",
 	},
-	"pkg/place":           {json},
+	"internal/place":      {json},
 	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {"internal/regular"},
@@ -204,7 +204,7 @@ var arrows = map[string][]string{
 	"internal/cputime":    {},
 	"internal/dockerfile": {json},
 	"internal/document": {
-		"pkg/place", "internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
+		"internal/place", "internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
 		"internal/skim",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},
@@ -230,7 +230,7 @@ var arrows = map[string][]string{
 		"internal/pool", "internal/regular",
 	},
 	"internal/strictyaml": {
-		"pkg/place", "internal/document", "internal/nearest", json, "internal/format", "internal/plural",
+		"internal/place", "internal/document", "internal/nearest", json, "internal/format", "internal/plural",
 	},
 	"internal/tarfs": {
 		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
@@ -239,7 +239,14 @@ var arrows = map[string][]string{
 	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 }
 
+// public are the packages that other programs may use. Everything else is below internal.
+var public = []string{
+	"pkg/api", "pkg/api/client", "pkg/bundle", "pkg/declcfg", "pkg/graph", "pkg/graph/draw", "pkg/image", "pkg/problem",
+	"pkg/render", "pkg/serve", "pkg/template", "pkg/validate",
+}
+
 const (
+	wing   = "internal/olm"
 	module = "github.com/opm-toolchain/opm"
 	json   = "github.com/go-json-experiment/json"
 )
@@ -270,6 +277,40 @@ func TestArrows(t *testing.T) {
 	}
 	if len(found) < 15 {
 		t.Errorf("only %d packages were found", len(found))
+	}
+}
+
+// TestPublic checks which packages are public, and that each has an example for its first call.
+func TestPublic(t *testing.T) {
+	var found []string
+	for pkg := range imports(t) {
+		if strings.HasPrefix(pkg, "pkg/") && !strings.Contains(pkg, "/internal") {
+			found = append(found, pkg)
+		}
+	}
+	slices.Sort(found)
+	if !slices.Equal(found, public) {
+		t.Errorf("the packages %v are public, want %v", found, public)
+	}
+	for _, pkg := range public {
+		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(pkg), "example*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s has no example, %v", pkg, err)
+		}
+	}
+}
+
+// TestWing checks that only the command line enters the wing with the imitation of OLM.
+func TestWing(t *testing.T) {
+	for pkg, imported := range imports(t) {
+		if isAllowed([]string{wing, "cmd/opm"}, pkg) {
+			continue
+		}
+		for _, name := range imported {
+			if isAllowed([]string{wing}, name) {
+				t.Errorf("%s imports %s", pkg, name)
+			}
+		}
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/plain"
+	"github.com/opm-toolchain/opm/internal/platform"
+	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/pkg/bundle"
-	"github.com/opm-toolchain/opm/pkg/bundle/plain"
-	"github.com/opm-toolchain/opm/pkg/platform"
-	"github.com/opm-toolchain/opm/pkg/publish/manifests"
 )
 
 func bundleManifestsCmd(path string) *cobra.Command {

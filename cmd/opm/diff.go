@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/diff"
+	"github.com/opm-toolchain/opm/internal/edit"
+	"github.com/opm-toolchain/opm/internal/olm/impact"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/diff"
-	"github.com/opm-toolchain/opm/pkg/edit"
 	"github.com/opm-toolchain/opm/pkg/image"
-	"github.com/opm-toolchain/opm/pkg/impact"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 

@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/filter"
+	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/filter"
 	"github.com/opm-toolchain/opm/pkg/image"
-	"github.com/opm-toolchain/opm/pkg/mirror"
 )
 
 func mirrorCmd() *cobra.Command {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
-	"github.com/opm-toolchain/opm/pkg/mirror"
 )
 
 func mirrorPruneCmd() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
-	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // A resolution is the output of resolve.

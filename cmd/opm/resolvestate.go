@@ -12,17 +12,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/pkg/cluster"
-	"github.com/opm-toolchain/opm/pkg/cluster/olm"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/olm/install"
+	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/render"
-	"github.com/opm-toolchain/opm/pkg/resolve"
 )
 
 // stateFlags are the flags that describe a whole cluster.
 type stateFlags struct {
 	paths    []string
 	catalogs []string
-	opts     olm.Options
+	opts     install.Options
 }
 
 func (f *stateFlags) add(cmd *cobra.Command) {
@@ -48,7 +48,7 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
 		f.state.opts.Catalogs = catalogs
-		q, err := olm.NewRequest(state, f.state.opts)
+		q, err := install.NewRequest(state, f.state.opts)
 		if err != nil {
 			return usageError{fmt.Errorf("--catalog-priority: %w", err)}
 		}
@@ -141,7 +141,7 @@ type stateResolution struct {
 
 // A namespaceResolution is the answer of OLM Classic about a namespace.
 type namespaceResolution struct {
-	olm.NamespaceResult
+	install.NamespaceResult
 	Explanation *resolve.Explanation `json:"explanation,omitempty"` // nil if there is nothing to say
 }
 
@@ -153,7 +153,7 @@ type extensionResolution struct {
 }
 
 // addNamespaces adds the answers, each with the reasons why newer bundles are not installed.
-func (r *stateResolution) addNamespaces(all []*olm.NamespaceResult) {
+func (r *stateResolution) addNamespaces(all []*install.NamespaceResult) {
 	for _, n := range all {
 		e := n.ClassicResult.Explanation
 		switch {
@@ -172,7 +172,7 @@ func (r *stateResolution) addNamespaces(all []*olm.NamespaceResult) {
 // resolved reports whether OLM resolves all namespaces and ClusterExtensions, keeps the installed bundles, or waits.
 func (r *stateResolution) resolved() bool {
 	refused := func(o resolve.Outcome) bool {
-		return o != resolve.Resolved && o != resolve.Kept && o != olm.Waiting
+		return o != resolve.Resolved && o != resolve.Kept && o != install.Waiting
 	}
 	for _, n := range r.Namespaces {
 		if refused(n.Outcome) {
@@ -215,7 +215,7 @@ func (r *stateResolution) write(w io.Writer, format string, limit int) error {
 
 // writeNamespace writes the actions of OLM Classic in a namespace, and each Subscription that changes or has
 // conditions.
-func writeNamespace(w io.Writer, n *olm.NamespaceResult, why *resolve.Explanation, limit int) {
+func writeNamespace(w io.Writer, n *install.NamespaceResult, why *resolve.Explanation, limit int) {
 	writeSteps(w, "namespace "+n.Name, []resolveStep{{n.Outcome, n.Install, n.Message}}, false)
 	if why != nil {
 		writeIndented(w, limit, why.WriteText)

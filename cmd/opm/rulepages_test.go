@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/opm-toolchain/opm/pkg/across"
+	"github.com/opm-toolchain/opm/internal/imagecheck"
+	"github.com/opm-toolchain/opm/internal/olm/across"
+	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
+	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
-	"github.com/opm-toolchain/opm/pkg/crdcheck"
-	"github.com/opm-toolchain/opm/pkg/imagecheck"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/resolve"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/yamljson"
-	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // A Document is one JSON value or YAML document of a file. Its methods must not be called concurrently.

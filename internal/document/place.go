@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"unicode/utf8"
 
-	"github.com/opm-toolchain/opm/pkg/place"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // A Place is a position in a text. Lines and columns count from 1. A line ends after a line feed; columns count

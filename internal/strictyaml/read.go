@@ -15,7 +15,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/pkg/place"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // A reader reads a document into a Go value. Package json stops at the first value that does not match.

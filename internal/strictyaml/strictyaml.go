@@ -22,7 +22,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/pkg/place"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // A File is a file that was read, with the positions of its values.

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/pkg/place"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // A Pos is a position in a catalog file.

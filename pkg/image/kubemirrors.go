@@ -12,9 +12,9 @@ import (
 	"go.podman.io/image/v5/docker/reference"
 	"go.podman.io/image/v5/pkg/sysregistriesv2"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
-	"github.com/opm-toolchain/opm/pkg/place"
 )
 
 // mirrorSets collect the mirrors of each source, in the order of the files.

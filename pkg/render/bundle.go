@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
 // openBundle adds the bundle in fsys, which is a directory, an archive or an image; image is its reference, or "".

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
-	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
-	"github.com/opm-toolchain/opm/pkg/serve/store"
-	"github.com/opm-toolchain/opm/pkg/serve/web"
+	"github.com/opm-toolchain/opm/internal/serve/guard"
+	"github.com/opm-toolchain/opm/internal/serve/store"
+	"github.com/opm-toolchain/opm/internal/serve/web"
 )
 
 // calls intercepts every gRPC call. It waits until a catalog is served, maps errors to codes, and logs slow and failed

@@ -11,10 +11,10 @@ import (
 	health "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/opm-toolchain/opm/internal/serve/guard"
+	"github.com/opm-toolchain/opm/internal/serve/store"
+	"github.com/opm-toolchain/opm/internal/serve/web"
 	"github.com/opm-toolchain/opm/pkg/api"
-	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
-	"github.com/opm-toolchain/opm/pkg/serve/store"
-	"github.com/opm-toolchain/opm/pkg/serve/web"
 )
 
 // handler returns the HTTP handler for the catalogs of all lives.

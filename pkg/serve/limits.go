@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
+	"github.com/opm-toolchain/opm/internal/serve/guard"
 )
 
 // DefaultIdle is the time after which a connection without calls is closed, as clients of gRPC do.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/opm-toolchain/opm/pkg/serve/store"
-	"github.com/opm-toolchain/opm/pkg/serve/web"
+	"github.com/opm-toolchain/opm/internal/serve/store"
+	"github.com/opm-toolchain/opm/internal/serve/web"
 )
 
 // A Snapshot is the content of catalogs at the time they were loaded.

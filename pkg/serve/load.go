@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/serve/store"
+	"github.com/opm-toolchain/opm/internal/serve/web"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/serve/store"
-	"github.com/opm-toolchain/opm/pkg/serve/web"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/internal/serve/store"
 )
 
 // systemMemoryLimit returns the lowest limit of the program's control group and its parents, of either version, or the

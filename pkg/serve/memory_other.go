@@ -7,7 +7,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/opm-toolchain/opm/pkg/serve/store"
+	"github.com/opm-toolchain/opm/internal/serve/store"
 )
 
 // systemMemoryLimit returns the largest number: no limit is known.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/pkg/api"
-	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
 // TestServices compares the served methods with the generated ones.

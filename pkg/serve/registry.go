@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/opm-toolchain/opm/internal/serve/guard"
+	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/pkg/api"
-	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
-	"github.com/opm-toolchain/opm/pkg/serve/store"
 )
 
 // registryService describes api.Registry. Its responses come encoded from the store.

@@ -20,9 +20,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/opm-toolchain/opm/internal/plural"
-	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
-	"github.com/opm-toolchain/opm/pkg/serve/store"
-	"github.com/opm-toolchain/opm/pkg/serve/web"
+	"github.com/opm-toolchain/opm/internal/serve/guard"
+	"github.com/opm-toolchain/opm/internal/serve/store"
+	"github.com/opm-toolchain/opm/internal/serve/web"
 )
 
 // defaultWatchEvery is the interval at which watched paths are checked.

@@ -30,7 +30,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/pkg/serve/internal/guard"
+	"github.com/opm-toolchain/opm/internal/serve/guard"
 )
 
 // DefaultDrain is the time for calls to end when the server stops. It is less than the 30 seconds after which a cluster

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/serve/web"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/serve/web"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 

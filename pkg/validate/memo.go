@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/platform"
 )
 
 // A Memo keeps results of checks for catalogs with equal files, such as those for several versions of a platform. A

@@ -1,0 +1,91 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/opm-toolchain/opm/internal/filter"
+	"github.com/opm-toolchain/opm/internal/publish"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// catalogPlatforms are the platforms of a catalog image. It has no program, so it can be for all platforms of
+// OpenShift.
+var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
+
+// Build builds the image of a filtered catalog into an OCI layout in dir, which must exist and is used until the image
+// is copied. The image has no opm: a CatalogSource needs grpcPodConfig.extractContent.
+func (n Names) Build(
+	ctx context.Context, dir, source, target string, kept *filter.Result, write declcfg.WriteOptions, platforms []string,
+) (*Image, error) {
+	repo, tag := n.catalog(source, target)
+	if _, err := image.ParseReference("mirror.example/" + repo + ":" + tag); err != nil {
+		return nil, fmt.Errorf("%q is not a valid name: want PATH, PATH:TAG or :TAG, in lower case", cmp.Or(target, repo))
+	}
+	files, layout := filepath.Join(dir, "catalog"), filepath.Join(dir, "image")
+	if err := declcfg.WriteDir(ctx, files, kept.Metas, write); err != nil {
+		return nil, err
+	}
+	var opts publish.Options
+	if platforms == nil {
+		platforms = catalogPlatforms
+	}
+	for _, p := range platforms {
+		opts.Platforms = append(opts.Platforms, publish.Platform{Name: p})
+	}
+	built, err := publish.Build(ctx, declcfg.Source{Name: source, FS: os.DirFS(files)}, opts)
+	if err != nil {
+		return nil, err
+	}
+	err = image.WriteLayout(built.Artifact, layout, "")
+	if err := errors.Join(err, built.Close()); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(layout)
+	if err != nil {
+		return nil, err
+	}
+	return &Image{
+		Source: source, Repository: repo, Tag: tag, Digest: built.Summary.Digest, Catalog: true,
+		dir: &Directory{name: layout, root: root},
+	}, nil
+}
+
+// notInPath matches the characters that are replaced in the path of a repository.
+var notInPath = regexp.MustCompile(`[^a-z0-9]+`)
+
+// catalog returns the repository and the tag of a catalog in the mirror. target is PATH, PATH:TAG, :TAG or "". A
+// missing part is from the source: the repository and the tag of an image, or the name of a directory or file and the
+// tag latest.
+func (n Names) catalog(source, target string) (repo, tag string) {
+	tag = "latest"
+	if ref, err := image.ParseReference(source); err == nil {
+		repo = n.repository(ref.Context())
+		if t, ok := ref.(name.Tag); ok {
+			tag = t.TagStr()
+		}
+	} else {
+		base := notInPath.ReplaceAllString(strings.ToLower(filepath.Base(source)), "-")
+		repo = cmp.Or(strings.Trim(base, "-"), "catalog")
+	}
+	path, chosen, hasTag := strings.Cut(target, ":")
+	if path != "" {
+		repo = n.flatten(path)
+	}
+	if hasTag {
+		tag = chosen
+	}
+	return repo, tag
+}
+
+// Close closes the layout of an image from [Names.Build].
+func (i *Image) Close() error { return i.dir.Close() }

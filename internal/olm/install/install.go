@@ -1,0 +1,262 @@
+// Package install predicts what OLM Classic and OLM v1 do next in a cluster, given its objects and its catalogs.
+//
+//	q, err := install.NewRequest(state, install.Options{Catalogs: catalogs})
+//	namespaces, err := q.Classic(ctx, resolve.Options{})
+package install
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/resolve"
+)
+
+// Options are settings of a cluster that its objects do not contain.
+type Options struct {
+	// Catalogs are the contents of catalogs. One with a namespace is for the CatalogSource of that namespace and name;
+	// one without is for the ClusterCatalog and all CatalogSources of its name. A catalog that is missing from the
+	// State is added to it: without a namespace, as a ClusterCatalog and a global CatalogSource.
+	Catalogs []*resolve.Catalog
+
+	// Priorities replace the priorities of catalogs, by name: NAMESPACE/NAME or NAME, with the meaning of Catalogs.
+	Priorities map[string]int
+
+	// Down are the names of catalogs that the cluster cannot read, in the form of Priorities.
+	Down []string
+
+	// Global is the namespace whose CatalogSources are visible in all namespaces. "" means openshift-marketplace if it
+	// has any CatalogSource, and olm otherwise.
+	Global string
+
+	// SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM v1, which is off by default.
+	SingleOwnNamespace bool
+}
+
+// A Request asks both versions of OLM for their next step, given a State and its catalogs.
+type Request struct {
+	*cluster.State
+	catalogSources  []*resolve.Catalog
+	named           map[types.NamespacedName]*resolve.Catalog // of catalogSources
+	clusterCatalogs []*resolve.Catalog
+	global          string
+	globalFound     bool // the global namespace has catalogs
+
+	singleOwnNamespace bool // see Options
+
+	// Assumed are sentences about facts that are neither in the State nor in the Options.
+	Assumed []string
+}
+
+// Waiting is the outcome if OLM does not resolve because an earlier resolution is not installed yet.
+const Waiting resolve.Outcome = "waiting"
+
+// NewRequest adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
+func NewRequest(s *cluster.State, opts Options) (*Request, error) {
+	q := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
+	if q.global == "" {
+		// OLM takes the global namespace from a command-line argument, so only the catalogs can hint at it.
+		for _, name := range globalNamespaces {
+			isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
+			_, isRead := slices.BinarySearch(q.CatalogSources.Namespaces(), name)
+			q.global, q.globalFound = name, isRead || slices.ContainsFunc(opts.Catalogs, isGiven)
+			if q.globalFound {
+				break
+			}
+		}
+	}
+	q.addCatalogs(opts.Catalogs)
+	for _, name := range slices.Sorted(maps.Keys(opts.Priorities)) {
+		if err := q.change(name, func(c *resolve.Catalog) { c.Priority = opts.Priorities[name] }); err != nil {
+			return q, err
+		}
+	}
+	for _, name := range opts.Down {
+		if err := q.change(name, q.disconnect); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+func (q *Request) assume(format string, args ...any) {
+	q.Assumed = append(q.Assumed, fmt.Sprintf(format, args...))
+}
+
+// AssumeV1 records the assumptions about the ClusterCatalogs.
+func (q *Request) AssumeV1() {
+	for _, c := range q.clusterCatalogs {
+		if c.Failure != nil && q.ClusterExtensions.Len() > 0 {
+			q.assume("ClusterCatalog %q is not being served: %s", c.Name, missing(c))
+		}
+	}
+}
+
+// missing returns the reason why the cluster cannot read a catalog.
+func missing(c *resolve.Catalog) string {
+	if c.Index != nil {
+		return "it is assumed to be down"
+	}
+	return "its contents are not given"
+}
+
+// V1 yields the request of each ClusterExtension to OLM v1, and the result, by name.
+func (q *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
+	q.AssumeV1()
+	return func(yield func(*resolve.V1Request, *resolve.V1Result) bool) {
+		for o := range q.ClusterExtensions.All() {
+			if !yield(q.Extension(o)) {
+				return
+			}
+		}
+	}
+}
+
+// Extension returns the request of a ClusterExtension to OLM v1, and the result.
+func (q *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Request, *resolve.V1Result) {
+	e := o.Value.Request()
+	e.Pos, e.SingleOwnNamespace = o.Pos, q.singleOwnNamespace
+	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
+	if !slices.ContainsFunc(o.Value.Status.Conditions, isRollingOut) {
+		return e, e.Resolve(q.clusterCatalogs)
+	}
+	answer := &resolve.V1Result{Extension: e.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: e.Pos}
+	for _, c := range o.Value.Status.Conditions {
+		answer.Conditions = append(answer.Conditions, resolve.Condition{
+			Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
+		})
+	}
+	return e, answer
+}
+
+// globalNamespaces are the default namespaces of the global catalogs, in OpenShift and elsewhere.
+var globalNamespaces = []string{"openshift-marketplace", "olm"}
+
+// addCatalogs sets the catalogs of the request, the catalogs of the State first.
+func (q *Request) addCatalogs(given []*resolve.Catalog) {
+	used := map[*resolve.Catalog]bool{}
+	// contents returns a catalog with its given contents. The cluster cannot read a catalog without contents.
+	contents := func(namespace, name string) *resolve.Catalog {
+		for _, as := range []string{namespace, ""} {
+			for _, g := range given {
+				if g.Namespace == as && g.Name == name {
+					used[g] = true
+					return g.As(namespace, name)
+				}
+			}
+		}
+		c := &resolve.Catalog{Namespace: namespace, Name: name}
+		markUnreadable(c)
+		return c
+	}
+	for o := range q.CatalogSources.All() {
+		c := contents(o.Value.Namespace, o.Value.Name)
+		c.Priority = o.Value.Spec.Priority
+		q.catalogSources = append(q.catalogSources, c)
+	}
+	for o := range q.ClusterCatalogs.All() {
+		c := contents("", o.Value.Name)
+		c.Priority, c.Labels = int(o.Value.Spec.Priority), o.Value.Labels
+		c.Unavailable = o.Value.Spec.AvailabilityMode == cluster.Unavailable
+		q.clusterCatalogs = append(q.clusterCatalogs, c)
+	}
+	for _, g := range given {
+		if !used[g] {
+			q.addCatalog(g)
+		}
+	}
+	q.named = make(map[types.NamespacedName]*resolve.Catalog, len(q.catalogSources))
+	for _, c := range slices.Backward(q.catalogSources) { // the first of several equal names wins
+		q.named[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
+	}
+}
+
+// addCatalog adds a catalog that is missing from the State.
+func (q *Request) addCatalog(c *resolve.Catalog) {
+	var names []string
+	for _, known := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+		names = append(names, known.Name)
+	}
+	hint := ""
+	if near := nearest.Within(min(2, len(c.Name)/4), c.Name, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	if c.Namespace != "" {
+		q.assume("the cluster also has CatalogSource %s/%s, of priority 0%s", c.Namespace, c.Name, hint)
+		q.catalogSources = append(q.catalogSources, c.As(c.Namespace, c.Name))
+		return
+	}
+	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0%[3]s",
+		c.Name, q.global, hint)
+	q.clusterCatalogs = append(q.clusterCatalogs, c.As("", c.Name))
+	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
+}
+
+// A NoCatalogError is the error about a name that no catalog has.
+type NoCatalogError struct {
+	Name string
+	Hint string // a similar name to suggest, or ""
+}
+
+func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
+
+// change applies a function to the catalogs with a name.
+func (q *Request) change(name string, to func(*resolve.Catalog)) error {
+	var names []string
+	found := false
+	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+		qualified := c.Namespace + "/" + c.Name
+		if c.Name == name || qualified == name {
+			to(c)
+			found = true
+		}
+		names = append(names, c.Name, qualified)
+	}
+	if !found {
+		return &NoCatalogError{name, nearest.Hint(name, names)}
+	}
+	return nil
+}
+
+// markUnreadable marks a catalog as unreadable for the cluster.
+func markUnreadable(c *resolve.Catalog) {
+	c.Failure = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
+	if c.Namespace == "" {
+		c.Failure = fmt.Errorf("catalog %q is not being served", c.Name)
+	}
+}
+
+// disconnect marks a catalog as unreadable because its server does not answer. OLM keeps its client of a server that it
+// does not run itself.
+func (q *Request) disconnect(c *resolve.Catalog) {
+	markUnreadable(c)
+	o, ok := q.CatalogSources.Get(c.Namespace, c.Name)
+	if ok && o.Value.Spec.Image == "" && o.Value.Spec.Address != "" {
+		c.Failure = fmt.Errorf("failed to list bundles: rpc error: code = Unavailable desc = connection error: desc = "+
+			`"transport: Error while dialing: dial tcp %s: connect: connection refused"`, o.Value.Spec.Address)
+	}
+}
+
+// target returns a CatalogSource by name, nil if it does not exist.
+func (q *Request) target(namespace, name string) *resolve.Catalog {
+	return q.named[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// Reads reports whether the cluster can read a CatalogSource.
+func (q *Request) Reads(namespace, name string) bool {
+	c := q.target(namespace, name)
+	return c != nil && c.Failure == nil
+}
+
+// Disconnect makes a CatalogSource unreadable for the cluster.
+func (q *Request) Disconnect(namespace, name string) {
+	if c := q.target(namespace, name); c != nil {
+		markUnreadable(c)
+	}
+}

@@ -1,0 +1,464 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/olm/operatorgroup"
+	"github.com/opm-toolchain/opm/internal/olm/rbac"
+	"github.com/opm-toolchain/opm/internal/operator"
+	"github.com/opm-toolchain/opm/internal/plural"
+)
+
+// A csv is a ClusterServiceVersion that is not a copy.
+type csv = cluster.Object[*v1alpha1.ClusterServiceVersion]
+
+// operators updates the phases of the ClusterServiceVersions that are members of an OperatorGroup.
+func operators(ctx context.Context, r *run) error {
+	permissions := sync.OnceValue(r.authorizer)
+	for _, namespace := range slices.Clone(r.State.ClusterServiceVersions.Namespaces()) {
+		ns := r.installedIn(namespace)
+		ns.permissions = permissions
+		for _, o := range ns.all {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			ns.transition(o)
+		}
+	}
+	return nil
+}
+
+// installedIn returns the operators of a namespace. Replaced operators come before their replacements.
+func (r *run) installedIn(namespace string) *installed {
+	ns := &installed{run: r, namespace: namespace, group: r.groupOf(namespace), replacements: map[string][]string{}}
+	for o := range r.State.ClusterServiceVersions.In(namespace) {
+		if o.Value.IsCopied() {
+			continue
+		}
+		ns.all = append(ns.all, o)
+		if replaced := o.Value.Spec.Replaces; replaced != "" {
+			ns.replacements[replaced] = append(ns.replacements[replaced], o.Value.Name)
+		}
+	}
+	if len(ns.replacements) > 0 {
+		// Sort operators after the operators that they replace, since the phase of an operator depends on the
+		// deletion of the replaced one.
+		ages := map[string]int{} // the number of existing predecessors, by name
+		var age func(csv) int
+		age = func(o csv) int {
+			name := o.Value.Name
+			if n, ok := ages[name]; ok {
+				return n
+			}
+			ages[name] = 0 // stops at a loop of replacements
+			if previous := ns.replacedBy(o); previous != nil {
+				ages[name] = age(*previous) + 1
+			}
+			return ages[name]
+		}
+		slices.SortStableFunc(ns.all, func(a, b csv) int { return cmp.Compare(age(a), age(b)) })
+	}
+	return ns
+}
+
+// groupOf returns the OperatorGroup of a namespace, nil if there is not exactly one.
+func (r *run) groupOf(namespace string) *operatorsv1.OperatorGroup {
+	if r.State.OperatorGroups.LenIn(namespace) == 1 {
+		for o := range r.State.OperatorGroups.In(namespace) {
+			return o.Value
+		}
+	}
+	return nil
+}
+
+// An installed is the set of the operators of a namespace, by name, before the controller changes any of them.
+type installed struct {
+	*run
+	namespace string
+	group     *operatorsv1.OperatorGroup
+	all       []csv
+
+	replacements map[string][]string     // the names of the replacements, by the name of the replaced operator
+	permissions  func() *rbac.Authorizer // of all service accounts in the cluster, at the start of the controller
+}
+
+// operatorKind is the kind of the objects that list the objects of an operator.
+var operatorKind = schema.GroupKind{Group: operatorsv1.GroupVersion.Group, Kind: "Operator"}
+
+// createOperators creates the Operators of the Subscriptions of a namespace. OLM takes their names from a label, whose
+// key has 63 characters. Their status, the list of the objects of an operator, is not simulated.
+func (r *run) createOperators(namespace string) {
+	for o := range r.State.Subscriptions.In(namespace) {
+		name := o.Value.Spec.Package + "." + namespace
+		name = strings.TrimRight(name[:min(len(name), validation.LabelValueMaxLength)], "-_.")
+		if _, ok := r.State.Get(operatorKind, "", name); !ok {
+			r.put(untyped(&operatorsv1.Operator{
+				TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorKind.Kind},
+				ObjectMeta: metav1.ObjectMeta{Name: name},
+			}), "for Subscription "+o.Value.Name, computed("each operator of a namespace has an Operator"))
+		}
+	}
+}
+
+// authorizer returns the permissions of the service accounts of the cluster, without the bindings that OLM itself
+// creates for each operator: from a state with no other bindings, the permissions of an operator cannot be derived.
+func (r *run) authorizer() *rbac.Authorizer {
+	a := rbac.NewAuthorizer()
+	addAll(a, &r.State.Roles)
+	for o := range r.State.RoleBindings.All() {
+		if !rbac.IsExtra(o.Value) {
+			a.Add(o.Value)
+		}
+	}
+	addAll(a, &r.State.ClusterRoles)
+	addAll(a, &r.State.ClusterRoleBindings)
+	return a
+}
+
+func addAll[P cluster.Kubernetes](a *rbac.Authorizer, s *cluster.Store[P]) {
+	for o := range s.All() {
+		a.Add(o.Value)
+	}
+}
+
+// transition reconciles a ClusterServiceVersion once, as OLM does.
+func (ns *installed) transition(o csv) {
+	if o.Value.DeletionTimestamp != nil {
+		ns.finishDeletion(o)
+		return
+	}
+	status := &o.Value.Status
+	switch _, outside := operatorgroup.Recovered(status.Reason); {
+	case status.Phase == v1alpha1.CSVPhaseFailed && outside, status.Reason == v1alpha1.CSVReasonInvalidInstallModes:
+		return // the controller of OperatorGroups handles it
+	case status.Reason == v1alpha1.CSVReasonComponentFailedNoRetry:
+		wait(ns.run, o, "a new version or another service account of the OperatorGroup: "+status.Message, Computed)
+		return
+	}
+	if _, err := operatorgroup.Provided(o.Value); err != nil {
+		wait(ns.run, o, "a ClusterServiceVersion that OLM can read: "+err.Error(), Computed)
+		return
+	}
+	switch status.Phase {
+	case v1alpha1.CSVPhaseNone:
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked",
+			computed("it is new"))
+	case v1alpha1.CSVPhasePending:
+		ns.pending(o)
+	case v1alpha1.CSVPhaseInstallReady:
+		ns.install(o)
+	case v1alpha1.CSVPhaseInstalling:
+		ns.checkInstallation(o)
+	case v1alpha1.CSVPhaseSucceeded:
+		ns.succeeded(o)
+	case v1alpha1.CSVPhaseFailed:
+		ns.failed(o)
+	case v1alpha1.CSVPhaseReplacing:
+		ns.replacing(o)
+	case v1alpha1.CSVPhaseDeleting:
+		remove(ns.run, o, "replaced", computed("its replacement runs"))
+		ns.garbageCollect(o.Value)
+		ns.removeAlongside(o.Value)
+	default:
+		wait(ns.run, o, fmt.Sprintf("another phase than %s, in which OLM does nothing", status.Phase), Computed)
+	}
+}
+
+// finalizer is the finalizer that keeps a deleted ClusterServiceVersion until OLM has deleted the objects of the
+// operator.
+const finalizer = "operators.coreos.com/csv-cleanup"
+
+// phase sets the phase of an operator, and its requirement status if rows are given and the phase, reason or message
+// changes. The times of its status stay empty: a simulation has no clock.
+func (r *run) phase(
+	o csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason, message string, why reason,
+	rows ...v1alpha1.RequirementStatus,
+) csv {
+	if phase == v1alpha1.CSVPhaseReplacing && o.Value.Status.Phase != phase {
+		r.replaced++
+	}
+	text := fmt.Sprintf("phase %s, reason %s: %s", phase, reason, message)
+	return update(r, o, func(c *v1alpha1.ClusterServiceVersion) {
+		if !slices.Contains(c.Finalizers, finalizer) {
+			c.Finalizers = append(c.Finalizers, finalizer)
+		}
+		if s := &c.Status; s.Phase == phase && s.Reason == reason && s.Message == message {
+			return
+		}
+		if rows != nil {
+			c.SetRequirementStatus(rows)
+		}
+		c.SetPhase(phase, reason, message, nil)
+	}, text, why)
+}
+
+// pending checks the requirements of an operator before it is installed.
+func (ns *installed) pending(o csv) {
+	previous := ns.replacedBy(o)
+	if previous != nil {
+		if err := ns.upgradeable(previous); err != nil {
+			o = ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+				fmt.Sprintf("operator is not upgradeable: %v", err), computed("the OperatorCondition of the replaced operator"))
+			wait(ns.run, o, fmt.Sprintf("OperatorCondition %s: %v", previous.Value.Name, err), Computed)
+			return
+		}
+	}
+	found, err := ns.requirements(o.Value)
+	if err != nil {
+		ns.invalidStrategy(o, err)
+		return
+	}
+	if !found.met {
+		o = ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+			"one or more requirements couldn't be found", computed("requirements are checked first"), found.rows...)
+		wait(ns.run, o, found.describeMissing(), Computed)
+		return
+	}
+	if err := checkWebhooks(o.Value); err != nil {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInvalidWebhookDescription, err.Error(),
+			computed("webhooks need rules that OLM allows, and names of their own"), found.rows...)
+		return
+	}
+	if err := ns.ownerConflict(o); err != nil {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonOwnerConflict, err.Error(),
+			computed("an API has one owner in a namespace, and its replacements"), found.rows...)
+		return
+	}
+	if previous != nil && previous.Value.Status.Phase != v1alpha1.CSVPhaseReplacing {
+		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s to be replaced, which is in phase %s",
+			previous.Value.Name, cmp.Or(string(previous.Value.Status.Phase), "none")), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install", found.reason("its requirements are met"), found.rows...)
+}
+
+func (ns *installed) invalidStrategy(o csv, err error) {
+	ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInvalidStrategy,
+		fmt.Sprintf("install strategy invalid: %v", err), computed("OLM installs deployments only"))
+}
+
+// succeeded checks whether a running operator is being replaced, and whether its requirements are still met. If they
+// are, it creates the ClusterRoles for the users of its APIs.
+func (ns *installed) succeeded(o csv) {
+	if next := ns.replacementOf(o); next != nil {
+		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
+			"being replaced by csv: "+next.Value.Name, computed("another ClusterServiceVersion replaces it"))
+		return
+	}
+	found, err := ns.requirements(o.Value)
+	switch {
+	case err != nil:
+		ns.invalidStrategy(o, err)
+		return
+	case !found.met:
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met",
+			computed("requirements are checked again while it runs"), found.rows...)
+		return
+	}
+	if ns.isAssumedToFail(o) {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy,
+			"installing: waiting for deployment to become ready", assumed("the operator is no longer ready"))
+		return
+	}
+	if ns.reinstall(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy) {
+		return
+	}
+	roles, err := rbac.ForAPIs(o.Value)
+	if err != nil {
+		wait(ns.run, o, err.Error(), Computed)
+		return
+	}
+	for _, role := range roles {
+		ref := &role.OwnerReferences[0]
+		if crd, ok := ns.State.CustomResourceDefinitions.Get("", ref.Name); ok {
+			ref.UID = crd.Value.UID
+		} else if service, ok := ns.State.APIServices.Get("", ref.Name); ok {
+			ref.UID = service.Value.UID
+		}
+	}
+	create(ns.run, "for the users of its APIs",
+		computed("the roles admin, edit and view of a namespace may use the APIs there"), roles...)
+}
+
+// failed checks whether an operator in the phase Failed can leave it.
+func (ns *installed) failed(o csv) {
+	if next := ns.replacementOf(o); next != nil && ns.failForward() {
+		ns.phase(o, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
+			"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Value.Name,
+			computed("upgradeStrategy of the OperatorGroup"))
+		return
+	}
+	found, err := ns.requirements(o.Value)
+	switch {
+	case err != nil:
+		ns.invalidStrategy(o, err)
+		wait(ns.run, o, "an install strategy that OLM knows", Computed)
+	case !found.met:
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "requirements not met",
+			computed("OLM checks a failed operator again"), found.rows...)
+	case ns.conversionError(o.Value) != nil:
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "calculated deployment install is bad",
+			computed("OLM installs a failed operator again"))
+	case !ns.mayReinstall(o):
+	case ns.isAssumedToFail(o):
+		wait(ns.run, o, "the operator to become ready: "+o.Value.Status.Message, Assumed)
+	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
+		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
+		// Check again for the conflict of a failed operator whose deployments were never created. OLM keeps trying:
+		// it finds the deployments missing, installs the operator again, and fails as before.
+		err := checkWebhooks(o.Value)
+		if err == nil {
+			err = ns.ownerConflict(o)
+		}
+		if err != nil {
+			wait(ns.run, o, "a change of the cause of its failure: "+err.Error(), Computed)
+			return
+		}
+		if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
+			ns.setSucceeded(o)
+		}
+	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
+	case slices.Contains(podFailures, o.Value.Status.Reason):
+		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
+	default:
+		ns.setSucceeded(o)
+	}
+}
+
+func (ns *installed) failForward() bool {
+	return ns.group != nil && ns.group.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+}
+
+// OLM's errors about APIs that more than one operator owns.
+var (
+	errOwnsCRD        = errors.New("conflicting CRD owner in namespace")
+	errOwnsAPIService = errors.New("unable to adopt APIService")
+)
+
+// current returns the current version of an operator, nil if it does not exist or is a copy.
+func (ns *installed) current(name string) *csv {
+	o, ok := ns.State.ClusterServiceVersions.Get(ns.namespace, name)
+	if !ok || o.Value.IsCopied() {
+		return nil
+	}
+	return &o
+}
+
+// replacedBy returns the operator that o replaces, nil if it does not exist.
+func (ns *installed) replacedBy(o csv) *csv { return ns.current(o.Value.Spec.Replaces) }
+
+// replacementOf returns the operator that replaces o, nil if there is none. OLM takes any if there are several.
+func (ns *installed) replacementOf(o csv) *csv {
+	for _, name := range ns.replacements[o.Value.Name] {
+		if next := ns.current(name); next != nil {
+			return next
+		}
+	}
+	return nil
+}
+
+// ownerConflict returns an error if an API of o belongs to another operator or to another namespace.
+func (ns *installed) ownerConflict(o csv) error {
+	chain := sync.OnceValue(func() map[string]bool { return ns.chain(o) })
+	for _, other := range ns.all {
+		if other.Value.Name == o.Value.Name {
+			continue
+		}
+		for _, owned := range o.Value.Spec.CustomResourceDefinitions.Owned {
+			if other.Value.OwnsCRD(owned.Name) && !chain()[other.Value.Name] {
+				return errOwnsCRD
+			}
+		}
+	}
+	for _, owned := range o.Value.GetOwnedAPIServiceDescriptions() {
+		if service, ok := ns.State.APIServices.Get("", owned.GetName()); ok && !ns.adopts(chain(), service.Value.Labels) {
+			return errOwnsAPIService
+		}
+	}
+	return nil
+}
+
+// adopts reports whether an operator may adopt an object with these labels: the object belongs to the operator, to
+// another one in its chain of replacements, or to an operator that no longer exists.
+func (ns *installed) adopts(chain map[string]bool, labels map[string]string) bool {
+	name, namespace := labels[operator.LabelOwner], labels[operator.LabelOwnerNamespace]
+	if name == "" || namespace == "" {
+		return false
+	}
+	if namespace == ns.namespace && chain[name] {
+		return true
+	}
+	_, exists := ns.State.ClusterServiceVersions.Get(namespace, name)
+	return !exists
+}
+
+// chain returns the names of o, of the operators it replaces, and of its replacements.
+func (ns *installed) chain(o csv) map[string]bool {
+	names := map[string]bool{o.Value.Name: true}
+	for next := ns.replacementOf(o); next != nil && !names[next.Value.Name]; next = ns.replacementOf(*next) {
+		names[next.Value.Name] = true
+	}
+	for previous := ns.replacedBy(o); previous != nil && !names[previous.Value.Name]; previous = ns.replacedBy(*previous) {
+		names[previous.Value.Name] = true
+	}
+	return names
+}
+
+// replacing deletes an operator once its replacement runs. The oldest operator of a chain is deleted first.
+func (ns *installed) replacing(o csv) {
+	if previous := ns.replacedBy(o); previous != nil {
+		wait(ns.run, o, "ClusterServiceVersion "+previous.Value.Name+", which it replaces, to be deleted", Computed)
+		return
+	}
+	next := ns.replacementOf(o)
+	if next == nil {
+		wait(ns.run, o, "a replacement: marked as replacement, but no replacement CSV found in cluster", Computed)
+		return
+	}
+	if ns.failForward() {
+		next = ns.lastReplacement(*next)
+	}
+	if next.Value.Status.Phase != v1alpha1.CSVPhaseSucceeded {
+		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s, which replaces it, to succeed: phase %s",
+			next.Value.Name, cmp.Or(string(next.Value.Status.Phase), "none")), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,
+		"has been replaced by a newer ClusterServiceVersion that has successfully installed.",
+		computed("its replacement succeeded"))
+}
+
+// lastReplacement returns the last operator of a chain of replacements, which starts with o.
+func (ns *installed) lastReplacement(o csv) *csv {
+	last, seen := &o, map[string]bool{}
+	for next := last; next != nil && !seen[next.Value.Name]; next = ns.replacementOf(*next) {
+		last = next
+		seen[next.Value.Name] = true
+	}
+	return last
+}
+
+// finishDeletion deletes an operator with a deletion timestamp and the objects it owns, unless it has other finalizers.
+func (ns *installed) finishDeletion(o csv) {
+	others := slices.DeleteFunc(slices.Clone(o.Value.Finalizers), func(f string) bool { return f == finalizer })
+	if len(others) > 0 {
+		wait(ns.run, o, "its finalizers: "+plural.Some(others), Computed)
+		return
+	}
+	remove(ns.run, o, "its deletion is complete", computed("metadata.deletionTimestamp"))
+	ns.garbageCollect(o.Value)
+}

@@ -1,0 +1,185 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/olm/install"
+	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// A play is a recording of OLM's actions in a real cluster; see the README of the data.
+type play struct {
+	Catalogs   map[string]string // folders, by NAMESPACE/NAME
+	Down       []string
+	Approve    bool
+	Fail       []string
+	FailUnpack []string
+
+	KubeVersion     string
+	GlobalNamespace string
+}
+
+// unequal are the expected differences between plays and simulations, with the reasons.
+var unequal = map[string][]string{
+	// The state has the default 0, which the Go type of CatalogSources does not write.
+	"cat_two_prio/1": {"CatalogSource olm/community .spec.priority"},
+	// OLM omits every second account of the namespaced permissions, for an unknown reason.
+	"many_sa/1": {"ClusterServiceVersion work/kiln.v1.0.0 .status.requirementStatus"},
+	// OLM removes the annotation of the deleted operator only if it executes the InstallPlan again.
+	"upd_crd_versions/2-adds": {"CustomResourceDefinition firings.pottery.example .metadata.annotations." +
+		"operatorframework.io/installed-alongside-5369063c68767b1e"},
+	// OLM checked the requirements before the InstallPlan had updated the service account, unlike in upd_fail_forward.
+	"upd_minkube/2-minkube": {
+		"ClusterServiceVersion work/kiln.v1.1.0 .status.requirementStatus[2].message",
+		"ClusterServiceVersion work/kiln.v1.1.0 .status.requirementStatus[2].status",
+	},
+}
+
+// TestPlays compares the outcomes of simulations with what OLM did in real clusters. Neither outcome changes if it is
+// simulated again.
+func TestPlays(t *testing.T) {
+	dirs := plays(t)
+	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 8) {
+		dir := dirs[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := playOptions(t, dir)
+			result, err := Run(t.Context(), stateIn(t, dir, "state.json"), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var titles []string
+			all := playDifferences(objectsIn(t, dir, "result.json"), objectsOf(t, result.State))
+			for _, d := range all {
+				titles = append(titles, d.title)
+			}
+			if !slices.Equal(titles, unequal[name]) {
+				t.Errorf("got %s\nwant the differences %q", all, unequal[name])
+			}
+			checkAtRest(t, "ours", result.State, opts)
+			checkAtRest(t, "OLM's", stateIn(t, dir, "result.json"), opts)
+		})
+	}
+}
+
+func checkAtRest(t *testing.T, whose string, s *cluster.State, opts Options) {
+	t.Helper()
+	again, err := Run(t.Context(), s, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(again.Events) > 0 {
+		t.Errorf("simulated again, the outcome changes, %s:\n%s", whose, timeline(again))
+	}
+}
+
+// plays returns the folders of the plays, by name.
+func plays(t *testing.T) map[string]string {
+	archive, root := shared.Path(t, "data/olm-plays/plays.tar.xz"), t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xJf", archive, "-C", root).CombinedOutput(); err != nil {
+		t.Fatalf("unpack %s: %v\n%s", archive, err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "*", "*", "play.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := map[string]string{}
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		dirs[filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir)] = dir
+	}
+	if len(dirs) != 68 {
+		t.Errorf("%d plays, want 68", len(dirs))
+	}
+	return dirs
+}
+
+func readJSON(t *testing.T, dir, name string, v any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func playOptions(t *testing.T, dir string) Options {
+	t.Helper()
+	var p play
+	readJSON(t, dir, "play.json", &p)
+	opts := Options{Approve: p.Approve, Fail: p.Fail, FailUnpack: p.FailUnpack, KubeVersion: p.KubeVersion}
+	opts.Cluster = install.Options{Down: p.Down, Global: p.GlobalNamespace}
+	for _, name := range slices.Sorted(maps.Keys(p.Catalogs)) {
+		folder := filepath.Join(dir, p.Catalogs[name])
+		c, err := resolve.ReadCatalog(t.Context(), declcfg.Source{Name: folder, FS: os.DirFS(folder)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Namespace, c.Name, _ = strings.Cut(name, "/")
+		opts.Cluster.Catalogs = append(opts.Cluster.Catalogs, c)
+	}
+	return opts
+}
+
+func stateIn(t *testing.T, dir, name string) *cluster.State {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := cluster.Load(t.Context(), render.Text(name, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func objectsIn(t *testing.T, dir, name string) []map[string]any {
+	t.Helper()
+	var list struct{ Items []map[string]any }
+	readJSON(t, dir, name, &list)
+	return list.Items
+}
+
+func objectsOf(t *testing.T, s *cluster.State) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for o := range s.All() {
+		text, err := jsonv2.Marshal(o.Value, asKubernetes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content map[string]any
+		if err := json.Unmarshal(text, &content); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, content)
+	}
+	return all
+}
+
+// A playDifference is a field of an object, or a whole object, that differs from the cluster.
+type playDifference struct {
+	title      string
+	real, ours any
+}
+
+func (d playDifference) String() string {
+	return fmt.Sprintf("%s\n  OLM:  %v\n  ours: %v\n", d.title, d.real, d.ours)
+}

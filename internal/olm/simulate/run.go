@@ -1,0 +1,179 @@
+package simulate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/opm-toolchain/opm/internal/catalogsource"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/olm/install"
+	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// A run is a simulation in progress.
+type run struct {
+	Result
+	opts     Options
+	input    *cluster.State   // the state at the start
+	question *install.Request // to OLM about the current State
+
+	// The last step in which an object of a namespace changed; "" is for objects without a namespace.
+	changed map[string]int
+
+	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons why they wait.
+	synced, resolved map[string]int
+	blocked          map[string]namespaceWait
+
+	unpacking map[string]int               // the step in which unpacking started, by the images of bundles
+	bundles   map[string]*contents         // by catalog and name
+	history   map[string][]string          // the bundles that a Subscription or ClusterExtension had installed, by its Ref
+	unchanged map[string]Wait              // the waits of ClusterExtensions that have become stable, by name
+	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
+	groups    *groupController             // of OperatorGroups, nil before the first step
+
+	reported   map[types.NamespacedName]int // the step in which a Subscription reported the installed operator
+	reinstalls map[types.NamespacedName]int // the number of reinstallations of an operator because of drift
+
+	// Copies of definitions whose annotations may be changed in place.
+	ownDefinitions map[string]*apiextensionsv1.CustomResourceDefinition
+
+	labelling bool            // OLM labels its objects
+	planNames map[string]bool // the names of all InstallPlans; nil before the first new one
+	isAssumed map[string]bool // the elements of Assumed
+
+	pods   map[types.NamespacedName][]cluster.Object[*cluster.Other] // of CatalogSources, at the start of the step
+	copied map[types.NamespacedName]copyInputs                       // the inputs of the last copies of an operator
+}
+
+func newRun(state *cluster.State, opts Options) *run {
+	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
+	return &run{
+		opts: opts, input: state, Result: result,
+		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{},
+		blocked:   map[string]namespaceWait{},
+		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
+		unchanged: map[string]Wait{}, refused: map[string]*resolve.V1Result{},
+		copied:   map[types.NamespacedName]copyInputs{},
+		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
+		ownDefinitions: map[string]*apiextensionsv1.CustomResourceDefinition{}, isAssumed: map[string]bool{},
+	}
+}
+
+// setQuestion reads the catalogs and checks the options that refer to them. The run has only one question, because the
+// contents of catalogs do not change. OLM has no client for a CatalogSource with an invalid spec or a missing
+// ConfigMap.
+func (r *run) setQuestion() error {
+	q, err := install.NewRequest(r.State, r.opts.Cluster)
+	if err != nil {
+		return err
+	}
+	r.question = q
+	q.AssumeClassic()
+	q.AssumeV1()
+	for _, a := range q.Assumed {
+		r.assume(a)
+	}
+	for o := range r.State.CatalogSources.All() {
+		if _, missing := r.findConfigMap(o.Value); missing || catalogsource.Check(o.Value) != nil {
+			q.Disconnect(o.Value.Namespace, o.Value.Name)
+		}
+	}
+	_, _, err = r.openShiftVersion()
+	return cmp.Or(r.checkNames(), err)
+}
+
+// A reason explains why an object changes or waits.
+type reason struct {
+	why     string
+	verdict Verdict
+}
+
+// computed returns a reason that follows from the objects alone.
+func computed(why string) reason { return reason{why, Computed} }
+
+// assumed returns a reason that also depends on an assumption.
+func assumed(why string) reason { return reason{why, Assumed} }
+
+// event records a change of an object, which was read at pos.
+func (r *run) event(c cluster.Change, o cluster.Kubernetes, pos declcfg.Pos, text string, why reason) {
+	step := r.Steps + 1
+	r.Events = append(r.Events, Event{
+		Step: step, Change: c, Object: RefTo(o), Place: pos, Text: text, Why: why.why, Verdict: why.verdict,
+	})
+	r.changed[o.GetNamespace()] = step
+}
+
+// wait records the reason why an object waits.
+func wait[P cluster.Kubernetes](r *run, o cluster.Object[P], what string, v Verdict) {
+	r.Waiting = append(r.Waiting, Wait{Object: RefTo(o.Value), Place: o.Pos, For: what, Verdict: v})
+}
+
+// A serving is whether a cluster serves a kind of objects: yes, no or unknown.
+type serving int
+
+const (
+	servingUnknown serving = iota
+	served
+	notServed
+)
+
+// serving returns whether the cluster serves a kind of objects, according to its definitions and APIServices. The
+// result is unknown without any definitions, and for API groups of Kubernetes itself without any APIServices.
+func (r *run) serving(of schema.GroupVersionKind) serving {
+	for o := range r.State.CustomResourceDefinitions.All() {
+		spec := &o.Value.Spec
+		if spec.Group == of.Group && spec.Names.Kind == of.Kind {
+			i := slices.IndexFunc(spec.Versions, isVersion(of.Version))
+			return servedIf(i >= 0 && spec.Versions[i].Served)
+		}
+	}
+	if o, ok := r.State.APIServices.Get("", of.Version+"."+of.Group); ok {
+		return servedIf(o.Value.Spec.Service != nil || isOfKubernetes(of.Group))
+	}
+	_, listed := r.input.APIServices.Get("", "v1.") // every cluster has it
+	switch {
+	case listed:
+		return notServed
+	case !hasOthers(&r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
+		return servingUnknown
+	}
+	return notServed
+}
+
+func servedIf(ok bool) serving {
+	if ok {
+		return served
+	}
+	return notServed
+}
+
+// isOfKubernetes reports whether an API group is part of Kubernetes itself.
+func isOfKubernetes(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// addHistory records an update of the bundle of a Subscription or ClusterExtension; from is "" for an installation.
+func (r *run) addHistory(of Ref, from, to string) {
+	key := of.String()
+	if len(r.history[key]) == 0 && from != "" {
+		r.history[key] = []string{from}
+	}
+	r.history[key] = append(r.history[key], to)
+}
+
+// updateLoop returns the update loop that the next update would close, "" for none. A skipRange can lead back to an
+// older version again and again.
+func (r *run) updateLoop(of Ref, next string) string {
+	history := r.history[of.String()]
+	i := slices.Index(history, next)
+	if i < 0 {
+		return ""
+	}
+	return strings.Join(append(slices.Clone(history[i:]), next), " -> ")
+}

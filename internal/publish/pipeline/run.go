@@ -1,0 +1,169 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opm-toolchain/opm/internal/publish"
+	"github.com/opm-toolchain/opm/pkg/image"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
+	"github.com/opm-toolchain/opm/pkg/validate"
+)
+
+// A publication is the state of one run.
+type publication struct {
+	Options
+	*run
+
+	tmp     string // directory of a catalog that the run makes
+	dir     string // of the catalog
+	catalog *render.Catalog
+	images  *image.Opener
+	pusher  *image.Pusher
+	cosign  string           // path of the program
+	valid   *validate.Report // without errors, nil if the catalog was not validated with all rules
+	built   *publish.Image
+
+	unreadable bool // a part of the catalog, as validate has found
+	closers    []func()
+}
+
+// Run publishes a catalog, which it opens once for all steps. The summary has the errors of steps; Run returns an error
+// if ctx is done or there is no temporary directory. All temporary files are gone at the end.
+func Run(ctx context.Context, o Options) (*Summary, error) {
+	tmp, err := os.MkdirTemp("", "opm-publish-")
+	if err != nil {
+		return nil, err
+	}
+	p := &publication{Options: o, tmp: tmp, images: image.NewOpener(o.Registry)}
+	p.onClose(func() error { return os.RemoveAll(tmp) })
+	p.onClose(p.images.Close)
+	defer func() {
+		for _, c := range slices.Backward(p.closers) {
+			c()
+		}
+	}()
+	if p.Making == "" {
+		p.dir = p.Sources[0]
+	}
+	p.prepare(ctx)
+	p.doAll(ctx)
+	return p.summary(), ctx.Err()
+}
+
+func (p *publication) onClose(c func() error) { p.closers = append(p.closers, func() { _ = c() }) }
+
+// prepare fails early, before a catalog is read or an image built: it checks programs and platforms, and that the
+// registry accepts a push.
+func (p *publication) prepare(ctx context.Context) {
+	defer p.Progress.Start("asking registries")()
+	steps := []Step{Validate, Resolve, CheckImages, Diff, Build, Push, Tag}
+	if p.Making != "" {
+		steps = slices.Insert(steps, 0, p.Making)
+	}
+	if p.Sign {
+		steps = slices.Insert(steps, len(steps)-1, Sign)
+	}
+	skipped := slices.Clip(p.Skip)
+	if p.before() == "" {
+		skipped = append(skipped, Diff)
+	}
+	if p.DryRun {
+		skipped = append(skipped, Push, Sign, Tag)
+	}
+	p.run = newRun(strings.Join(p.Sources, " "), p.Tags, steps, skipped)
+	var err error
+	if p.runs(Sign) {
+		if p.cosign, err = exec.LookPath(cosign); err != nil {
+			p.fail(Sign, errors.New("cosign is not in PATH: install it, or do not sign"))
+		}
+	}
+	if p.runs(Build) {
+		var closeAll func()
+		p.Build.Platforms, closeAll, err = p.OpenPlatforms()
+		p.closers = append(p.closers, closeAll)
+		p.fail(Build, err)
+	}
+	if !slices.Contains(p.Skip, Push) {
+		if p.pusher, err = image.NewPusher(p.Tags, p.Registry); err == nil {
+			p.onClose(p.pusher.Close)
+			err = p.pusher.Check(ctx)
+		}
+		p.fail(Push, err)
+	}
+}
+
+// doAll does all steps.
+func (p *publication) doAll(ctx context.Context) {
+	do := func(step Step, fn func(context.Context, *Result) error, needs ...Step) {
+		p.do(step, func(r *Result) error { return fn(ctx, r) }, needs...)
+	}
+	read := func(step Step, doing string, fn func(context.Context, *Result) error, needs ...Step) {
+		do(step, func(ctx context.Context, r *Result) error {
+			defer p.Progress.Start(doing, p.dir)()
+			if err := p.open(); err != nil {
+				return err
+			}
+			return fn(ctx, r)
+		}, needs...)
+	}
+	do(Compose, p.compose)
+	do(Template, p.renderTemplates)
+	do(Validate, p.validate, p.Making)
+	reading := []Step{p.Making}
+	if p.unreadable {
+		reading = append(reading, Validate)
+	}
+	read(Resolve, "resolving", p.resolve, reading...)
+	read(CheckImages, "checking", p.checkImages, reading...)
+	read(Diff, "comparing", p.compare, reading...)
+	read(Build, "building", p.build, p.Making, Validate)
+	do(Push, p.push, p.Making, Validate, Resolve, CheckImages, Diff, Build, Sign)
+	do(Sign, p.sign, Push)
+	do(Tag, p.setTags, Push, Sign)
+}
+
+// open opens the catalog for the steps that read it.
+func (p *publication) open() error {
+	if p.catalog != nil {
+		return nil
+	}
+	catalog, closeAll, err := p.Open("", p.dir)
+	if err != nil {
+		return err
+	}
+	p.catalog, p.closers = catalog, append(p.closers, closeAll)
+	return nil
+}
+
+// show adds the problems found by a check to its result, with the severities of the configuration.
+func (p *publication) show(r *Result, report *problem.Report) error {
+	problems, err := p.Reported(p.withoutTmp(report.Problems))
+	if err != nil {
+		return err
+	}
+	report.Problems = problems
+	r.Report(report)
+	return nil
+}
+
+// refuse adds the problems that keep a step from its work, whatever the configuration says.
+func (p *publication) refuse(r *Result, problems []*problem.Problem) {
+	r.Report(&problem.Report{Subject: "catalog", Problems: p.withoutTmp(problems)})
+}
+
+// withoutTmp removes the temporary directory from the positions of problems: it is gone when users read them.
+func (p *publication) withoutTmp(problems []*problem.Problem) []*problem.Problem {
+	for _, found := range problems {
+		for _, text := range []*string{&found.Pos.File, &found.Message, &found.Fix} {
+			*text = strings.ReplaceAll(*text, p.tmp+string(filepath.Separator), "")
+		}
+	}
+	return problems
+}
