@@ -87,13 +87,12 @@ func TestOutputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(dir, "registries.conf"))
+	published := absolute(t, shared.Path(t, "data/catalogs/v4.12"))
 	for name, lines := range printingJSON {
 		schema := strict(t, name)
 		for _, line := range lines {
 			t.Run(line, func(t *testing.T) {
-				if strings.Contains(line, "PUBLISHED") {
-					line = strings.Replace(line, "PUBLISHED", absolute(t, shared.Path(t, "data/catalogs/v4.12")), 1)
-				}
+				line = strings.Replace(line, "PUBLISHED", published, 1)
 				file := filepath.Join(t.TempDir(), "file")
 				got := opm(t, dir, strings.Replace(line, "FILE", file, 1)+" -o json")
 				if text, err := os.ReadFile(file); err == nil {

@@ -28,8 +28,8 @@ var commandGroups = []commandGroup{
 		"publish": publishCmd, "render": renderCmd,
 		"render-graph":    func() *cobra.Command { return renderGraphCmd("opm") },
 		"render-template": func() *cobra.Command { return renderTemplateCmd("opm") },
-		"resolve":         resolveCmd, "schema": schemaCmd, "search": searchCmd, "simulate": simulateCmd, "updates": updatesCmd,
-		"validate": validateCmd,
+		"resolve":         resolveCmd, "schema": schemaCmd, "search": searchCmd, "simulate": simulateCmd,
+		"updates": updatesCmd, "validate": validateCmd,
 	}},
 	{"Editing catalogs and templates:", map[string]func() *cobra.Command{
 		"add": addCmd, "default-channel": defaultChannelCmd, "deprecate": deprecateCmd, "promote": promoteCmd,
