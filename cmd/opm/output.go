@@ -78,9 +78,9 @@ func writeReport(w io.Writer, v any, form string, about func() *report.Report) e
 	return writeValue(w, v, form)
 }
 
-// writeValue writes a value as JSON or YAML. In YAML, keys are sorted.
+// writeValue writes a value as JSON or YAML. The keys of maps are sorted; in YAML, all keys are.
 func writeValue(w io.Writer, v any, form string) error {
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWriteValue checks that the keys of a map are printed in one order.
+func TestWriteValue(t *testing.T) {
+	counts := map[string]int{}
+	var want []string
+	for i := range 100 {
+		key := fmt.Sprintf("key%03d", i)
+		counts[key] = i
+		want = append(want, fmt.Sprintf("  %q: %d", key, i))
+	}
+	var out strings.Builder
+	if err := writeValue(&out, counts, "json"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Split(strings.Trim(out.String(), "{\n}"), ",\n"); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), strings.Join(want, "\n"))
+	}
+}
