@@ -43,7 +43,7 @@ type source struct {
 func load(outputs []output) (*source, error) {
 	const mode = packages.NeedName | packages.NeedImports | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
 	config := &packages.Config{Mode: mode, Dir: "..", Fset: token.NewFileSet()}
-	all, err := packages.Load(config, "./pkg/...", "./cmd/opm")
+	all, err := packages.Load(config, "./pkg/...", "./internal/...", "./cmd/opm")
 	if err != nil {
 		return nil, err
 	}
