@@ -30,7 +30,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -369,7 +368,7 @@ func TestMultiplexing(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := startRegistry(t, test.start)
 			var refs []string
-			for i := range shared.Number(160, 70) {
+			for i := range 70 {
 				files := maps.Clone(bundleFiles)
 				files["manifests/number.yaml"] = fmt.Appendf(nil, "kind: Number\nmetadata: {name: n%d}\n", i)
 				refs = append(refs, r.push(t, fmt.Sprintf("oak%d", i), imageOf(t, bundleLabels, files)))
