@@ -14,10 +14,9 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/opm-toolchain/opm/bench/internal/makeimage"
 )
 
 // imageCount is the number of bundle images in a registry.
@@ -106,17 +105,17 @@ func serve(in io.Reader, out io.Writer, operators, catalog string, n int, delay 
 	slow.StartTLS()
 	s.SlowTLS = slow.Listener.Addr().String()
 	for i, img := range images {
-		image, err := push(s.Prompt, fmt.Sprintf("bench/bundle-%04d", i), img)
+		image, err := makeimage.Push(s.Prompt, fmt.Sprintf("bench/bundle-%04d", i), img)
 		if err != nil {
 			return err
 		}
 		s.Images = append(s.Images, image)
 	}
-	img, err := catalogImage(catalog)
+	img, err := makeimage.Catalog(catalog)
 	if err != nil {
 		return err
 	}
-	if s.Catalog, err = push(s.Prompt, "bench/catalog", img); err != nil {
+	if s.Catalog, err = makeimage.Push(s.Prompt, "bench/catalog", img); err != nil {
 		return err
 	}
 	if err := json.NewEncoder(out).Encode(s); err != nil {
@@ -147,17 +146,4 @@ func listen(handler http.Handler) (host string, err error) {
 		}
 	}()
 	return l.Addr().String(), nil
-}
-
-// push stores an image and returns its path with the digest.
-func push(host, path string, img v1.Image) (string, error) {
-	digest, err := img.Digest()
-	if err != nil {
-		return "", err
-	}
-	ref, err := name.NewDigest(host + "/" + path + "@" + digest.String())
-	if err != nil {
-		return "", err
-	}
-	return path + "@" + digest.String(), remote.Write(ref, img)
 }
