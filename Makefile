@@ -16,6 +16,10 @@ OPERATORS   ?= $(SHARED)/data/operators
 # Upstream's opm, for benchmarks to run in turn with ours: make bench OPM_UPSTREAM=/usr/bin/opm
 OPM_UPSTREAM ?=
 
+# An older opm, for compare, and the lines to run: make compare OLD=opm-before RUN='opm (list|validate)'
+OLD ?=
+RUN ?=
+
 # Where the pages of docs/ go, as a site.
 SITE ?= dist/site
 
@@ -45,7 +49,7 @@ TESTFLAGS := -timeout=60m -parallel=4 -vet=off
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test test-program test-packages check fmt lint tidy generated test full race hostile vuln startup conformance registry bench budget measured growth bench-serve fuzz generate site clean
+.PHONY: all help build release image demo test test-program test-packages check fmt lint tidy generated test full race hostile vuln startup conformance registry bench budget measured growth bench-serve compare fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -140,6 +144,11 @@ growth: measured ## Measure how time and memory grow with the catalog, up to 3 G
 bench-serve: measured ## Measure bin/opm serve with the big catalog against its budget or OPM_UPSTREAM
 	@go -C bench build -o ../.bench/serve ./serve
 	@.bench/serve -opm .bench/opm -upstream '$(OPM_UPSTREAM)' -catalog .bench/big-catalog
+
+compare: build ## Compare the output and files of bin/opm with those of an older program, OLD, for over 1,000 command lines
+	@mkdir -p .bench
+	@go -C bench build -o ../.bench/compare ./compare
+	@.bench/compare -old '$(OLD)' -new bin/opm -shared $(SHARED) -run '$(RUN)'
 
 fuzz: ## Run every fuzz target for FUZZTIME
 	@sh scripts/fuzz.sh $(FUZZTIME)
