@@ -16,7 +16,7 @@ OPERATORS   ?= $(SHARED)/data/operators
 # Upstream's opm, for benchmarks to run in turn with ours: make bench OPM_UPSTREAM=/usr/bin/opm
 OPM_UPSTREAM ?=
 
-# An older opm, for compare, and the lines to run: make compare OLD=opm-before RUN='opm (list|validate)'
+# An older opm that make build built, for compare, and the lines to run: make compare OLD=opm-before RUN='opm (list|validate)'
 OLD ?=
 RUN ?=
 
@@ -145,7 +145,7 @@ bench-serve: measured ## Measure bin/opm serve with the big catalog against its 
 	@go -C bench build -o ../.bench/serve ./serve
 	@.bench/serve -opm .bench/opm -upstream '$(OPM_UPSTREAM)' -catalog .bench/big-catalog
 
-compare: build ## Compare the output and files of bin/opm with those of an older program, OLD, for over 1,000 command lines
+compare: build ## Compare the output and the files of bin/opm with those of OLD, for some thousand command lines
 	@mkdir -p .bench
 	@go -C bench build -o ../.bench/compare ./compare
 	@.bench/compare -old '$(OLD)' -new bin/opm -shared $(SHARED) -run '$(RUN)'

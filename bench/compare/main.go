@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command compare runs two programs of opm with more than a thousand command lines and reports every difference: in
-// standard output, in standard error, in the exit status, in the files that a line leaves behind, and in the manifests
-// that it pushes to a registry. It is for changes that must not change anything.
+// Command compare runs two programs of opm with some thousand command lines and reports every difference: in standard
+// output, in standard error, in the exit status, in the files that a line leaves behind, and in the manifests that it
+// pushes to a registry. It is for changes that must not change behaviour.
 //
 //	compare -old opm-before -new bin/opm -root . -shared ../shared
 //
@@ -11,7 +11,8 @@
 // temporary files and a registry of its own. Both programs are called opm, in the same place and with the same port of
 // the registry, so that their output is compared as it is, apart from
 //
-//   - the version, the commit and the date of a program, where it prints them;
+//   - the version, the commit and the date of a program, where it prints them; both programs must have these, as those of
+//     make build do;
 //   - times and durations in a log;
 //   - the order of the lines of --verbose about registries and images, which opm calls several at a time.
 package main
