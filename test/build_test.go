@@ -234,6 +234,7 @@ func TestBuiltImage(t *testing.T) {
 
 // TestDockerfile checks that a container engine builds the same image from the generated Dockerfile as opm build.
 func TestDockerfile(t *testing.T) {
+	shared.OnlyFull(t)
 	t.Parallel()
 	needsNamespaces(t)
 	registry := newCounter(t)

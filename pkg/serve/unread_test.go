@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -200,21 +201,22 @@ func (c numberedConn) RemoteAddr() net.Addr { return c.addr }
 // TestUnreadAnswers checks that clients that read nothing but answer pings are disconnected after the time limit, and
 // that small responses do not wait for it.
 func TestUnreadAnswers(t *testing.T) {
-	for _, tt := range []struct {
+	type test struct {
 		name      string
 		bundle    int   // bytes
 		memory    int64 // for answers; 0 is the default
 		clients   int
 		addresses bool // each client has an address of its own
-	}{
-		{"one call, larger than the memory", 3 << 20, 1 << 20, 1, false},
+	}
+	for _, tt := range shared.Sample([]test{
 		{"calls that wait, larger than the memory", 3 << 20, 1 << 20, 6, false},
+		{"one call, larger than the memory", 3 << 20, 1 << 20, 1, false},
 		{"other addresses, larger than the memory", 3 << 20, 1 << 20, 6, true},
 		{"small memory", 1 << 20, 22 << 20, 40, false},
 		{"small memory, other addresses", 1 << 20, 22 << 20, 40, true},
 		{"a large bundle", 20 << 20, 0, 8, false},
 		{"a large bundle, other addresses", 20 << 20, 0, 8, true},
-	} {
+	}, 3) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := withLarge(t, tt.bundle)
 			synctest.Test(t, func(t *testing.T) {
@@ -318,15 +320,16 @@ func TestUnreadMethods(t *testing.T) {
 // network is not.
 func TestTrickle(t *testing.T) {
 	dir := withLarge(t, 20<<20)
-	for _, tt := range []struct {
+	type test struct {
 		name   string
 		bytes  uint32 // taken each second
 		closed bool
-	}{
+	}
+	for _, tt := range shared.Sample([]test{
 		{"a byte a second", 1, true},
 		{"100 bytes a second", 100, true},
 		{"100 KB a second", 100 << 10, false},
-	} {
+	}, 2) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := run(t, serve.Options{}, dir).ready(t)
@@ -360,7 +363,7 @@ func TestCanceledAnswers(t *testing.T) {
 		must(t, <-ended)
 	}()
 	c := dialRaw(t, l)
-	for i := range 20_000 {
+	for i := range shared.Number(20_000, 2_000) {
 		id := c.call(t, getBundle, &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v7.0.0"})
 		for begun := time.Now(); time.Since(begun) < time.Duration(i%1000)*100*time.Nanosecond; {
 			runtime.Gosched()
