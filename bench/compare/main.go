@@ -11,8 +11,8 @@
 // temporary files and a registry of its own. Both programs are called opm, in the same place and with the same port of
 // the registry, so that their output is compared as it is, apart from
 //
-//   - the version, the commit and the date of a program, where it prints them; both programs must have these, as those of
-//     make build do;
+//   - the version, the commit and the date of a program, where it prints them; both programs must have these, as those
+//     of make build do;
 //   - times and durations in a log;
 //   - the order of the lines of --verbose about registries and images, which opm calls several at a time.
 package main
