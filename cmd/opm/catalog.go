@@ -212,7 +212,7 @@ func (f *imageFlags) withValidated(
 	use func(c *catalog, report *validate.Report, done func()) error,
 ) error {
 	return f.withCatalog(cmd, work, from, []string{ref}, func(c *catalog, done func()) error {
-		opts.Memo = f.each.memo(opts)
+		opts.Memo = f.each.memo()
 		report, err := validate.Catalog(cmd.Context(), opts, c.Sources...)
 		if err := cmp.Or(c.Unchanged(), err, notCatalog(ref, report)); err != nil {
 			return err

@@ -32,14 +32,7 @@ type eachFlag struct {
 
 	now    *namedRef // catalog of the current run; nil without --each
 	failed []string  // names of catalogs whose run failed
-	memos  []sharedChecks
-	files  declcfg.Memo // of what the command reads, if that is no validation
-}
-
-// A sharedChecks is a memo, and the options of the first validation that used it.
-type sharedChecks struct {
-	opts validate.Options
-	memo *validate.Memo
+	shared declcfg.Memo
 }
 
 // add adds the flag to a command whose argument at is CATALOG, which the flag replaces. Call it last.
@@ -241,32 +234,21 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// sharing returns sources of which files that are equal to files of earlier catalogs are not read again. The command
-// must read all sources in the same way; see [declcfg.Memo].
-func (f *eachFlag) sharing(sources []declcfg.Source) []declcfg.Source {
-	if !f.given() {
-		return sources
-	}
-	sources = slices.Clone(sources)
-	for i := range sources {
-		sources[i].Memo = &f.files
-	}
-	return sources
-}
-
-// memo returns the memo for validations with these options, or nil without --each.
-func (f *eachFlag) memo(opts validate.Options) *validate.Memo {
+// memo returns what the catalogs share if they have equal files, or nil without --each.
+func (f *eachFlag) memo() *declcfg.Memo {
 	if !f.given() {
 		return nil
 	}
-	for _, s := range f.memos {
-		if s.opts.ShareMemo(opts) {
-			return s.memo
-		}
+	return &f.shared
+}
+
+// sharing returns sources with the memo. The command must read all sources in the same way.
+func (f *eachFlag) sharing(sources []declcfg.Source) []declcfg.Source {
+	sources = slices.Clone(sources)
+	for i := range sources {
+		sources[i].Memo = f.memo()
 	}
-	s := sharedChecks{opts, new(validate.Memo)}
-	f.memos = append(f.memos, s)
-	return s.memo
+	return sources
 }
 
 // An eachOutput is the standard output of a command that runs once for each catalog. Text has a heading for each

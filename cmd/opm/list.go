@@ -198,6 +198,7 @@ for each catalog that has the row.` + catalogNote,
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	each.addFlag(cmd, 0, "compare these catalogs, too")
+	from.each = &each
 	return cmd
 }
 

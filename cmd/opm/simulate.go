@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -226,8 +225,7 @@ func joinByPlace(err error, problems []*declcfg.Error) error {
 	for _, p := range problems {
 		all = append(all, p)
 	}
-	slices.SortStableFunc(all, declcfg.CompareErrors)
-	return errors.Join(all...)
+	return declcfg.JoinErrors(all)
 }
 
 // only returns the part of the result that is about the Subscription of --subscription.

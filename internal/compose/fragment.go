@@ -155,15 +155,10 @@ func (f *fragment) drop(ctx context.Context, packages []string) error {
 		return nil
 	}
 	source := declcfg.Source{Name: f.path, FS: f.staged.FS(), File: f.inCatalog(), Ordered: true}
-	var kept []*declcfg.Meta
-	meta := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
-	for m, err := range declcfg.Map(ctx, meta, source) {
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(packages, m.Owner()) {
-			kept = append(kept, m)
-		}
+	metas, err := declcfg.Metas(ctx, source)
+	if err != nil {
+		return err
 	}
+	kept := slices.DeleteFunc(metas, func(m *declcfg.Meta) bool { return slices.Contains(packages, m.Owner()) })
 	return f.stage(ctx, kept, nil)
 }

@@ -2,7 +2,6 @@ package diff
 
 import (
 	"context"
-	"errors"
 	"hash/maphash"
 	"slices"
 
@@ -41,7 +40,6 @@ type message struct {
 
 // An object is an object of a catalog, without large values.
 type object struct {
-	meta         *declcfg.Meta
 	value        any
 	content      content
 	deprecations []declcfg.Deprecation
@@ -56,48 +54,37 @@ func read(ctx context.Context, sources []declcfg.Source) (*catalog, error) {
 		others:   byPackage[uint64]{},
 		messages: byPackage[message]{},
 	}
-	var errs []error
-	for o, err := range declcfg.Map(ctx, readObject, sources...) {
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		pkg := o.meta.Owner()
-		c.packages[pkg] = true
-		c.index.Add(o.meta, o.value)
-		id := name{pkg, o.meta.Schema, o.meta.Name}
-		switch {
-		case o.meta.Schema == declcfg.SchemaDeprecations:
-			messages := c.messages.of(pkg)
-			for _, d := range o.deprecations {
-				target := name{pkg, d.Reference.Schema, d.Reference.Name}
-				if _, known := messages[target]; !known {
-					messages[target] = message{d.Message, mix(sumOf(d.Unknown), sumOf(d.Reference.Unknown))}
-				}
-			}
-			c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
-		case o.value == nil:
-			sum := mix('{', 0)
-			for _, p := range o.content {
-				sum = mix(sum, mix(maphash.String(seed, p.key), p.sum))
-			}
-			c.others.of(pkg)[id] += sum // several objects may have the same name, in any order
-		default:
-			c.addContent(id, o.content)
-		}
-	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	return c, errors.Join(errs...)
+	return c, declcfg.Collect(ctx, readObject, c.add, sources...)
 }
 
-// Moved implements [declcfg.Movable].
-func (o object) Moved(t declcfg.Twin) any {
-	o.meta = t.Meta(o.meta)
-	return o
+func (c *catalog) add(m *declcfg.Meta, o object) {
+	pkg := m.Owner()
+	c.packages[pkg] = true
+	c.index.Add(m, o.value)
+	id := name{pkg, m.Schema, m.Name}
+	switch {
+	case m.Schema == declcfg.SchemaDeprecations:
+		messages := c.messages.of(pkg)
+		for _, d := range o.deprecations {
+			target := name{pkg, d.Reference.Schema, d.Reference.Name}
+			if _, known := messages[target]; !known {
+				messages[target] = message{d.Message, mix(sumOf(d.Unknown), sumOf(d.Reference.Unknown))}
+			}
+		}
+		c.addContent(name{pkg, declcfg.SchemaDeprecations, ""}, o.content)
+	case o.value == nil:
+		sum := mix('{', 0)
+		for _, p := range o.content {
+			sum = mix(sum, mix(maphash.String(seed, p.key), p.sum))
+		}
+		c.others.of(pkg)[id] += sum // several objects may have the same name, in any order
+	default:
+		c.addContent(id, o.content)
+	}
 }
 
 func readObject(m *declcfg.Object) (object, error) {
-	o := object{meta: m.Meta}
+	var o object
 	v, err := m.Decode()
 	if err != nil {
 		return o, err

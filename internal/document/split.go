@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"hash/maphash"
 	"io"
 	"iter"
 	"runtime/debug"
@@ -53,6 +54,17 @@ type Chunk struct {
 
 // Size returns the number of bytes of the file that c has in memory.
 func (c *Chunk) Size() int64 { return int64(len(c.data)) }
+
+// Sum returns a hash of the text of c and of its place in the file: everything that the result of Read depends on. It
+// is false for text that cannot be read, and for rare text whose result depends on more.
+func (c *Chunk) Sum(seed maphash.Seed) (sum uint64, ok bool) {
+	return maphash.Comparable(seed, struct {
+		text  uint64
+		off   int64
+		place Place
+		yaml  bool
+	}{maphash.Bytes(seed, c.data), c.off, c.place, c.yaml}), c.err == nil && c.notJSON == nil && !c.isLarge
+}
 
 // Recycle releases the memory of c. Its documents must no longer be used.
 func (c *Chunk) Recycle() {

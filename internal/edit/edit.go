@@ -310,39 +310,29 @@ func open(ctx context.Context, path string, o Options) (*target, error) {
 	default:
 		return nil, fmt.Errorf("edit %q: want a directory or a file with a catalog, or a template", path)
 	}
-	var errs []error
-	identity := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
-	for m, err := range declcfg.Map(ctx, identity, source) {
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		t.metas = append(t.metas, m)
-	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	return t, errors.Join(errs...)
+	var err error
+	t.metas, err = declcfg.Metas(ctx, source)
+	return t, err
 }
 
 func (t *target) load(name string) (*pkg, error) {
 	p := &pkg{name: name}
 	var errs []error
-	for _, m := range t.metas {
-		if m.Owner() != name {
-			continue
-		}
-		o, err := m.Read()
-		if err != nil {
-			return nil, err
-		}
+	own := slices.DeleteFunc(slices.Clone(t.metas), func(m *declcfg.Meta) bool { return m.Owner() != name })
+	err := declcfg.ReadAll(own, func(o *declcfg.Object) error {
 		v, err := o.Decode()
 		errs = append(errs, err)
 		doc := o.Document()
 		u := &unit{
-			text:   text{file: m.Pos.File, start: doc.Start, source: source{doc.Text, doc.YAML}},
+			text:   text{file: o.Pos.File, start: doc.Start, source: source{doc.Text, doc.YAML}},
 			offset: doc.Offset, old: doc.Text,
 		}
 		p.units = append(p.units, u)
-		p.items = append(p.items, &item{Meta: m, unit: u, index: -1, value: v})
+		p.items = append(p.items, &item{Meta: o.Meta, unit: u, index: -1, value: v})
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return p, errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -104,9 +103,8 @@ func ParseConfig(file string, text []byte) (*Config, error) {
 		return nil, err
 	}
 	c.file = parsed
-	if errs := c.check(); len(errs) > 0 {
-		slices.SortStableFunc(errs, declcfg.CompareErrors)
-		return nil, errors.Join(errs...)
+	if err := declcfg.JoinErrors(c.check()); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -327,6 +325,5 @@ func (c *Config) CheckMirrored() error {
 			errs = append(errs, c.file.Errorf(at+"/targetName", "%s has no targetName; use targetCatalog", apiV2))
 		}
 	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	return errors.Join(errs...)
+	return declcfg.JoinErrors(errs)
 }

@@ -3,7 +3,6 @@ package imagecheck
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -35,23 +34,20 @@ type use struct {
 // be in the unreadable part.
 func Read(ctx context.Context, sources ...declcfg.Source) (*References, error) {
 	r := &References{packages: map[string]bool{}}
-	var failed []error
-	for o, err := range declcfg.Map(ctx, objectOf, sources...) {
-		if err != nil {
-			failed = append(failed, err)
-			continue
+	keep := func(m *declcfg.Meta, uses []use) {
+		if owner := m.Owner(); owner != "" {
+			r.packages[owner] = true
 		}
-		if o.owner != "" {
-			r.packages[o.owner] = true
+		if m.Schema == declcfg.SchemaPackage {
+			r.index.Add(m, nil)
 		}
-		if o.meta != nil {
-			r.index.Add(o.meta, nil)
+		for _, u := range uses {
+			u.pos = m.Pos
+			r.uses = append(r.uses, u)
 		}
-		r.uses = append(r.uses, o.uses...)
 	}
-	if len(failed) > 0 {
-		slices.SortStableFunc(failed, declcfg.CompareErrors)
-		return nil, errors.Join(failed...)
+	if err := declcfg.Collect(ctx, usesIn, keep, sources...); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(r.uses, use.compare)
 	r.uses = slices.Clip(slices.Compact(r.uses))
@@ -100,50 +96,31 @@ func (r *References) all() []string {
 	return slices.Compact(refs)
 }
 
-// An object is the part of a catalog object that Read needs.
-type object struct {
-	owner string
-	meta  *declcfg.Meta // of an olm.package; nil for other objects
-	uses  []use
-}
-
-// Moved implements [declcfg.Movable].
-func (o object) Moved(t declcfg.Twin) any {
-	if o.meta != nil {
-		o.meta = t.Meta(o.meta)
-	}
-	o.uses = slices.Clone(o.uses)
-	for i := range o.uses {
-		o.uses[i].pos = t.Pos(o.uses[i].pos)
-	}
-	return o
-}
-
-func objectOf(m *declcfg.Object) (object, error) {
-	o := object{owner: m.Owner()}
-	if m.Schema == declcfg.SchemaPackage {
-		o.meta = m.Meta
-	}
+// usesIn returns the references of an object, without a position.
+func usesIn(m *declcfg.Object) ([]use, error) {
 	if m.Schema != declcfg.SchemaBundle {
-		return o, nil
+		return nil, nil
 	}
 	v, err := m.Decode()
 	if err != nil {
-		return o, err
+		return nil, err
 	}
 	b, ok := v.(*declcfg.Bundle)
 	if !ok {
-		return o, nil
+		return nil, nil
 	}
+	var uses []use
 	if b.Image != "" {
-		o.uses = append(o.uses, use{m.Pos, b.Package, b.Name, false, "", b.Image})
+		uses = append(uses, use{pkg: b.Package, bundle: b.Name, reference: b.Image})
 	}
 	for _, image := range b.RelatedImages {
 		if image.Name != "" || image.Image != b.Image {
-			o.uses = append(o.uses, use{m.Pos, b.Package, b.Name, true, image.Name, image.Image})
+			uses = append(uses, use{
+				pkg: b.Package, bundle: b.Name, related: true, name: image.Name, reference: image.Image,
+			})
 		}
 	}
-	return o, nil
+	return uses, nil
 }
 
 // kind returns the kind of the image for messages.

@@ -3,7 +3,6 @@ package list
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -65,14 +64,12 @@ func Search(
 	ctx context.Context, text, pkg string, sources ...declcfg.Source,
 ) (all []Match, index *declcfg.Index, err error) {
 	for i, s := range searchers(text, pkg) {
-		if i == 1 { // the memo is for the first one
-			sources = slices.Clone(sources)
-			for k := range sources {
-				sources[k].Memo = nil
-			}
+		own := slices.Clone(sources)
+		for k := range own {
+			own[k].Memo = own[k].Memo.As(i)
 		}
 		index = &declcfg.Index{}
-		found, err := s.search(ctx, index, sources)
+		found, err := s.search(ctx, index, own)
 		for _, p := range found {
 			all = append(all, p.Matches...)
 		}
@@ -88,29 +85,25 @@ func (s searcher) search(
 	ctx context.Context, index *declcfg.Index, sources []declcfg.Source,
 ) ([]PackageMatches, error) {
 	packages := map[string]*collector{}
-	var errs []error
-	for o, err := range declcfg.Map(ctx, s.object, sources...) {
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	add := func(m *declcfg.Meta, o objectMatches) {
+		if m.Schema == declcfg.SchemaPackage {
+			index.Add(m, nil)
 		}
-		if o.meta != nil {
-			index.Add(o.meta, nil)
+		name := m.Owner()
+		if packages[name] == nil {
+			packages[name] = &collector{pkg: name}
 		}
-		if packages[o.pkg] == nil {
-			packages[o.pkg] = &collector{pkg: o.pkg}
-		}
-		packages[o.pkg].add(o.findings, o.bundle)
+		packages[name].add(o.findings, o.bundle)
 	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	if s.pkg != "" && packages[s.pkg] == nil && errs == nil {
+	err := declcfg.Collect(ctx, s.object, add, sources...)
+	if s.pkg != "" && packages[s.pkg] == nil && err == nil {
 		return nil, declcfg.NotFound("no package", s.pkg, slices.Collect(maps.Keys(packages)))
 	}
 	var r ranking
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		r.add(packages[name].matches(s.every()))
 	}
-	return r.all(), errors.Join(errs...)
+	return r.all(), err
 }
 
 // PackageMatches are the matches of a package.
@@ -140,18 +133,15 @@ func (r *ranking) all() []PackageMatches { return append(r.named, r.described...
 
 // object searches one object.
 func (s searcher) object(o *declcfg.Object) (objectMatches, error) {
-	found := objectMatches{pkg: o.Owner()}
-	if o.Schema == declcfg.SchemaPackage {
-		found.meta = o.Meta
-	}
-	if s.pkg != "" && s.pkg != found.pkg {
+	var found objectMatches
+	if s.pkg != "" && s.pkg != o.Owner() {
 		return found, nil
 	}
 	t, err := textsOf(o)
 	if err != nil {
 		return found, err
 	}
-	found.findings = s.find(s.in(found.pkg), t.texts...)
+	found.findings = s.find(s.in(o.Owner()), t.texts...)
 	if len(found.findings) > 0 && t.bundle != nil {
 		named := BundleByName{Name: strings.Clone(t.bundle.Name)}
 		if v := t.bundle.Summarize().Version; v != nil {
@@ -164,18 +154,8 @@ func (s searcher) object(o *declcfg.Object) (objectMatches, error) {
 
 // objectMatches are the matches in one object.
 type objectMatches struct {
-	meta     *declcfg.Meta // of an olm.package; nil for other objects
-	pkg      string
 	bundle   []BundleByName // the object, if it is a bundle
 	findings []finding
-}
-
-// Moved implements [declcfg.Movable].
-func (o objectMatches) Moved(t declcfg.Twin) any {
-	if o.meta != nil {
-		o.meta = t.Meta(o.meta)
-	}
-	return o
 }
 
 // A collector collects the matches of a package.

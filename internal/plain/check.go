@@ -2,7 +2,6 @@ package plain
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,8 +33,7 @@ func check(b *bundle.Contents, opts Options) error {
 			check()
 		}
 		if c.errs != nil {
-			slices.SortStableFunc(c.errs, declcfg.CompareErrors)
-			return errors.Join(c.errs...)
+			return declcfg.JoinErrors(c.errs)
 		}
 	}
 	return nil
@@ -49,8 +47,7 @@ func CheckDependencies(b *bundle.Contents) error {
 		errs = append(errs, d.Error(fmt.Errorf("validating bundle %q: bundle %[1]q has a dependency declared via "+
 			"property %q which is currently not supported", b.CSV.Name, d.Property)))
 	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	return errors.Join(errs...)
+	return declcfg.JoinErrors(errs)
 }
 
 // A checker collects the reasons why OLM refuses a bundle, in the words of OLM.

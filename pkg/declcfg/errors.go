@@ -3,6 +3,7 @@ package declcfg
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,6 +19,12 @@ type Error = place.Error
 
 // CompareErrors orders errors by position; errors without a position come first.
 func CompareErrors(a, b error) int { return place.CompareErrors(a, b) }
+
+// JoinErrors joins errors, which it sorts by position. It returns nil if there are none.
+func JoinErrors(errs []error) error {
+	slices.SortStableFunc(errs, CompareErrors)
+	return errors.Join(errs...)
+}
 
 // Path returns a JSON pointer in the notation of messages: entries[2].name.
 func Path(ptr jsontext.Pointer) string { return place.Path(ptr) }

@@ -2,7 +2,6 @@ package declcfg
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -26,13 +25,7 @@ type PackageIndex struct {
 	Channels     []Indexed[Channel]
 	Bundles      []Indexed[BundleSummary]
 	Deprecations []Indexed[Deprecations]
-
-	content uint64
 }
-
-// Content returns a hash of the objects of a package of an [Index]. It is the same for equal objects in other places,
-// and differs between processes.
-func (p *PackageIndex) Content() uint64 { return p.content }
 
 // An Indexed is one object of an index.
 type Indexed[T any] struct {
@@ -86,39 +79,24 @@ func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
 func ReadIndexAnd[P any](
 	ctx context.Context, part func(m *Meta, v any) (P, error), keep func(*Meta, P), sources ...Source,
 ) (*Index, error) {
-	decode := func(o *Object) (indexPart[P], error) {
+	type decoded struct {
+		value any
+		part  P
+	}
+	decode := func(o *Object) (decoded, error) {
 		v, err := o.Decode()
 		if err != nil {
-			return indexPart[P]{}, err
+			return decoded{}, err
 		}
 		p, err := part(o.Meta, v)
-		return indexPart[P]{o.Meta, Slim(v), p}, err
+		return decoded{Slim(v), p}, err
 	}
 	x := &Index{}
-	var errs []error
-	for o, err := range Map(ctx, decode, sources...) {
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		x.Add(o.meta, o.value)
-		keep(o.meta, o.part)
+	add := func(m *Meta, o decoded) {
+		x.Add(m, o.value)
+		keep(m, o.part)
 	}
-	slices.SortStableFunc(errs, CompareErrors)
-	return x, errors.Join(errs...)
-}
-
-// An indexPart is an object for an index, with the part of it that a caller keeps.
-type indexPart[P any] struct {
-	meta  *Meta
-	value any
-	part  P
-}
-
-// Moved implements [Movable].
-func (p indexPart[P]) Moved(t Twin) any {
-	p.meta = t.Meta(p.meta)
-	return p
+	return x, Collect(ctx, decode, add, sources...)
 }
 
 // Add adds the object of m. The value v is the result of [Slim], or nil if decoding failed. Objects of other schemas

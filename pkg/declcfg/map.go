@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -19,20 +18,63 @@ import (
 // error in a JSON file, with the next file. Errors of fn are yielded in the same way. When ctx is done, its error comes
 // last.
 func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Source) iter.Seq2[T, error] {
-	work := func(c *chunk) batch[T] {
-		if known, ok := c.known.(batch[T]); ok {
-			return known.moved(Twin{c.file})
+	return results(ctx, func(c *chunk) batch[T] { return readBatch(c, fn) }, sources)
+}
+
+// A Converted is the result of a function for an object.
+type Converted[T any] struct {
+	Meta  *Meta
+	Value T
+}
+
+// Convert is [Map] for results that do not depend on the position of the object, and yields them with their [Meta]. If a
+// source has a [Memo], several objects may have the same result, which must then not be changed.
+func Convert[T any](
+	ctx context.Context, fn func(*Object) (T, error), sources ...Source,
+) iter.Seq2[Converted[T], error] {
+	one := func(o *Object) (Converted[T], error) {
+		v, err := fn(o)
+		return Converted[T]{o.Meta, v}, err
+	}
+	read := func(c *chunk) batch[Converted[T]] { return readBatch(c, one) }
+	return results(ctx, func(c *chunk) batch[Converted[T]] { return convert(c, read) }, sources)
+}
+
+// Collect passes the results of [Convert] to keep, one after the other. The error joins the errors of all objects that
+// cannot be read or converted, sorted by position.
+func Collect[T any](
+	ctx context.Context, fn func(*Object) (T, error), keep func(*Meta, T), sources ...Source,
+) error {
+	var errs []error
+	for o, err := range Convert(ctx, fn, sources...) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
+		keep(o.Meta, o.Value)
+	}
+	return JoinErrors(errs)
+}
+
+// Metas returns the identities of all objects of the sources, in the order of [Map]. The error is that of [Collect].
+func Metas(ctx context.Context, sources ...Source) (metas []*Meta, err error) {
+	nothing := func(*Object) (struct{}, error) { return struct{}{}, nil }
+	keep := func(m *Meta, _ struct{}) { metas = append(metas, m) }
+	return metas, Collect(ctx, nothing, keep, sources...)
+}
+
+// results yields the results of all chunks, each a batch of work.
+func results[T any](ctx context.Context, work func(*chunk) batch[T], sources []Source) iter.Seq2[T, error] {
+	recycling := func(c *chunk) batch[T] {
 		if c.Chunk != nil {
 			defer c.Recycle() // no part of its text is used after this
 		}
-		return readBatch(c, fn)
+		return work(c)
 	}
 	return func(yield func(T, error) bool) {
 		var skip *file
-		var keep memoWriter[T]
 		expanded := 0
-		for b := range parallel.Map(ctx, 0, allChunks(ctx, sources), work) {
+		for b := range parallel.Map(ctx, 0, allChunks(sources), recycling) {
 			if b.file != nil && b.file == skip {
 				continue
 			}
@@ -42,7 +84,6 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 				return
 			}
 			b.reportNotes()
-			keep.add(b)
 			for _, r := range b.results {
 				if !yield(r.value, r.err) {
 					return
@@ -55,9 +96,7 @@ func Map[T any](ctx context.Context, fn func(*Object) (T, error), sources ...Sou
 		if err := ctx.Err(); err != nil {
 			var none T
 			yield(none, err)
-			return
 		}
-		keep.end()
 	}
 }
 
@@ -65,7 +104,6 @@ type batch[T any] struct {
 	results []result[T]
 	file    *file // nil for an error or a note of the walk
 	broken  bool  // the rest of the file cannot be read
-	known   bool  // from a memo
 
 	note     *note             // of the walk
 	refused  []*document.Error // see [document.Chunk]
@@ -115,7 +153,7 @@ func (b *batch[T]) reportNotes() {
 }
 
 // allChunks yields the chunks of all files of the sources. An error of the walk is a chunk without documents.
-func allChunks(ctx context.Context, sources []Source) iter.Seq[*chunk] {
+func allChunks(sources []Source) iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
 		for _, s := range sources {
 			more := true
@@ -123,7 +161,7 @@ func allChunks(ctx context.Context, sources []Source) iter.Seq[*chunk] {
 				more = more && (isWithheld(s.Withheld, nil, err) || yield(&chunk{err: err}))
 			}
 			addNote := func(err *Error) { more = more && yield(&chunk{note: &note{s.Note, err}}) }
-			for f := range parallel.Map(ctx, 0, slices.Values(s.files(report, addNote)), (*file).identified) {
+			for _, f := range s.files(report, addNote) {
 				for c := range f.chunks() {
 					if more = more && yield(c); !more {
 						return

@@ -11,11 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A placed is a result of Map that can be moved.
-type placed struct{ meta *declcfg.Meta }
-
-func (p placed) Moved(t declcfg.Twin) any { return placed{t.Meta(p.meta)} }
-
+// TestMemo checks that Convert yields the same with a memo as without, also where files are equal only in part.
 func TestMemo(t *testing.T) {
 	const kiln = "---\nschema: olm.package\nname: kiln\n---\nschema: olm.channel\npackage: kiln\nname: stable\n"
 	const broken = "schema: olm.package\nname: [\n"
@@ -29,20 +25,20 @@ func TestMemo(t *testing.T) {
 		for i, tree := range trees {
 			s := declcfg.Source{Name: fmt.Sprintf("v%d", i+1), FS: tree, Memo: memo}
 			s.Note = func(err *declcfg.Error) { lines = append(lines, "note: "+err.Error()) }
-			fn := func(o *declcfg.Object) (placed, error) {
+			fn := func(o *declcfg.Object) (string, error) {
 				calls.Add(1)
-				return placed{o.Meta}, nil
+				return string(o.JSON()), nil
 			}
-			for p, err := range declcfg.Map(t.Context(), fn, s) {
+			for c, err := range declcfg.Convert(t.Context(), fn, s) {
 				if err != nil {
 					lines = append(lines, err.Error())
 					continue
 				}
-				o, err := p.meta.Read()
+				o, err := c.Meta.Read()
 				if err != nil {
 					t.Fatal(err)
 				}
-				lines = append(lines, fmt.Sprintf("%s: %s %s\n%s", p.meta.Pos, p.meta.Schema, p.meta.Name, o.JSON()))
+				lines = append(lines, fmt.Sprintf("%s: %s %s\n%s%s", c.Meta.Pos, c.Meta.Schema, c.Meta.Name, o.JSON(), c.Value))
 			}
 		}
 		return lines
@@ -93,5 +89,39 @@ func TestReadIndexAnd(t *testing.T) {
 	}
 	if n := parts.Load(); n != 3 {
 		t.Errorf("%d parts of 3 different objects", n)
+	}
+}
+
+// TestMemoOfParts checks that the equal beginning of two long files is converted once.
+func TestMemoOfParts(t *testing.T) {
+	var start strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&start, "---\nschema: custom\nname: c%d\ntext: %s\n", i, strings.Repeat("x", 10_000))
+	}
+	var memo declcfg.Memo
+	var calls atomic.Int64
+	for i, end := range []string{"a", "b"} {
+		tree := fstest.MapFS{"c.yaml": {Data: []byte(start.String() + "---\nschema: custom\nname: " + end + "\n")}}
+		fn := func(o *declcfg.Object) (string, error) {
+			calls.Add(1)
+			return o.Name, nil
+		}
+		var names []string
+		keep := func(m *declcfg.Meta, name string) {
+			if m.Name != name {
+				t.Errorf("%s: result of %q for %q", m.Pos, name, m.Name)
+			}
+			names = append(names, name)
+		}
+		s := declcfg.Source{Name: fmt.Sprint(i), FS: tree, Memo: &memo}
+		if err := declcfg.Collect(t.Context(), fn, keep, s); err != nil {
+			t.Fatal(err)
+		}
+		if len(names) != 201 || names[200] != end {
+			t.Errorf("got %d names, the last %q, want 201 and %q", len(names), names[200], end)
+		}
+	}
+	if n := calls.Load(); n < 202 || n >= 300 {
+		t.Errorf("%d calls, want 201 and those of the last part", n)
 	}
 }

@@ -72,6 +72,23 @@ func (m *Meta) Read() (*Object, error) {
 	return &o, nil
 }
 
+// ReadAll reads objects again as [Meta.Read] does, and calls fn with each, in the given order. It keeps a file open for
+// as long as the objects are in that file. It returns the first error, of reading or of fn.
+func ReadAll(metas []*Meta, fn func(*Object) error) error {
+	var r rereader
+	defer r.close()
+	for _, m := range metas {
+		o, err := r.read(m, nil)
+		if err != nil {
+			return err
+		}
+		if err := fn(&o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Decode reads the object again and decodes it; see [Object.Decode].
 func (m *Meta) Decode() (any, error) {
 	o, err := m.Read()

@@ -2,7 +2,6 @@ package declcfg
 
 import (
 	"encoding/binary"
-	"hash/maphash"
 	"slices"
 	"sync"
 
@@ -135,7 +134,7 @@ func (p *packedPackage) view() *PackageIndex {
 }
 
 func (p *packedPackage) unpack() *PackageIndex {
-	x := &PackageIndex{Name: p.name, Packages: slices.Clip(p.packages), content: p.content()}
+	x := &PackageIndex{Name: p.name, Packages: slices.Clip(p.packages)}
 	x.Channels = make([]Indexed[Channel], 0, p.channels)
 	x.Bundles = make([]Indexed[BundleSummary], 0, p.bundles)
 	values := unpacker{rest: p.values.buf, shared: make(map[string]string, len(p.values.buf)/bytesPerText)}
@@ -161,22 +160,6 @@ func (p *packedPackage) unpack() *PackageIndex {
 		x.add(m, v)
 	}
 	return x
-}
-
-type packageContent struct {
-	others               uint64
-	name, defaultChannel string
-}
-
-// content returns the hash for [PackageIndex.Content].
-func (p *packedPackage) content() uint64 {
-	sum := maphash.Bytes(seed, p.values.buf)
-	for _, o := range p.packages {
-		if o.Value != nil {
-			sum = maphash.Comparable(seed, packageContent{sum, o.Value.Name, o.Value.DefaultChannel})
-		}
-	}
-	return sum
 }
 
 // bytesPerText is about the number of packed bytes for each text that unpacking shares.

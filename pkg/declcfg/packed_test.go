@@ -95,21 +95,3 @@ defaultChannel: stable
 		t.Error("an object is not added to a package that is kept")
 	}
 }
-
-// TestContent checks that Content depends on the values of objects, and not on where they are.
-func TestContent(t *testing.T) {
-	read := func(text string) uint64 {
-		x, err := ReadIndex(t.Context(), Source{Name: t.Name(), FS: fstest.MapFS{"c.yaml": {Data: []byte(text)}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x.Package("kiln").Content()
-	}
-	const text = "{schema: olm.package, name: kiln, defaultChannel: stable}\n"
-	if read(text) != read("---\n\n# a comment\n"+text) {
-		t.Error("the place of an object counts")
-	}
-	if read(text) == read("{schema: olm.package, name: kiln, defaultChannel: fast}\n") {
-		t.Error("the value of an object does not count")
-	}
-}

@@ -1,7 +1,6 @@
 package declcfg
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -23,8 +22,6 @@ type chunk struct {
 	file *file
 	err  error // the file cannot be opened; there is no Chunk
 	note *note // of the walk; the chunk has no other content
-
-	known any // the results for the whole file, from a memo; there is no Chunk
 }
 
 // A note is a difference to upstream: input that upstream rejects, and that is read here.
@@ -44,16 +41,6 @@ func (c *chunk) withheld() map[string]bool {
 // chunks yields the documents of f in order, several in each chunk.
 func (f *file) chunks() iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
-		identified, content := f.info, f.content
-		f.info, f.content = nil, nil // each Meta keeps its file
-		if known := f.known(); known != nil {
-			f.record.Add(f.label, f.fsys, f.name, identified)
-			if f.read != nil {
-				f.read(identified.Size())
-			}
-			yield(&chunk{file: f, known: known})
-			return
-		}
 		h, info, err := f.open()
 		if err != nil {
 			yield(&chunk{file: f, err: err})
@@ -61,15 +48,7 @@ func (f *file) chunks() iter.Seq[*chunk] {
 		}
 		defer h.Close()
 		f.record.Add(f.label, f.fsys, f.name, info)
-		var r io.ReaderAt = h
-		switch {
-		case identified != nil && !stampOf(info).equal(stampOf(identified)): // it is another file now
-			f.key = memoKey{}
-		case content != nil:
-			r = bytes.NewReader(content)
-			defer document.Buffers.Put(content)
-		}
-		for c := range document.Split(r, info.Size(), f.maxObject) {
+		for c := range document.Split(h, info.Size(), f.maxObject) {
 			if f.read != nil {
 				f.read(c.Size())
 			}

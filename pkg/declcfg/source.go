@@ -44,8 +44,8 @@ type Source struct {
 	// leaves out unreadable documents and files.
 	Withheld map[string]bool
 
-	// Memo, if not nil, has the results of earlier calls of [Map] with the same function, and keeps the results of this
-	// one.
+	// Memo, if not nil, has the results of earlier calls of [Convert] with the same function, and keeps the results of
+	// this one.
 	Memo *Memo
 
 	// Ordered reports whether opm itself wrote the objects, so that the keys within values of properties are in their
@@ -64,9 +64,6 @@ type file struct {
 	ordered   bool    // as the source
 	withheld  map[string]bool
 	memo      *Memo
-	key       memoKey     // these three are set by identified
-	info      fs.FileInfo // when the key was found
-	content   []byte
 	note      func(*Error)
 	read      func(int64)
 }

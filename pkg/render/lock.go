@@ -178,27 +178,21 @@ func (o *openedRef) reuse(ctx context.Context, locked Locked, notFound error) er
 
 // bundlesByImage returns the bundles of the given catalogs, by image.
 func bundlesByImage(ctx context.Context, sources []declcfg.Source) (map[string][]*declcfg.Meta, error) {
-	type found struct {
-		meta  *declcfg.Meta
-		image string
-	}
-	find := func(o *declcfg.Object) (found, error) {
+	imageOf := func(o *declcfg.Object) (string, error) {
 		if o.Schema != declcfg.SchemaBundle {
-			return found{}, nil
+			return "", nil
 		}
 		v, err := o.Decode()
 		if err != nil {
-			return found{}, err
+			return "", err
 		}
-		return found{o.Meta, v.(*declcfg.Bundle).Image}, nil
+		return v.(*declcfg.Bundle).Image, nil
 	}
-	var errs []error
 	byImage := map[string][]*declcfg.Meta{}
-	for f, err := range declcfg.Map(ctx, find, sources...) {
-		errs = append(errs, err)
-		if f.image != "" {
-			byImage[f.image] = append(byImage[f.image], f.meta)
+	keep := func(m *declcfg.Meta, image string) {
+		if image != "" {
+			byImage[image] = append(byImage[image], m)
 		}
 	}
-	return byImage, errors.Join(errs...)
+	return byImage, declcfg.Collect(ctx, imageOf, keep, sources...)
 }

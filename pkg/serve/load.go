@@ -358,9 +358,9 @@ func (c *check) Object(source int, o *declcfg.Object, value any, err error) any 
 }
 
 // Add implements [store.Check].
-func (c *check) Add(source int, object any, err error) {
+func (c *check) Add(source int, m *declcfg.Meta, object any, err error) {
 	c.system = c.system || isSystemError(err)
-	c.catalogs[source].Add(object, err)
+	c.catalogs[source].Add(m, object, err)
 }
 
 // Done implements [store.Check]. The error about an invalid catalog is a [*ProblemsError].

@@ -145,7 +145,7 @@ func ParseComposite(
 		c.file, c.ptr = file, index("/components", i)
 		errs = append(errs, c.check(to.Catalogs)...)
 	}
-	return &Composite{from.Components}, joinErrors(errs)
+	return &Composite{from.Components}, declcfg.JoinErrors(errs)
 }
 
 // check returns the mistakes in a component, and sets its directory.
@@ -222,14 +222,14 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 			errs = append(errs, problem.Flatten(err)...)
 		}
 	}
-	if err := joinErrors(errs); err != nil {
+	if err := declcfg.JoinErrors(errs); err != nil {
 		return nil, err
 	}
 	if o.Validate {
 		for _, dir := range slices.Sorted(maps.Keys(stages)) {
 			errs = append(errs, validateDir(ctx, dir, stages[dir])...)
 		}
-		if err := joinErrors(errs); err != nil {
+		if err := declcfg.JoinErrors(errs); err != nil {
 			return nil, err
 		}
 	}
@@ -261,7 +261,7 @@ func (c *Composite) checkOutputs() error {
 		}
 		first[key] = part
 	}
-	return joinErrors(errs)
+	return declcfg.JoinErrors(errs)
 }
 
 // foldPath returns the absolute path of a file in lower case, with the links of its existing directories resolved.

@@ -3,7 +3,6 @@ package template
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -36,12 +35,8 @@ func Convert(ctx context.Context, typ Type, f declcfg.Format, sources ...declcfg
 		return converted{raw, true}, err
 	}
 	var entries []converted
-	var errs []error
-	for e, err := range declcfg.Map(ctx, convert, sources...) {
-		entries, errs = append(entries, e), append(errs, err)
-	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	if err := errors.Join(errs...); err != nil {
+	keep := func(_ *declcfg.Meta, e converted) { entries = append(entries, e) }
+	if err := declcfg.Collect(ctx, convert, keep, sources...); err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == typ })

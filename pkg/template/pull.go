@@ -49,9 +49,8 @@ func (t *Template) Pull(ctx context.Context, opts render.Options) (*Bundles, err
 // that cannot be changed.
 func (b *Bundles) read(ctx context.Context, failed func(image string, err error)) error {
 	type result struct {
-		*bundle
-		image string
-		err   error
+		bundle
+		err error // of the changes
 	}
 	changes := b.changes.Form != "" || b.changes.Migration != ""
 	read := func(o *declcfg.Object) (result, error) {
@@ -66,22 +65,20 @@ func (b *Bundles) read(ctx context.Context, failed func(image string, err error)
 		} else {
 			p = &declcfg.PackageProperty{}
 		}
-		r := result{&bundle{one.Summarize(), o.Meta, *p, err}, o.Pos.File, nil}
+		r := result{bundle: bundle{one.Summarize(), o.Meta, *p, err}}
 		if changes {
 			r.err = b.catalog.Edit(one)
 		}
 		return r, nil
 	}
-	for r, err := range declcfg.Map(ctx, read, b.catalog.Sources...) {
-		if err != nil {
-			return err
-		}
+	keep := func(m *declcfg.Meta, r result) {
+		image := m.Pos.File // each is its own source
 		if r.err != nil {
-			failed(r.image, r.err)
+			failed(image, r.err)
 		}
-		b.byImage[r.image] = r.bundle
+		b.byImage[image] = &r.bundle
 	}
-	return nil
+	return declcfg.Collect(ctx, read, keep, b.catalog.Sources...)
 }
 
 // failures returns the errors of images with their positions, and the errors that Render would find without the images.
@@ -101,7 +98,7 @@ func (t *Template) failures(ctx context.Context, failed map[string][]error) erro
 			errs = append(errs, t.file.Errorf(r.ptr, "%w", err))
 		}
 	}
-	return joinErrors(errs)
+	return declcfg.JoinErrors(errs)
 }
 
 // Close releases the files and memory of the bundles.

@@ -67,7 +67,7 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 	if len(r.errs) == 0 && t.Type == Substitutes && (len(r.used) > 0 || o.target != nil) {
 		r.checkResult("/substitutions")
 	}
-	if err := joinErrors(r.errs); err != nil {
+	if err := declcfg.JoinErrors(r.errs); err != nil {
 		return nil, err
 	}
 	c := &Catalog{bundles: b, own: map[identity]bool{}}
@@ -87,14 +87,11 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 		}
 		text = appendObject(text, object)
 	}
-	keep := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
-	for m, err := range declcfg.Map(ctx, keep, render.Text(t.file.Name(), text)) {
-		if err != nil {
-			return nil, err
-		}
-		c.Metas = append(c.Metas, m)
+	metas, err := declcfg.Metas(ctx, render.Text(t.file.Name(), text))
+	if err != nil {
+		return nil, err
 	}
-	c.Metas = append(c.Metas, r.used...)
+	c.Metas = slices.Concat(metas, r.used)
 	declcfg.Sort(c.Metas)
 	return c, nil
 }

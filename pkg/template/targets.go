@@ -68,7 +68,7 @@ func ReadTargets(name string, text []byte) (*Targets, error) {
 			first[t.Name] = t.ptr
 		}
 	}
-	return &Targets{file, top.Targets}, joinErrors(errs)
+	return &Targets{file, top.Targets}, declcfg.JoinErrors(errs)
 }
 
 // check returns the mistakes in a target, and sets its form.
@@ -115,7 +115,7 @@ func (ts *Targets) Render(ctx context.Context, t *Template, b *Bundles, o Option
 		}
 		all = append(all, Rendered{o.target.Name, catalog})
 	}
-	return all, joinErrors(errs)
+	return all, declcfg.JoinErrors(errs)
 }
 
 // A bundleName identifies a bundle or channel by its package and name.

@@ -13,7 +13,6 @@ package template
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -238,12 +237,6 @@ func (r *rendering) fail(ptr jsontext.Pointer, format string, args ...any) {
 }
 
 func (r *rendering) add(object any) { r.objects = append(r.objects, object) }
-
-// joinErrors joins errors, sorted by position. It returns nil if there are none.
-func joinErrors(errs []error) error {
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
-	return errors.Join(errs...)
-}
 
 func index(list jsontext.Pointer, i int) jsontext.Pointer {
 	return list.AppendToken(fmt.Sprint(i))

@@ -20,25 +20,24 @@ import (
 
 // A checked is an object and the results of the checks that need no other object.
 type checked struct {
-	meta     *declcfg.Meta
-	value    any // goes into the index; nil for a custom schema, or if decoding failed
-	problems []*problem.Problem
+	value    any                // goes into the index; nil for a custom schema, or if decoding failed
+	problems []*problem.Problem // in the file of the object
 	rules    []celRule
 	needs    *needs // of a bundle, with a target
 	wrong    bool   // the object breaks a rule of severity error, even if that rule is disabled
 }
 
-// Moved makes a checked a [declcfg.Movable]. No check of a single object names a file in a message.
-func (c *checked) Moved(t declcfg.Twin) any {
-	moved := *c
-	moved.meta = t.Meta(c.meta)
-	moved.problems = make([]*problem.Problem, len(c.problems))
-	for i, p := range c.problems {
-		twin := *p
-		twin.Pos = t.Pos(p.Pos)
-		moved.problems[i] = &twin
+// of returns the problems for an object that may be in another file. No message about a single object names its file.
+func (c *checked) of(m *declcfg.Meta) []*problem.Problem {
+	problems := slices.Clone(c.problems)
+	for i, p := range problems {
+		if p.Pos.File != m.Pos.File {
+			twin := *p
+			twin.Pos.File = m.Pos.File
+			problems[i] = &twin
+		}
 	}
-	return &moved
+	return problems
 }
 
 // Object checks one object on its own; value and err are the results of its Decode method. The result must be passed to
@@ -48,7 +47,7 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	room := maxProblems
 	s := &scope{v: c.v, meta: o.Meta, text: o, room: &room, checker: c.v.checkers.Get()}
 	defer c.v.checkers.Put(s.checker)
-	result := &checked{meta: o.Meta, problems: c.v.flaws(o.Meta)}
+	result := &checked{problems: c.v.flaws(o.Meta)}
 	findings := s.checker.Object(o)
 	s.checker.UnknownKeys(o, s.unknownKey)
 	if err == nil {

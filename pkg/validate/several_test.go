@@ -54,13 +54,10 @@ func TestSeveral(t *testing.T) {
 func TestMemo(t *testing.T) {
 	changed := maps.Clone(broken(t))
 	changed["new.yaml"] = "{schema: olm.package, name: ash, defaultChannel: a}"
-	var memo validate.Memo
+	var memo declcfg.Memo
 	for i, files := range []map[string]string{broken(t), changed, broken(t)} {
 		source := declcfg.Source{Name: "v" + strconv.Itoa(i), FS: mapFS(files)}
 		opts := validate.Options{Target: parseTarget(t, "ocp=4."+strconv.Itoa(18+i))}
-		if !opts.ShareMemo(validate.Options{Target: parseTarget(t, "kubernetes=1.25")}) {
-			t.Errorf("%v does not share the memo", opts.Target)
-		}
 		want, err := validate.Catalog(t.Context(), opts, source)
 		if err != nil {
 			t.Fatal(err)

@@ -104,10 +104,10 @@ func isBundle(s declcfg.Source) bool {
 // portable returns copies of the sources that call keep for each input that opm reads but upstream rejects.
 func (v *validator) portable(sources []declcfg.Source, keep func(...*problem.Problem)) []declcfg.Source {
 	const rule = "portable"
+	sources = slices.Clone(sources)
 	if v.off[rule] {
 		return sources
 	}
-	sources = slices.Clone(sources)
 	for i := range sources {
 		sources[i].Note = func(e *declcfg.Error) {
 			keep(v.problem(Rules().Of(rule), e.Pos, nil, "", e.Err.Error()))

@@ -16,10 +16,8 @@ import (
 
 // updates checks the update paths in packages.
 func (r *relations) updates(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex]) {
-	v := r.validator
-	check := func(p *declcfg.PackageIndex) []scope { return v.opts.Memo.updatesOf(p, v.updates) }
 	var found []scope // added later, because packages may use the scopes of r
-	for channels := range parallel.Map(ctx, 0, packages, check) {
+	for channels := range parallel.Map(ctx, 0, packages, r.validator.updates) {
 		for _, s := range channels {
 			if len(s.found) > 0 {
 				found = append(found, s)

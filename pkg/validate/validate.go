@@ -40,7 +40,8 @@ type Options struct {
 	// does not contain these objects.
 	Other func(*declcfg.Meta)
 
-	Memo *Memo // of validations for which [Options.ShareMemo] is true; nil for none
+	// Memo, if not nil, is shared with validations of other catalogs that have many equal files.
+	Memo *declcfg.Memo
 }
 
 // ErrSchemas is wrapped by the error about Options.Schemas that take too much time or memory. The process should end
@@ -71,7 +72,11 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		value, err := o.Decode()
 		return c.Object(o, value, err), nil
 	}
-	for r, err := range declcfg.Map(ctx, object, opts.Memo.sharing(c.v.portable(sources, c.keep))...) {
+	sources = c.v.portable(sources, c.keep)
+	for i := range sources {
+		sources[i].Memo = opts.memo()
+	}
+	for r, err := range declcfg.Convert(ctx, object, sources...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -81,7 +86,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		if c.cut {
 			break
 		}
-		c.Add(r, err)
+		c.Add(r.Meta, r.Value, err)
 	}
 	return c.Report(ctx)
 }
@@ -134,8 +139,8 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	}}, nil
 }
 
-// Add adds a result of Object, or a read error. Calls must be in the order in which [declcfg.Map] yields them.
-func (c *Checker) Add(object any, err error) {
+// Add adds the result of Object for m, or a read error. Calls must be in the order in which [declcfg.Map] yields them.
+func (c *Checker) Add(m *declcfg.Meta, object any, err error) {
 	if c.cut {
 		return
 	}
@@ -146,19 +151,19 @@ func (c *Checker) Add(object any, err error) {
 	}
 	r := object.(*checked)
 	c.objects++
-	c.keep(r.problems...)
-	c.relations.wrong[r.meta.Owner()] = c.relations.wrong[r.meta.Owner()] || r.wrong
+	c.keep(r.of(m)...)
+	c.relations.wrong[m.Owner()] = c.relations.wrong[m.Owner()] || r.wrong
 	for _, rule := range r.rules {
 		if err := c.relations.cel.check(rule.rule); err != nil {
-			c.relations.of(r.meta).add("constraint", rule.at, "%v", err)
+			c.relations.of(m).add("constraint", rule.at, "%v", err)
 		}
 	}
 	if r.needs != nil {
-		c.relations.needs[r.meta.Key()] = r.needs
+		c.relations.needs[m.Key()] = r.needs
 	}
-	c.relations.index.Add(r.meta, r.value)
+	c.relations.index.Add(m, r.value)
 	if c.v.opts.Other != nil && r.value == nil && !r.wrong {
-		c.v.opts.Other(r.meta)
+		c.v.opts.Other(m)
 	}
 }
 

@@ -78,8 +78,7 @@ func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(l.errs, declcfg.CompareErrors)
-	return l.State, errors.Join(l.errs...)
+	return l.State, declcfg.JoinErrors(l.errs)
 }
 
 // source reads the files of a source. The error is ctx.Err().

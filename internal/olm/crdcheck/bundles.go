@@ -78,39 +78,26 @@ func (m *Memo) Read(ctx context.Context, opts image.SpoolOptions, sources ...dec
 	for i := range sources {
 		sources[i].Memo = &m.files
 	}
-	var errs []error
-	for o, err := range declcfg.Map(ctx, b.keep, sources...) {
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		b.Index.Add(o.meta, o.value)
-		b.contents[o.meta.Key()] = o.contents
+	keep := func(m *declcfg.Meta, o keptObject) {
+		b.Index.Add(m, o.value)
+		b.contents[m.Key()] = o.contents
 	}
-	if errs != nil {
-		slices.SortStableFunc(errs, declcfg.CompareErrors)
-		return nil, errors.Join(errs...)
+	if err := declcfg.Collect(ctx, b.keep, keep, sources...); err != nil {
+		return nil, err
 	}
 	return b, nil
 }
 
 // A keptObject is the part of a catalog object that is kept in memory.
 type keptObject struct {
-	meta     *declcfg.Meta
 	value    any
 	contents *contents // of a bundle
-}
-
-// Moved implements [declcfg.Movable].
-func (o keptObject) Moved(t declcfg.Twin) any {
-	o.meta = t.Meta(o.meta)
-	return o
 }
 
 // keep stores the definitions of an object, if it is a bundle.
 func (b *Bundles) keep(o *declcfg.Object) (keptObject, error) {
 	v, err := o.Decode()
-	kept := keptObject{meta: o.Meta}
+	var kept keptObject
 	if v, ok := v.(*declcfg.Bundle); ok {
 		kept.contents = b.add(v)
 	}
@@ -262,11 +249,11 @@ func (b *Bundles) pull(ctx context.Context, updates []update, open Images) error
 		return err
 	}
 	defer catalog.Close()
-	for o, err := range declcfg.Map(ctx, b.keep, catalog.Sources...) {
+	for o, err := range declcfg.Convert(ctx, b.keep, catalog.Sources...) {
 		if err != nil {
 			return err
 		}
-		found(o.meta.Pos.File, o.contents) // each image is its own source
+		found(o.Meta.Pos.File, o.Value.contents) // each image is its own source
 	}
 	return nil
 }

@@ -12,13 +12,13 @@ import (
 // images adds the images that are new, with their sizes.
 func (c *comparison) images(ctx context.Context, before []declcfg.Source) error {
 	known := map[string]bool{}
-	for refs, err := range declcfg.Map(ctx, imagesOf, before...) {
-		if err != nil {
-			return err
-		}
+	keep := func(_ *declcfg.Meta, refs []string) {
 		for _, ref := range refs {
 			known[ref] = true
 		}
+	}
+	if err := declcfg.Collect(ctx, imagesOf, keep, before...); err != nil {
+		return err
 	}
 	for _, n := range c.news {
 		o, err := n.meta.Read()

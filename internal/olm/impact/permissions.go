@@ -136,11 +136,11 @@ func (c *comparison) operators(ctx context.Context) (map[*declcfg.Meta]*audit.Op
 		return nil, err
 	}
 	defer catalog.Close()
-	bundle := func(o *declcfg.Object) (*declcfg.Meta, error) { return o.Meta, nil }
-	for m, err := range declcfg.Map(ctx, bundle, catalog.Sources...) {
-		if err != nil {
-			return nil, err
-		}
+	metas, err := declcfg.Metas(ctx, catalog.Sources...)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range metas {
 		o, _ := audit.OfBundle(m)
 		found(m.Pos.File, o) // each image is its own source
 	}

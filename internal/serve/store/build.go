@@ -31,7 +31,7 @@ type Check interface {
 	// may keep and change the value.
 	Object(source int, o *declcfg.Object, value any, err error) any
 	// Add is called with each result of Object, or with the error of reading an object, in the order of the catalog.
-	Add(source int, object any, err error)
+	Add(source int, m *declcfg.Meta, object any, err error)
 	// Done is called after the last Add. Its error is the error of the build, even if the build also failed otherwise.
 	Done(context.Context) error
 }
@@ -105,8 +105,7 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 		}
 	}
 	if len(b.errs) > 0 {
-		slices.SortStableFunc(b.errs, declcfg.CompareErrors)
-		return errors.Join(b.errs...)
+		return declcfg.JoinErrors(b.errs)
 	}
 	if err := b.writeLists(ctx); err != nil {
 		return err
@@ -213,12 +212,12 @@ func (b *builder) object(source int, m *declcfg.Object) *object {
 // check adds an object, or the error of reading it, to the check. It returns the error of reading or encoding the
 // object.
 func (b *builder) check(source int, o *object, err error) error {
-	var checked any
-	if err == nil {
-		checked = o.checked
-	}
 	if b.opts.Check != nil {
-		b.opts.Check.Add(source, checked, err)
+		if err == nil {
+			b.opts.Check.Add(source, o.meta, o.checked, nil)
+		} else {
+			b.opts.Check.Add(source, nil, nil, err)
+		}
 	}
 	if err == nil {
 		err = o.err

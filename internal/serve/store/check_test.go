@@ -21,7 +21,7 @@ func (c *slimCheck) Object(_ int, _ *declcfg.Object, value any, _ error) any {
 	return declcfg.Slim(value)
 }
 
-func (c *slimCheck) Add(_ int, _ any, err error) {
+func (c *slimCheck) Add(_ int, _ *declcfg.Meta, _ any, err error) {
 	if err != nil {
 		c.failed++
 		return
