@@ -29,22 +29,20 @@ func (d Deprecation) isDeprecated() bool { return d.Deprecated }
 type lister struct {
 	*declcfg.PackageIndex
 	byName     map[string]declcfg.Indexed[declcfg.BundleSummary]
-	deprecated map[[2]string]Deprecation // by schema and name; the name is "" for packages
+	deprecated map[declcfg.Subject]string
 }
 
 func newLister(x *declcfg.PackageIndex) *lister {
-	l := &lister{
-		x, make(map[string]declcfg.Indexed[declcfg.BundleSummary], len(x.Bundles)), map[[2]string]Deprecation{},
-	}
+	l := &lister{x, make(map[string]declcfg.Indexed[declcfg.BundleSummary], len(x.Bundles)), x.DeprecationMessages()}
 	for _, b := range x.Bundles {
 		l.byName[b.Value.Name] = b
 	}
-	for _, d := range x.Deprecations {
-		for _, e := range d.Value.Entries {
-			l.deprecated[[2]string{e.Reference.Schema, e.Reference.Name}] = Deprecation{true, e.Message}
-		}
-	}
 	return l
+}
+
+func (l *lister) deprecation(schema, name string) Deprecation {
+	message, ok := l.deprecated[declcfg.Subject{Schema: schema, Name: name}]
+	return Deprecation{ok, message}
 }
 
 // defaultChannel returns the name of the default channel.
@@ -108,7 +106,7 @@ func (l *lister) packages() ([]Package, error) {
 		DefaultChannel: l.defaultChannel(),
 		Channels:       len(l.Channels),
 		Bundles:        len(l.Bundles),
-		Deprecation:    l.deprecated[[2]string{declcfg.SchemaPackage, ""}],
+		Deprecation:    l.deprecation(declcfg.SchemaPackage, ""),
 	}
 	for _, c := range l.Channels {
 		p.channels = append(p.channels, c.Value.Name)
@@ -168,7 +166,7 @@ func (l *lister) channels() ([]Channel, error) {
 		all = append(all, Channel{
 			Package: l.Name, Name: c.Name, Head: head, HeadVersion: fullVersion(l.bundle(head).Version),
 			Default: c.Name == l.defaultChannel(), Bundles: len(c.Entries),
-			Deprecation: l.deprecated[[2]string{declcfg.SchemaChannel, c.Name}],
+			Deprecation: l.deprecation(declcfg.SchemaChannel, c.Name),
 		})
 	}
 	return all, nil
@@ -216,7 +214,7 @@ func (l *lister) bundles() ([]Bundle, error) {
 			b := Bundle{
 				Package: l.Name, Channel: c.Name, Name: e.Name,
 				Replaces: e.Replaces, Skips: e.Skips, SkipRange: e.SkipRange, Image: l.bundle(e.Name).Image,
-				Deprecation: l.deprecated[[2]string{declcfg.SchemaBundle, e.Name}],
+				Deprecation: l.deprecation(declcfg.SchemaBundle, e.Name),
 			}
 			b.Version, b.Release = versionOf(l.bundle(e.Name).Version)
 			all = append(all, b)
@@ -265,7 +263,7 @@ func (l *lister) versions() ([]Version, error) {
 		}
 		v := Version{
 			Package: l.Name, Name: b.Name, Image: l.bundle(b.Name).Image,
-			Deprecation: l.deprecated[[2]string{declcfg.SchemaBundle, b.Name}],
+			Deprecation: l.deprecation(declcfg.SchemaBundle, b.Name),
 		}
 		v.Version, v.Release = versionOf(b.Version)
 		at[b.Name] = len(all)

@@ -27,6 +27,23 @@ type PackageIndex struct {
 	Deprecations []Indexed[Deprecations]
 }
 
+// A Subject is an object that a deprecation is about. The name of a package is "", as in its deprecation.
+type Subject struct{ Schema, Name string }
+
+// DeprecationMessages returns the message of each deprecation in the package.
+func (p *PackageIndex) DeprecationMessages() map[Subject]string {
+	messages := map[Subject]string{}
+	for _, o := range p.Deprecations {
+		if o.Value == nil {
+			continue
+		}
+		for _, d := range o.Value.Entries {
+			messages[Subject{d.Reference.Schema, d.Reference.Name}] = d.Message
+		}
+	}
+	return messages
+}
+
 // An Indexed is one object of an index.
 type Indexed[T any] struct {
 	Meta  *Meta

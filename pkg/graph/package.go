@@ -83,11 +83,7 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 		}
 	}
 	slices.SortStableFunc(p.Channels, func(a, b *Channel) int { return CompareChannels(a.Name, b.Name) })
-	for _, o := range x.Deprecations {
-		if o.Value != nil {
-			p.deprecate(o.Value.Entries)
-		}
-	}
+	p.deprecate(x.DeprecationMessages())
 	p.sort()
 	return p
 }
@@ -99,22 +95,20 @@ func (p *Package) node(name string) {
 	}
 }
 
-func (p *Package) deprecate(entries []declcfg.Deprecation) {
-	channels := map[string]bool{}
-	for _, e := range entries {
-		switch e.Reference.Schema {
+func (p *Package) deprecate(messages map[declcfg.Subject]string) {
+	for of := range messages {
+		switch of.Schema {
 		case declcfg.SchemaPackage:
 			p.Deprecated = true
 		case declcfg.SchemaChannel:
-			channels[e.Reference.Name] = true
+			for _, c := range p.Channels { // of an invalid catalog, several may have the name
+				c.Deprecated = c.Deprecated || c.Name == of.Name
+			}
 		case declcfg.SchemaBundle:
-			if b := p.byName[e.Reference.Name]; b != nil {
+			if b := p.byName[of.Name]; b != nil {
 				b.Deprecated = true
 			}
 		}
-	}
-	for _, c := range p.Channels {
-		c.Deprecated = c.Deprecated || channels[c.Name]
 	}
 }
 

@@ -54,7 +54,7 @@ func (op *operator) view(catalog string) *packageView {
 	v := &packageView{
 		Catalog: catalog, Name: op.Name, Description: op.Description, Icon: dataURL(op.Icon),
 		DefaultChannel: op.DefaultChannel, Deprecated: op.graph.Deprecated,
-		Deprecation: op.messages[deprecated{declcfg.SchemaPackage, ""}],
+		Deprecation: op.message(declcfg.SchemaPackage, ""),
 		Head:        head(op.graph.Channel(op.DefaultChannel)),
 		Channels:    []channelView{},
 	}
@@ -67,7 +67,7 @@ func (op *operator) view(catalog string) *packageView {
 
 func (op *operator) channelView(c *graph.Channel) channelView {
 	v := channelView{
-		Name: c.Name, Deprecated: c.Deprecated, Deprecation: op.messages[deprecated{declcfg.SchemaChannel, c.Name}],
+		Name: c.Name, Deprecated: c.Deprecated, Deprecation: op.message(declcfg.SchemaChannel, c.Name),
 		Head: head(c), Bundles: []nodeView{},
 	}
 	v.Version = op.versionOf(v.Head)
@@ -83,7 +83,7 @@ func (op *operator) channelView(c *graph.Channel) channelView {
 		node := nodeView{
 			Name: n.Name, Version: op.versionOf(n.Name), Head: n.Head, Outside: n.Entry == nil, Missing: n.Virtual,
 			Skipped: n.Skipped, Deprecated: n.Deprecated,
-			Deprecation: op.messages[deprecated{declcfg.SchemaBundle, n.Name}],
+			Deprecation: op.message(declcfg.SchemaBundle, n.Name),
 		}
 		if o := outlookOf[n.Name]; o != nil {
 			node.Classic, node.V1 = &o.Classic, &o.V1

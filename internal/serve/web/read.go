@@ -56,19 +56,16 @@ func (c *Catalog) objectsOf(name string) iter.Seq2[object, error] {
 	}
 }
 
-// A deprecated is the subject of a deprecation; see [declcfg.Reference].
-type deprecated struct{ schema, name string }
-
 // operator is a package without the large properties of its bundles.
 type operator struct {
 	declcfg.Package
 	graph    *graph.Package
-	messages map[deprecated]string
+	messages map[declcfg.Subject]string
 }
 
 // operator reads a package. It is nil if the catalog has no package of that name.
 func (c *Catalog) operator(name string) (*operator, error) {
-	op := &operator{messages: map[deprecated]string{}}
+	op := &operator{}
 	var x declcfg.Index
 	for o, err := range c.objectsOf(name) {
 		if err != nil {
@@ -80,22 +77,21 @@ func (c *Catalog) operator(name string) (*operator, error) {
 				op.Package = *v
 			}
 			x.Add(o.head, v)
-		case *declcfg.Bundle:
-			x.Add(o.head, v.Summarize())
-		case *declcfg.Deprecations:
-			for _, e := range v.Entries {
-				op.messages[deprecated{e.Reference.Schema, e.Reference.Name}] = e.Message
-			}
-			x.Add(o.head, v)
-		case *declcfg.Channel:
-			x.Add(o.head, v)
+		default:
+			x.Add(o.head, declcfg.Slim(v))
 		}
 	}
 	if op.Schema == "" {
 		return nil, nil
 	}
-	op.graph = graph.NewPackage(x.Package(name))
+	index := x.Package(name)
+	op.graph, op.messages = graph.NewPackage(index), index.DeprecationMessages()
 	return op, nil
+}
+
+// message returns the message of a deprecation, or "".
+func (op *operator) message(schema, name string) string {
+	return op.messages[declcfg.Subject{Schema: schema, Name: name}]
 }
 
 // head returns the name of the head of a channel, "" if there is not exactly one.
