@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
@@ -150,26 +151,20 @@ func (e Remove) entry(item *item, c *declcfg.Channel) error {
 	return item.unit.removeElements(item.ptr(entries), k)
 }
 
-// reconnect makes an entry replace the predecessor of a removed entry. The entry also skips the removed bundle and its
-// skips, because one of them may be installed.
+// reconnect makes an entry bypass a removed entry.
 func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
 	ptr := item.ptr(entries.AppendToken(strconv.Itoa(i)))
+	after := graph.Bypass(entry, gone)
 	var err error
-	if gone.Replaces != "" {
-		err = item.unit.set(ptr+"/replaces", encoded(gone.Replaces))
+	if after.Replaces != "" {
+		err = item.unit.set(ptr+"/replaces", encoded(after.Replaces))
 	} else {
 		err = item.unit.remove(ptr + "/replaces")
 	}
-	var skips []string
-	for _, name := range append([]string{gone.Name}, gone.Skips...) {
-		if !slices.Contains(entry.Skips, name) {
-			skips = append(skips, name)
-		}
-	}
 	if len(entry.Skips) == 0 {
-		return errors.Join(err, item.unit.set(ptr+"/skips", encoded(skips)))
+		return errors.Join(err, item.unit.set(ptr+"/skips", encoded(after.Skips)))
 	}
-	for _, name := range skips {
+	for _, name := range after.Skips[len(entry.Skips):] {
 		err = errors.Join(err, item.unit.append(ptr+"/skips", encoded(name)))
 	}
 	return err

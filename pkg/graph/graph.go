@@ -184,3 +184,15 @@ func (c *Channel) cycle(start int) []int {
 	}
 	return c.leastFirst(cycle)
 }
+
+// Bypass returns the entry e without the entry gone, which it replaces: it replaces what gone replaced, and also skips
+// gone and what gone skipped, because one of these bundles may be installed.
+func Bypass(e, gone declcfg.Entry) declcfg.Entry {
+	e.Replaces, e.Skips = gone.Replaces, slices.Clone(e.Skips)
+	for _, name := range append([]string{gone.Name}, gone.Skips...) {
+		if !slices.Contains(e.Skips, name) {
+			e.Skips = append(e.Skips, name)
+		}
+	}
+	return e
+}

@@ -266,3 +266,16 @@ func (c *Channel) Cycles() (cycles [][]string) {
 	}
 	return cycles
 }
+
+func TestBypass(t *testing.T) {
+	gone := declcfg.Entry{Name: "v2", Replaces: "v1", Skips: []string{"v1.5", "v1.6"}, SkipRange: "<2.0.0"}
+	e := declcfg.Entry{Name: "v3", Replaces: "v2", Skips: []string{"v1.6"}, SkipRange: "<3.0.0"}
+	got := Bypass(e, gone)
+	want := declcfg.Entry{Name: "v3", Replaces: "v1", Skips: []string{"v1.6", "v2", "v1.5"}, SkipRange: "<3.0.0"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if !reflect.DeepEqual(e.Skips, []string{"v1.6"}) {
+		t.Errorf("the entry itself has changed: %+v", e)
+	}
+}

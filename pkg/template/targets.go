@@ -12,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -181,8 +182,7 @@ func (r *rendering) adaptToTarget() {
 	}
 }
 
-// withoutExcluded returns a copy of a channel without excluded bundles. An entry that replaced an excluded bundle
-// replaces the predecessor of that bundle, and skips that bundle and its skips.
+// withoutExcluded returns a copy of a channel without excluded bundles, which the entries that replaced them bypass.
 func (r *rendering) withoutExcluded(c *declcfg.Channel) *declcfg.Channel {
 	clone := cloneChannel(c)
 	for _, e := range c.Entries {
@@ -192,16 +192,9 @@ func (r *rendering) withoutExcluded(c *declcfg.Channel) *declcfg.Channel {
 		i := slices.IndexFunc(clone.Entries, func(f declcfg.Entry) bool { return f.Name == e.Name })
 		gone := clone.Entries[i]
 		clone.Entries = slices.Delete(clone.Entries, i, i+1)
-		for j := range clone.Entries {
-			f := &clone.Entries[j]
-			if f.Replaces != gone.Name {
-				continue
-			}
-			f.Replaces = gone.Replaces
-			for _, skip := range append([]string{gone.Name}, gone.Skips...) {
-				if !slices.Contains(f.Skips, skip) && skip != f.Replaces {
-					f.Skips = append(f.Skips, skip)
-				}
+		for j, f := range clone.Entries {
+			if f.Replaces == gone.Name {
+				clone.Entries[j] = graph.Bypass(f, gone)
 			}
 		}
 	}
