@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // AnnotatedProperties reads the annotation operatorframework.io/properties of a ClusterServiceVersion.
@@ -267,8 +268,9 @@ func (ns *ClassicRequest) Next(answer *ClassicResult) *ClassicRequest {
 // That last answer is only returned if it is the first one or an error. If loop is true, the last answer leads back to
 // an earlier state of the namespace, as skipRanges can. Only the first answer is explained.
 func (ns *ClassicRequest) Path(ctx context.Context, opts Options) (answers []*ClassicResult, loop bool, err error) {
-	seen := map[string]bool{ns.state(): true}
-	for {
+	var trail graph.Trail
+	for trail.Loop(ns.state()) == nil {
+		trail.Add(ns.state())
 		answer, err := ns.Resolve(ctx, opts)
 		if err != nil {
 			return nil, false, err
@@ -282,11 +284,8 @@ func (ns *ClassicRequest) Path(ctx context.Context, opts Options) (answers []*Cl
 		}
 		opts.Explain = false
 		ns = ns.Next(answer)
-		if seen[ns.state()] {
-			return answers, true, nil
-		}
-		seen[ns.state()] = true
 	}
+	return answers, true, nil
 }
 
 // state returns the names of the installed operators.
@@ -314,13 +313,10 @@ func (e *V1Request) Next(answer *V1Result) *V1Request {
 
 // Path is [ClassicRequest.Path] for OLM v1.
 func (e *V1Request) Path(catalogs []*Catalog) (answers []*V1Result, loop bool) {
-	seen := map[string]bool{}
-	for {
+	var trail graph.Trail
+	for e.Installed == nil || trail.Loop(e.Installed.Name) == nil {
 		if e.Installed != nil {
-			if seen[e.Installed.Name] {
-				return answers, true
-			}
-			seen[e.Installed.Name] = true
+			trail.Add(e.Installed.Name)
 		}
 		answer := e.Resolve(catalogs)
 		changes := e.Changes(answer)
@@ -333,4 +329,5 @@ func (e *V1Request) Path(catalogs []*Catalog) (answers []*V1Result, loop bool) {
 		}
 		e = e.Next(answer)
 	}
+	return answers, true
 }

@@ -157,18 +157,17 @@ func (p *Plan) End(b *Bundle) (at *Bundle, hops int, ok bool) {
 // Path returns the updates of a bundle, in order. If they end in a loop, loop is true and the last step leads to b or
 // to the target of an earlier step.
 func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
-	seen := map[*Bundle]bool{b: true}
-	for {
+	var trail Trail
+	for trail.Loop(b.Name) == nil {
+		trail.Add(b.Name)
 		s, ok := p.Next(b)
 		if !ok {
 			return steps, false
 		}
 		steps = append(steps, s)
-		if b = s.To; seen[b] {
-			return steps, true
-		}
-		seen[b] = true
+		b = s.To
 	}
+	return steps, true
 }
 
 // A planner builds a Plan. Candidates, the preferred one first, claim the installed bundles that they update. Each

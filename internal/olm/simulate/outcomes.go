@@ -107,7 +107,7 @@ func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 	if status.CurrentCSV != status.InstalledCSV {
 		out.Next = status.CurrentCSV
 	}
-	operators := append([]string{status.CurrentCSV, status.InstalledCSV}, r.history[ref.String()]...)
+	operators := append([]string{status.CurrentCSV, status.InstalledCSV}, r.historyOf(ref).States()...)
 	if before, ok := r.input.Subscriptions.Get(ref.Namespace, ref.Name); ok {
 		out.Before = before.Value.Status.InstalledCSV
 		operators = append(operators, out.Before, before.Value.Status.CurrentCSV)

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // A run is a simulation in progress.
@@ -32,7 +33,7 @@ type run struct {
 
 	unpacking map[string]int               // the step in which unpacking started, by the images of bundles
 	bundles   map[string]*contents         // by catalog and name
-	history   map[string][]string          // the bundles that a Subscription or ClusterExtension had installed, by its Ref
+	history   map[string]*graph.Trail      // see historyOf
 	unchanged map[string]Wait              // the waits of ClusterExtensions that have become stable, by name
 	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
 	groups    *groupController             // of OperatorGroups, nil before the first step
@@ -57,7 +58,7 @@ func newRun(state *cluster.State, opts Options) *run {
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{},
 		blocked:   map[string]namespaceWait{},
-		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string][]string{},
+		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string]*graph.Trail{},
 		unchanged: map[string]Wait{}, refused: map[string]*resolve.V1Result{},
 		copied:   map[types.NamespacedName]copyInputs{},
 		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
@@ -160,20 +161,25 @@ func isOfKubernetes(group string) bool {
 
 // addHistory records an update of the bundle of a Subscription or ClusterExtension; from is "" for an installation.
 func (r *run) addHistory(of Ref, from, to string) {
-	key := of.String()
-	if len(r.history[key]) == 0 && from != "" {
-		r.history[key] = []string{from}
+	trail := r.historyOf(of)
+	if len(trail.States()) == 0 && from != "" {
+		trail.Add(from)
 	}
-	r.history[key] = append(r.history[key], to)
+	trail.Add(to)
 }
 
 // updateLoop returns the update loop that the next update would close, "" for none. A skipRange can lead back to an
 // older version again and again.
 func (r *run) updateLoop(of Ref, next string) string {
-	history := r.history[of.String()]
-	i := slices.Index(history, next)
-	if i < 0 {
-		return ""
+	return strings.Join(r.historyOf(of).Loop(next), " -> ")
+}
+
+// historyOf returns the bundles that a Subscription or ClusterExtension had installed.
+func (r *run) historyOf(of Ref) *graph.Trail {
+	trail := r.history[of.String()]
+	if trail == nil {
+		trail = new(graph.Trail)
+		r.history[of.String()] = trail
 	}
-	return strings.Join(append(slices.Clone(history[i:]), next), " -> ")
+	return trail
 }
