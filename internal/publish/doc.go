@@ -19,4 +19,9 @@
 //
 // The packages of a catalog are spread over at most 40 layers, so that an update of one package leaves most layers
 // unchanged. The store, from which opm serves without building one first, is a layer of its own.
+//
+// Layers are packed in parallel into unlinked temporary files. The layer of a file is chosen by a hash of its package,
+// so an updated package moves one layer, and the store. An image contains nothing of the machine that builds it: users,
+// modes and times are fixed, and the certificate authorities come from a Go module. The build information of the opm in
+// a base image says whether it can read the store; the program is not run.
 package publish
