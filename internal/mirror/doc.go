@@ -11,8 +11,8 @@
 //	}
 //	result, err := plan.Run(ctx) // it has the images that could not be copied
 //
-// A manifest is stored after everything that it refers to, and a tag is set after all content of the image is stored.
-// So a killed run leaves no incomplete image, and the next run skips existing content.
+// A manifest is stored after everything that it refers to, and a tag is set after all content of the image and its
+// signatures are stored. So a killed run leaves no incomplete image, and the next run skips existing content.
 //
 // # Phases
 //

@@ -24,8 +24,8 @@
 // costs too much leaves the answer undecided; OLM has no such limit.
 //
 // An [Explanation] is found by solving again with the rejected candidate, not guessed, and a [Change] is proposed only
-// if it leads to the wanted answer. A [Check] of a whole catalog calls the solver only for channels with requirements,
-// and with bundles that cannot be installed.
+// if it leads to the wanted answer. A [Check] of a whole catalog calls the solver only for channels with bundles that
+// have requirements or cannot be installed.
 package resolve
 
 import (

@@ -10,12 +10,6 @@
 //	labels := bundle.Labels{MediaType: bundle.MediaTypeRegistry, Package: "oak", Channels: "stable"}
 //	os.WriteFile("oak/1.0.0/metadata/annotations.yaml", labels.Annotations(), 0o644)
 //	problems := bundle.Check(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.CheckOptions{})
-//
-// # Checks
-//
-// CustomResourceDefinitions are validated by k8s.io/apiextensions-apiserver, whose field paths become positions. The
-// checks of ClusterServiceVersions are our own, because the validators of operator-framework/api name no field; tests
-// compare both on published and on modified bundles.
 package bundle
 
 import (
