@@ -300,8 +300,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestDesign checks that the tables of docs/design.md name every package once, and no other, and that no package imports
-// one of a room above its own.
+// TestDesign checks that the tables of docs/design.md name every package once, and no other, and that no package
+// imports one of a room above its own.
 func TestDesign(t *testing.T) {
 	text, err := os.ReadFile(filepath.FromSlash("docs/design.md"))
 	if err != nil {
