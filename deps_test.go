@@ -17,7 +17,7 @@ import (
 // arrows lists the allowed imports of each package of this module, without the standard library: first packages of this
 // module, without the module path, then third-party packages. A name covers everything below it.
 //
-// It is the table of docs/design.md. A new arrow is a decision to take there first: imports point one way, and a
+// The rooms of docs/design.md say what each package is for. A new arrow is a decision: imports point one way, and a
 // library is used in as few places as possible. Tests may import anything.
 var arrows = map[string][]string{
 	"cmd/opm": {
@@ -297,6 +297,54 @@ func TestPublic(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Errorf("%s has no example, %v", pkg, err)
 		}
+	}
+}
+
+// TestDesign checks that the tables of docs/design.md name every package once, and no other, and that no package
+// imports one of a room above its own.
+func TestDesign(t *testing.T) {
+	text, err := os.ReadFile(filepath.FromSlash("docs/design.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := imports(t)
+	rows, rooms := map[string]int{}, map[string]int{} // by package; rooms are counted from the top
+	room, inRooms := 0, false
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.HasPrefix(line, "## "):
+			inRooms = line == "## Rooms\n"
+		case strings.HasPrefix(line, "### "):
+			room++
+		}
+		row, isRow := strings.CutPrefix(line, "| `")
+		if !isRow {
+			continue
+		}
+		pkg, purpose, _ := strings.Cut(row, "` | ")
+		rows[pkg]++
+		if inRooms {
+			rooms[pkg] = room
+		}
+		if found[pkg] == nil {
+			t.Errorf("docs/design.md: %s: no such package", pkg)
+		}
+		if strings.Trim(purpose, " |\n") == "" {
+			t.Errorf("docs/design.md: %s has no purpose", pkg)
+		}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(found)) {
+		if rows[pkg] != 1 {
+			t.Errorf("docs/design.md names %s in %d rows, want 1", pkg, rows[pkg])
+		}
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(found[pkg]))) {
+			if rooms[pkg] > 0 && rooms[name] > 0 && rooms[name] < rooms[pkg] {
+				t.Errorf("%s imports %s, which is in a room above it", pkg, name)
+			}
+		}
+	}
+	if room < 5 {
+		t.Errorf("docs/design.md has %d rooms", room)
 	}
 }
 

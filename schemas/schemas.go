@@ -13,6 +13,19 @@
 //	}
 //
 // Relations between objects and the severity of findings are not defined here; see package validate.
+//
+// # Speed
+//
+// CUE is slow, so it sees little of a catalog: an object is first reduced to a skeleton, with the kinds of bulky values
+// instead of the values, and verdicts on properties are cached by their bytes. CUE has no way to stop an evaluation.
+// The definitions of users are therefore evaluated on a goroutine that is left behind if they exceed a limit; the check
+// then fails.
+//
+// # JSON Schemas
+//
+// JSON Schemas of files are generated from CUE when they are printed. The schemas of what commands print, in output/,
+// are generated from the Go types and kept in the repository: programs refer to them, and a changed key must be seen in
+// review.
 package schemas
 
 import (

@@ -6,6 +6,10 @@
 //
 // A run renders only changed references, replaces and deletes only files that compose wrote, and writes nothing unless
 // the whole catalog is valid.
+//
+// A run renders into a staging directory, which is also the lock, validates the future catalog, and then renames file
+// by file. A record beside the catalog has the digests of the files that compose wrote: a file with another digest
+// belongs to someone else.
 package compose
 
 import (

@@ -6,8 +6,21 @@
 //	doc, further, err := document.First(text, nil) // of a manifest
 //	values := doc.Find("/entries/2/name")          // [{{6 3} {6 9} true}]
 //
-// Catalogs are split and read on several goroutines. Places are needed only for messages: they are found in the text of
-// one document on request, and not while reading.
+// # Splitting
+//
+// A file is split into chunks of whole documents at text that no value contains: at lines that start with --- in YAML,
+// at line breaks between } and { in JSON. So several goroutines can read the chunks of one file. A file whose first
+// character is { is JSON, unless its first or second object is not valid JSON: then the rest is YAML, as upstream reads
+// it.
+//
+// A document has at most [DefaultLimit] bytes, or the given limit. Above 16 MB, its end is found before it is read, and
+// only one such document is in memory at a time.
+//
+// # Places
+//
+// Package yamljson converts block-style YAML, which is nearly all of it, in one pass. The same pass finds places in it;
+// in other YAML the nodes of yaml/v4 do. The place of a value is computed only when a problem is printed; each object
+// and list around it is then read once, however many values are looked up.
 package document
 
 import (

@@ -5,8 +5,10 @@
 //	if len(result.Problems) > 0 { … } // the package would not be valid, and nothing was written
 //
 // An edit replaces a few bytes of a file. Comments, order, quoting and indentation around them stay the same, and new
-// text takes the style of its neighbours. Only the documents that change are parsed for that. If an edit would need a
-// guess, for example about a value that an alias repeats, it fails with an error at that position.
+// text takes the style of its neighbours; a new object is placed where opm fmt would place it. Only the documents that
+// change are parsed for that: YAML to the nodes of yaml/v4, JSON to tokens. The new document is read again and must
+// differ by that change only. An edit that would need a guess, because of an anchor, an alias, a tag, a merge or a
+// repeated key, fails with an error at that position.
 //
 // The resulting package is validated before any file is replaced, and files are replaced as a whole. While one edit
 // changes a file, other edits of the same file fail.

@@ -5,6 +5,11 @@
 //	result, err := filter.Select(ctx, filter.Catalog{Index: index}, filter.Selection{Packages: packages})
 //	opts := declcfg.WriteOptions{EditObject: result.Edit}
 //	err = declcfg.Write(ctx, os.Stdout, result.Metas, opts)
+//
+// The selection is made on the index; only the written objects are read again. Where oc-mirror would leave an invalid
+// channel or stranded versions, edges are added to the head, as few as possible, and to the bundle that OLM v1 prefers
+// if that is another one. The plans of package graph before and after decide which versions are stranded. The warnings
+// about missing dependencies are the same as those of opm resolve --all for the result.
 package filter
 
 import (

@@ -4,6 +4,9 @@
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
 //	rows, err := list.Channels(ctx, index.Each(), list.Options{})
 //	err = list.Write(os.Stdout, rows, list.Text)
+//
+// The commands and the page of opm serve use the same functions. [Search] reads a catalog; the page makes an [Index] at
+// the first search, of the distinct values of each package: 1.3 MB in s2 for a catalog of 191 MiB.
 package list
 
 import (

@@ -10,6 +10,9 @@
 // All texts may hold anything. They are escaped when they are added, so that they can neither control a terminal nor
 // act as Markdown or HTML. White space in them is written as one space. In the names, which [Name] marks, all
 // characters are kept.
+//
+// A report is made once, of lines, nested lists and tables, for both formats. As it escapes everything, no caller can
+// forget to.
 package report
 
 import (

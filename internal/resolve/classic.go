@@ -15,6 +15,17 @@
 //		},
 //	}
 //	result, err := request.Resolve(ctx, resolve.Options{})
+//
+// # OLM Classic
+//
+// The variables, preferences and sentences are OLM's; package solver chooses. OLM reads Subscriptions and installed
+// operators in random order. Here they are read by name, and a run in reverse order shows whether OLM may answer
+// otherwise. Of the contradicting facts, OLM reports some that suffice; here the set is minimal. A rule in CEL that
+// costs too much leaves the answer undecided; OLM has no such limit.
+//
+// An [Explanation] is found by solving again with the rejected candidate, not guessed, and a [Change] is proposed only
+// if it leads to the wanted answer. A [Check] of a whole catalog calls the solver only for channels with bundles that
+// have requirements or cannot be installed.
 package resolve
 
 import (

@@ -33,8 +33,10 @@ type CheckOptions struct {
 
 // Check returns all problems of the bundle in fsys, sorted by position. Positions begin with name.
 //
-// It reports the problems that the validators of github.com/operator-framework/api report; a test compares the results.
-// It does not call the validators, because their errors have no positions.
+// It reports the problems that the validators of github.com/operator-framework/api report; tests compare the results
+// for published and for modified bundles. It does not call the validators, because their errors have no positions. Only
+// CustomResourceDefinitions are validated by a library, k8s.io/apiextensions-apiserver, whose field paths become
+// positions.
 func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
 	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }

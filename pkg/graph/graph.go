@@ -24,6 +24,13 @@
 //	for _, problem := range graph.New(channel.Entries).Check() {
 //		fmt.Println(problem)
 //	}
+//
+// # Updates
+//
+// A [Plan] has the next update of every bundle of a package, or the error with which OLM answers. It has the behaviour
+// of OLM if that differs from the documentation. Candidates claim the bundles that they update, preferred candidates
+// first: by name for replaces and skips, and as intervals of the sorted versions for a skipRange. So a plan takes time
+// linear in entries and edges. Ranges have a parser of their own, which is fuzzed against blang/semver.
 package graph
 
 import (

@@ -29,4 +29,24 @@
 //
 // Images are untrusted: reading one touches no file outside the cache, and Limits bound its cost. Everything is
 // verified against its digest.
+//
+// # Reading
+//
+// The library go-containerregistry logs in, and only the blobs that are read are fetched. They are cached by digest.
+// Layers are decompressed in parallel, the largest first. Their files stay compressed in a spool until all layers have
+// been read, since a layer can remove the files of another. A layer of [Content].Files is annotated with its names,
+// such as the layers of opm and of the store that opm build makes, and is not fetched if none of them is wanted. That
+// trusts the builder of the image no more than its label does, which says where the catalog is.
+//
+// The packages layout and tarball of the library are not used: they verify no digests, have no limits, and read no
+// compressed archives.
+//
+// # Registries
+//
+// [NewTransport] lists the transports that add what the library lacks. Addresses that a registry refers to (redirects,
+// token servers, upload locations) are checked when the connection is made: they must be on the internet or in the
+// registry's own network, and never plain HTTP after TLS. Plain HTTP needs [Options].Insecure or an insecure mirror.
+//
+// Credentials are found by pkg/docker/config of go.podman.io, in upstream's order of files. [Explain] asks the same
+// code.
 package image

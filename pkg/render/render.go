@@ -5,6 +5,14 @@
 //	defer catalog.Close()
 //	metas, err := catalog.Metas(ctx)
 //	err = declcfg.Write(ctx, os.Stdout, metas, declcfg.WriteOptions{Edit: catalog.Edit})
+//
+// References are opened concurrently, more of them over HTTP/2, but bundles are decompressed and parsed in turn, one
+// for each CPU, so that memory hardly grows with the number of references.
+//
+// A [Lock] pins images by digest, and the content of bundles, so that a bundle is found again in a catalog to reuse.
+// With a [Shard], consecutive references are rendered apart; rendering the shards merges them. The last object of a
+// shard (opm.shard) has its index, the number of shards and a digest of all references; a truncated shard lacks that
+// object.
 package render
 
 import (

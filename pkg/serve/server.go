@@ -10,6 +10,12 @@
 // The responses are documented in registry.proto and in package store. They are upstream's responses except for the
 // differences that docs/compatibility.md lists: the code of missing objects is NOT_FOUND, and the order is always the
 // same.
+//
+// Each [Registry] has a listener, a store and reloads of its own, so that catalogs with packages of the same name can
+// be served together. Limits, metrics and HTTP are shared; package guard has the limits.
+//
+// Clients of gRPC reconnect only when a server stops. So each listener has up to eight gRPC servers, which are replaced
+// and stopped gracefully when the catalog changes.
 package serve
 
 import (

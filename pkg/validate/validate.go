@@ -7,6 +7,18 @@
 //	for _, p := range report.Problems {
 //		fmt.Fprintln(os.Stderr, p)
 //	}
+//
+// # Checks
+//
+// Decoding rejects wrong types, the CUE of package schemas checks the shape of one object, and the Go of this package
+// the relations between objects. Each rule is beside its check, with its severity, reason and examples; help, reference
+// and SARIF are printed from the rules.
+//
+// # Unreadable text
+//
+// An unreadable document is a problem, and the check continues without it. Checks that would fail only because of it
+// are skipped: checks for missing objects in the packages that the text mentions or, if it has no text, in the packages
+// of its directory. [Report.Withheld] has the packages to leave out for a valid catalog.
 package validate
 
 import (

@@ -14,6 +14,11 @@
 // channel that it follows. It is updated only as OLM updates it in that channel. The platform is upgraded only if
 // olm.maxOpenShiftVersion of the installed bundle allows it. The installed bundle must have an entry in the next
 // catalog, or an update there.
+//
+// The plans of a package are found in a graph. A node is an installed bundle on one version of the platform, with the
+// channel that it follows and the last version that its olm.maxOpenShiftVersion allows. Edges are updates, changes of
+// the channel and upgrades. Dijkstra's algorithm, backwards from the ends, finds the cheapest plans of all bundles at
+// once: first the furthest version, then the fewest changes of channel, updates and manual approvals.
 package across
 
 import (

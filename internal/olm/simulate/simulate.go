@@ -8,6 +8,10 @@
 //
 // The controllers of OLM are functions over the objects of a cluster. In each step they run one after the other, and
 // each reconciles all objects that it is responsible for, by namespace and name: in a cluster, the order is random.
+//
+// Controllers change objects only with create, update, put and remove, which record the event and its reason. Names of
+// InstallPlans end in a generation, and conditions have no times, since both are random in a cluster. Recordings of
+// real clusters are the measure: a test runs all of them, and names the ones that differ.
 package simulate
 
 import (

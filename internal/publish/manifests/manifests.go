@@ -7,6 +7,9 @@
 //		return err // the cluster would refuse it
 //	}
 //	text, err := set.Text(manifests.YAML)
+//
+// The objects are the Go types of Kubernetes and OLM. A Helm chart has the same objects, with values in place of the
+// image, the replicas, their maximum and the resources.
 package manifests
 
 import (

@@ -7,6 +7,12 @@
 //	err = summary.Report().Markdown(os.Stdout)
 //
 // A step runs unless a step it needs did not pass, so that one run reports as many problems as possible.
+//
+// The catalog is opened once for all steps, and the build does not validate again a catalog that the step before it
+// found valid. The base image and the permission to push are checked before anything is read. All repositories store
+// the image by digest before it is signed, and tags come last. A registry is not trusted: its digests are compared, and
+// a manifest that was pushed is requested once by digest. A [Summary] distinguishes problems of the catalog (exit
+// status 1) from failures of registries and credentials (exit status 2).
 package pipeline
 
 import (

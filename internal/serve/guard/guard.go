@@ -26,6 +26,9 @@
 //	err := server.Serve(g.Listener(l))
 //
 // The handlers of the servers respond with a [Lease] or a [Stream].
+//
+// The limits follow from the memory of the pod. Buffers that nobody uses are dropped after 2 to 4 seconds (package
+// pool), and all free memory returns to the system 5 to 10 seconds after the last call.
 package guard
 
 import (
