@@ -27,8 +27,8 @@ type Converted[T any] struct {
 	Value T
 }
 
-// Convert is [Map] for results that do not depend on the position of the object, and yields them with their [Meta]. If a
-// source has a [Memo], several objects may have the same result, which must then not be changed.
+// Convert is [Map] for results that do not depend on the position of the object, and yields them with their [Meta]. If
+// a source has a [Memo], several objects may have the same result, which must then not be changed.
 func Convert[T any](
 	ctx context.Context, fn func(*Object) (T, error), sources ...Source,
 ) iter.Seq2[Converted[T], error] {

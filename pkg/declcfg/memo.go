@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Memo keeps the results of [Convert], so that a part of a file that is equal to one read before, at the same place in
-// its file, is not parsed and converted again. It is for catalogs with many equal files, such as those for several
+// A Memo keeps the results of [Convert], so that a part of a file that is equal to one read before, at the same place
+// in its file, is not parsed and converted again. It is for catalogs with many equal files, such as those for several
 // versions of a platform, and holds all results in memory. Results of parts with an error are not kept.
 //
 // A memo is for one function. The zero value is empty. Goroutines may share a Memo.
