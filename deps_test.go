@@ -37,8 +37,9 @@ var arrows = map[string][]string{
 	"internal/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "internal/pool", "github.com/cespare/xxhash", "github.com/klauspost/compress",
-		"google.golang.org/protobuf", json, "internal/regular", "internal/skim",
+		"google.golang.org/protobuf", json, "internal/regular", "internal/skim", "internal/serve/store/internal/index",
 	},
+	"internal/serve/store/internal/index": {"google.golang.org/protobuf"},
 	"internal/serve/web": {
 		"internal/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
 		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "golang.org/x/sync", json,

@@ -13,7 +13,7 @@ import (
 type Bundle struct {
 	store   *Store
 	channel string
-	entry   entryRow
+	entry   uint32
 }
 
 // Bundle returns a bundle of a channel.
@@ -22,9 +22,8 @@ func (s *Store) Bundle(pkg, channel, name string) (Bundle, error) {
 	if err != nil {
 		return Bundle{}, err
 	}
-	nameID, known := s.index.find(name)
-	e, ok := s.entry(c, nameID)
-	if !known || !ok {
+	e, ok := s.entry(c, name)
+	if !ok {
 		return Bundle{}, notFound("package %q, channel %q, bundle %q not found", pkg, channel, name)
 	}
 	return Bundle{s, channel, e}, nil
@@ -32,17 +31,16 @@ func (s *Store) Bundle(pkg, channel, name string) (Bundle, error) {
 
 // Size returns the number of bytes that [Bundle.Message] needs. It reads only the index.
 func (b Bundle) Size() int {
-	x := b.store.index
-	row := x.Bundles[b.entry.Bundle]
-	p := x.Packages[row.Package]
-	return x.Records[row.Body].contentSize() + x.textSize(p.Description) + x.textSize(p.Icon)
-}
-
-func (x *index) textSize(text optional[recordRow]) int {
-	if i, ok := text.get(); ok {
-		return x.Records[i].contentSize()
+	s := b.store
+	bundle := s.index.EntryBundle[b.entry]
+	p := s.index.Packages[s.index.BundlePackage[bundle]]
+	size := s.records[s.index.BundleBody[bundle]].contentSize()
+	for _, text := range []uint32{p.Description, p.Icon} {
+		if text > 0 {
+			size += s.records[text-1].contentSize()
+		}
 	}
-	return 0
+	return size
 }
 
 // Message returns the encoded api.Bundle that GetBundle returns, in consecutive parts: with manifests, and without
@@ -50,14 +48,15 @@ func (x *index) textSize(text optional[recordRow]) int {
 // less than Size.
 func (b Bundle) Message(buf []byte) ([][]byte, error) {
 	x := b.store.index
-	row := x.Bundles[b.entry.Bundle]
+	bundle := x.EntryBundle[b.entry]
 	own, err := proto.Marshal(&api.Bundle{
-		ChannelName: b.channel, SkipRange: x.string(b.entry.SkipRange), Deprecation: x.deprecation(row.Deprecation),
+		ChannelName: b.channel, SkipRange: x.Strings[x.EntrySkipRange[b.entry]],
+		Deprecation: b.store.deprecation(x.BundleDeprecation[bundle]),
 	})
 	if err != nil {
 		return nil, err
 	}
-	content, err := b.store.body(slices.Grow(buf, b.Size()), row)
+	content, err := b.store.body(slices.Grow(buf, b.Size()), bundle)
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +70,19 @@ type body struct {
 	csv     [][]byte // the parts of the text of the ClusterServiceVersion
 }
 
-// body reads a body, and the records that it refers to, into buf.
-func (s *Store) body(buf []byte, row bundleRow) (b body, err error) {
-	if buf, err = s.record(buf[:0], row.Body); err != nil {
+// body reads the body of a bundle, and the records that it refers to, into buf.
+func (s *Store) body(buf []byte, bundle uint32) (b body, err error) {
+	record := s.index.BundleBody[bundle]
+	if buf, err = s.record(buf[:0], record); err != nil {
 		return b, err
 	}
 	var csv uint64
 	var values [][]byte // of objects
-	p := s.index.Packages[row.Package]
+	p := s.index.Packages[s.index.BundlePackage[bundle]]
 	for data := buf; len(data) > 0; {
 		f, rest, err := nextField(data)
 		if err != nil {
-			return b, dataLoss(s.index.Records[row.Body], err)
+			return b, dataLoss(s.records[record], err)
 		}
 		switch f.number {
 		case bodyFields:
@@ -105,7 +105,7 @@ func (s *Store) body(buf []byte, row bundleRow) (b body, err error) {
 		data = rest
 	}
 	if csv > uint64(len(values)) {
-		return b, dataLoss(s.index.Records[row.Body], errWire)
+		return b, dataLoss(s.records[record], errWire)
 	}
 	if csv > 0 {
 		b.csv = values[csv-1 : csv]
@@ -113,14 +113,14 @@ func (s *Store) body(buf []byte, row bundleRow) (b body, err error) {
 	return b, nil
 }
 
-// appendText reads a text of a package, if there is one, into buf and adds it to the ClusterServiceVersion of b.
-func (s *Store) appendText(b *body, buf []byte, text optional[recordRow]) ([]byte, error) {
-	i, ok := text.get()
-	if !ok {
+// appendText reads a text of a package into buf and adds it to the ClusterServiceVersion of b. The text is the number
+// of its record plus one, or 0 for none.
+func (s *Store) appendText(b *body, buf []byte, text uint32) ([]byte, error) {
+	if text == 0 {
 		return buf, nil
 	}
 	from := len(buf)
-	buf, err := s.record(buf, i)
+	buf, err := s.record(buf, text-1)
 	if err == nil {
 		b.csv = append(b.csv, buf[from:])
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -67,8 +68,9 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 	b := &builder{
 		opts: opts, packer: newPacker(),
 		bundles: map[declcfg.Key]*builtBundle{}, texts: map[declcfg.Key]packageTexts{},
+		kinds: map[declcfg.GVK]*builtKind{}, names: names{numbers: map[string]uint32{}},
 	}
-	b.records = &recorder{w: bufio.NewWriterSize(w, 256<<10), index: &b.data}
+	b.records = &recorder{w: bufio.NewWriterSize(w, 256<<10), index: &b.index}
 	if _, err := b.records.Write(appendHeader(nil, key)); err != nil {
 		return err
 	}
@@ -97,12 +99,9 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 		b.linkEntries()
 		b.linkEdges()
 		b.linkKinds()
-		slices.SortStableFunc(b.custom, func(x, y customMeta) int {
-			return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.pkg, y.pkg))
+		slices.SortStableFunc(b.index.Custom, func(x, y *index.Custom) int {
+			return cmp.Or(cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Package, y.Package))
 		})
-		for _, c := range b.custom {
-			add(&b.data.Custom, customRow{b.names.id(c.schema), b.names.id(c.pkg), c.record})
-		}
 	}
 	if len(b.errs) > 0 {
 		return declcfg.JoinErrors(b.errs)
@@ -121,24 +120,24 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 			return ErrChanged
 		}
 	}
-	b.names.finish(&b.data)
+	b.index.Strings = b.names.list
 	return b.records.finish()
 }
 
 // A builder builds one store. It encodes and writes the objects of the catalog as they are read, and keeps their
-// relations in memory until it writes them as tables at the end.
+// relations in memory until it writes them as an index at the end.
 type builder struct {
 	opts    BuildOptions
 	packer  *packer
 	records *recorder
-	data    index
+	index   index.Index
 	names   names
 	errs    []error
 
 	catalog declcfg.Index
 	bundles map[declcfg.Key]*builtBundle
 	texts   map[declcfg.Key]packageTexts // by olm.package
-	custom  []customMeta
+	kinds   map[declcfg.GVK]*builtKind
 	lines   lineWriter
 	entries []*builtEntry // by package, channel and bundle
 	listed  []*builtEntry // in the order of lists
@@ -146,22 +145,20 @@ type builder struct {
 
 type builtBundle struct {
 	fields record
-	body   id[recordRow]
-	kinds  []kind
-	whole  uint32
-	row    id[bundleRow]
+	body   uint32 // the number of a record
+	kinds  []*builtKind
+	whole  bool
+	number uint32 // in the index, once it is linked
 }
 
-// A kind is a [declcfg.GVK] as strings of the store, since thousands of bundles provide the same kinds.
-type kind struct{ group, version, kind stringID }
-
-// packageTexts are the texts of a package that are part of its bundles.
-type packageTexts struct{ description, icon optional[recordRow] }
-
-type customMeta struct {
-	schema, pkg string
-	record      id[recordRow]
+// A builtKind is a kind, and the entries of bundles that provide it.
+type builtKind struct {
+	declcfg.GVK
+	providers []uint32
 }
+
+// packageTexts are the texts of a package that are part of its bundles, as in [index.Package].
+type packageTexts struct{ description, icon uint32 }
 
 type object struct {
 	meta    *declcfg.Meta
@@ -257,21 +254,21 @@ func (b *builder) encode(o *object, m *declcfg.Object, value any) (err error) {
 
 // add writes the records of an object, and keeps its relations.
 func (b *builder) add(o *object) error {
-	written := make([]optional[recordRow], len(o.records))
+	written := make([]uint32, len(o.records)) // numbers of records plus one; 0 for none
 	for i, r := range o.records {
 		if len(r.data) == 0 {
 			continue
 		}
-		record, err := b.records.add(r)
+		number, err := b.records.add(r)
 		if err != nil {
 			return at(o.meta, err)
 		}
-		written[i] = some(record)
+		written[i] = number + 1
 	}
 	switch o.value.(type) {
 	case nil:
-		record, _ := written[0].get()
-		b.custom = append(b.custom, customMeta{o.meta.Schema, o.meta.Package, record})
+		custom := &index.Custom{Schema: o.meta.Schema, Package: o.meta.Package, Record: written[0] - 1}
+		b.index.Custom = append(b.index.Custom, custom)
 	case *declcfg.Package:
 		b.texts[o.meta.Key()] = packageTexts{written[0], written[1]}
 	}
@@ -292,12 +289,12 @@ func (b *builder) addBundle(o *object) error {
 	if err != nil {
 		return err
 	}
-	built := &builtBundle{fields: o.bundle.fields, body: body}
+	built := &builtBundle{fields: o.bundle.fields, body: body, whole: o.bundle.whole}
 	for _, k := range o.bundle.kinds {
-		built.kinds = append(built.kinds, kind{b.names.id(k.Group), b.names.id(k.Version), b.names.id(k.Kind)})
-	}
-	if o.bundle.whole {
-		built.whole = 1
+		if b.kinds[k] == nil {
+			b.kinds[k] = &builtKind{GVK: k}
+		}
+		built.kinds = append(built.kinds, b.kinds[k])
 	}
 	b.bundles[o.meta.Key()] = built
 	return nil

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/s2"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -25,17 +28,19 @@ func reseal(data []byte, records bool) {
 	order.PutUint64(foot, uint64(len(data)))
 	offset, size := order.Uint64(foot[8:]), order.Uint64(foot[16:])
 	if end := uint64(len(data) - footerSize); offset <= end && size <= end-offset {
-		index := data[offset : offset+size]
-		if x, err := parseIndex(index, offset); err == nil && records {
-			for i, r := range x.Records {
-				x.Records[i].Sum = xxhash.Sum64(data[r.Offset : r.Offset+uint64(r.Size)])
-			}
-			var again bytes.Buffer
-			if err := x.write(&again); err == nil {
-				copy(index, again.Bytes())
+		encoded := data[offset : offset+size]
+		x := &index.Index{}
+		if err := proto.Unmarshal(encoded, x); err == nil && records {
+			if all, err := placeRecords(x, offset); err == nil {
+				for i, r := range all {
+					x.RecordSum[i] = xxhash.Sum64(data[r.offset : r.offset+uint64(r.size)])
+				}
+				if again, err := encodeIndex(x); err == nil && len(again) == len(encoded) {
+					copy(encoded, again)
+				}
 			}
 		}
-		order.PutUint64(foot[24:], xxhash.Sum64(index))
+		order.PutUint64(foot[24:], xxhash.Sum64(encoded))
 	}
 	order.PutUint64(foot[32:], xxhash.Sum64(foot[:32]))
 }
@@ -183,25 +188,86 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
-// TestContentOfRecords checks that an index is rejected if it would make a reader allocate memory before the record is
-// read.
-func TestContentOfRecords(t *testing.T) {
+// TestCheckIndex checks that every number in an index is checked, and that an index is rejected if it would make a reader
+// allocate memory before a record is read.
+func TestCheckIndex(t *testing.T) {
 	data, key := smallStore(t)
-	foot := data[len(data)-footerSize:]
-	offset, size := order.Uint64(foot[8:]), order.Uint64(foot[16:])
-	x, err := parseIndex(data[offset:offset+size], offset)
+	foot, err := parseFooter(data[len(data)-footerSize:], int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Records[0].Content = 1 << 31
-	var changed bytes.Buffer
-	if err := x.write(&changed); err != nil {
-		t.Fatal(err)
-	}
-	copy(data[offset:], changed.Bytes())
-	reseal(data, false)
-	if _, err := New(bytes.NewReader(data), int64(len(data)), key); err == nil {
-		t.Error("a record of a few bytes holds two gigabytes")
+	for i, tt := range []struct {
+		change func(x *index.Index)
+		want   string
+	}{
+		{func(*index.Index) {}, ""},
+		{func(x *index.Index) { x.RecordContent[0] = 1 << 31 }, "cannot contain 2147483648"},
+		{func(x *index.Index) { x.RecordContent = x.RecordContent[1:] }, "columns of records"},
+		{func(x *index.Index) { x.RecordSum = append(x.RecordSum, 0) }, "columns of records"},
+		{func(x *index.Index) { x.RecordSize[0]++ }, "the records end at byte"},
+		{func(x *index.Index) { x.RecordSize[0] = 1<<32 - 1 }, "the records end at byte"},
+		{func(x *index.Index) { x.Packages[0].Channels[0] = 1 }, "channel 1 of 1"},
+		{func(x *index.Index) { x.Packages[0].Description = 1 << 31 }, "text 2147483648 of"},
+		{func(x *index.Index) { x.Packages[0].Icon = 1<<32 - 1 }, "text 4294967295 of"},
+		{func(x *index.Index) { x.Channels[0].Package = 1 }, "package 1 of 1"},
+		{func(x *index.Index) { x.Channels[0].Head = 2 }, "entry 2 of 2"},
+		{func(x *index.Index) { x.Channels[0].Entries[1] = 2 }, "entry 2 of 2"},
+		{func(x *index.Index) { x.Packages[0].Deprecation = 1<<32 - 1 }, "message 4294967295 of"},
+		{func(x *index.Index) { x.Channels[0].Deprecation = 1<<32 - 1 }, "message 4294967295 of"},
+		{func(x *index.Index) { x.BundleDeprecation[0] = 1<<32 - 1 }, "message 4294967295 of"},
+		{func(x *index.Index) { x.BundleName[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.BundleWhole = x.BundleWhole[1:] }, "columns of bundles"},
+		{func(x *index.Index) { x.BundlePackage[1] = 1 }, "package 1 of 1"},
+		{func(x *index.Index) { x.BundleBody[1] = 1<<32 - 1 }, "record 4294967295 of"},
+		{func(x *index.Index) { x.EntryChannel[0] = 1 }, "channel 1 of 1"},
+		{func(x *index.Index) { x.EntryBundle[0] = 2 }, "bundle 2 of 2"},
+		{func(x *index.Index) { x.EntryReplaces[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.EntrySkipRange[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.EntryRank = x.EntryRank[1:] }, "columns of entries"},
+		{func(x *index.Index) { x.EntrySkipsEnd[0], x.EntrySkipsEnd[1] = 1, 0 }, "end before they start"},
+		{func(x *index.Index) { x.EntrySkipsEnd[1] = 2 }, "end of skips 2 of 2"},
+		{func(x *index.Index) { x.Skips[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.Lists[0].Record = 1<<32 - 1 }, "record 4294967295 of"},
+		{func(x *index.Index) { x.Lists[0].Entries++ }, "3 entries in lists, want 2"},
+		{func(x *index.Index) { x.Providers[0] = 2 }, "entry 2 of 2"},
+		{func(x *index.Index) { x.KindProvidersEnd[0] = 2 }, "end of providers 2 of 2"},
+		{func(x *index.Index) { x.KindGroup[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.KindVersion[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.KindKind[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.KindKind = nil }, "columns of kinds"},
+		{func(x *index.Index) { x.Custom[0].Record = 1<<32 - 1 }, "record 4294967295 of"},
+		{func(x *index.Index) { x.Catalogs[0].Zstd[0] = 1<<32 - 1 }, "record 4294967295 of"},
+		{func(x *index.Index) { x.Catalogs[0].Gzip[0] = 1<<32 - 1 }, "record 4294967295 of"},
+		{func(x *index.Index) { x.Catalogs[0].LineRecord[0] = 1<<32 - 1 }, "record 4294967295 of"},
+		{func(x *index.Index) { x.Catalogs[0].LineSchema[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.Catalogs[0].LinePackage[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.Catalogs[0].LineName[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.Catalogs[0].LineSize = nil }, "columns of lines"},
+		{func(x *index.Index) { x.Catalogs[0].ByName = nil }, "columns of lines"},
+		{func(x *index.Index) { x.Catalogs[0].BySchema[0] = 6 }, "line 6 of 6"},
+		{func(x *index.Index) { x.Catalogs[0].ByPackage[0] = 6 }, "line 6 of 6"},
+		{func(x *index.Index) { x.Catalogs[0].ByName[0] = 6 }, "line 6 of 6"},
+		{func(x *index.Index) { x.EdgeEntry[0] = 2 }, "entry 2 of 2"},
+		{func(x *index.Index) { x.EdgeName[0] = 1<<32 - 1 }, "string 4294967295 of"},
+		{func(x *index.Index) { x.EdgeName = x.EdgeName[1:] }, "columns of edges"},
+	} {
+		x := &index.Index{}
+		if err := proto.Unmarshal(data[foot.offset:][:foot.size], x); err != nil {
+			t.Fatal(err)
+		}
+		tt.change(x)
+		encoded, err := encodeIndex(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := footer{offset: foot.offset, size: uint64(len(encoded)), sum: xxhash.Sum64(encoded)}
+		f.fileSize = f.offset + f.size + footerSize
+		changed := f.append(append(bytes.Clone(data[:foot.offset]), encoded...))
+		_, err = New(bytes.NewReader(changed), int64(len(changed)), key)
+		if tt.want == "" && err != nil ||
+			tt.want != "" && (!errors.Is(err, ErrChecksum) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("change %d: %v, want %q", i, err, tt.want)
+		}
 	}
 }
 

@@ -22,12 +22,12 @@
 // The header has 32 bytes:
 //
 //	 0  8  "opmstore"
-//	 8  4  version of the format: 4
+//	 8  4  version of the format: 5
 //	12  4  0
 //	16  8  key of the catalog
 //	24  8  xxhash of the 24 bytes before
 //
-// A record is any number of bytes whose place, size and xxhash are in the index. A frame is stored as one zstd frame,
+// A record is any number of bytes whose size and xxhash are in the index. A frame is stored as one zstd frame,
 // any other record as one s2 block if that saves a third, and else as it is. The records are:
 //
 //   - A body is the part of a response to GetBundle that does not depend on the channel, in fields of protocol buffers:
@@ -44,32 +44,9 @@
 //   - A frame is more of these lines. The frames of a catalog, one after another, are the whole catalog in zstd.
 //   - A part of a whole catalog in gzip.
 //
-// The index is the number of rows of each of its 18 tables, and the number of bytes of strings (4 bytes each, 76 in
-// all); the tables; the strings. The columns of a table are the fields of the Go type of its rows, without anything
-// between them. The tables, in their order:
-//
-//	strings     all texts that rows refer to; sorted, each once, the first is ""
-//	records     all records
-//	packages    by name
-//	channels    by package and name
-//	entries     by channel, package and bundle
-//	bundles     by package and name
-//	skips       of entries
-//	lists       in the order of entries; together they have a message for each of these
-//	kinds       by group, version and kind
-//	providers   entries of bundles that provide a kind; by package, channel and bundle
-//	edges       names, each with an entry that replaces it or skips it (once for every skip of it, unless it replaces
-//	            it); by name
-//	custom      by schema and package, then in the order of the catalog
-//	catalogs    as they were given
-//	frames      in the order of the catalogs; the frames of one in zstd, then its parts in gzip
-//	lines       in the order of the catalogs
-//	by schema   lines; the run of a catalog is the run of its lines, by schema and then in their order
-//	by package  lines, so by package
-//	by name     lines, so by name
-//
-// The rank of an entry is counted from the head, which has 0; see [Store.Replacement]. Tables from catalogs on
-// are empty without [BuildOptions].HTTP.
+// The index is one message of protocol buffers; see package index. It has the sizes and hashes of all records, and
+// everything that queries need except for the content of records. The rank of an entry is its order in
+// [Store.Replacement].
 //
 // The footer has 48 bytes:
 //

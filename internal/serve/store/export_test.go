@@ -17,7 +17,7 @@ func Build(ctx context.Context, path string, key Key, opts BuildOptions, sources
 }
 
 // Len returns the number of lines.
-func (c *Catalog) Len() int { return int(c.lines.Count) }
+func (c *Catalog) Len() int { return len(c.lines) }
 
 // Len returns the number of objects.
 func (r *Result) Len() int { return len(r.lines) }

@@ -8,21 +8,22 @@ import (
 	"iter"
 	"slices"
 	"sort"
+
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 )
 
 // Catalogs returns a catalog for each source of the store, in order. It returns nil if the store was built without
 // [BuildOptions].HTTP.
 func (s *Store) Catalogs() []*Catalog {
-	sizeInFile := func(r recordRow) int { return int(r.Size) }
-	fromFile := func(dst []byte, i id[recordRow]) ([]byte, error) { return s.stored(dst, s.index.Records[i]) }
+	sizeInFile := func(r storedRecord) int { return int(r.size) }
+	fromFile := func(dst []byte, number uint32) ([]byte, error) { return s.stored(dst, s.records[number]) }
 	var all []*Catalog
-	for _, row := range s.index.Catalogs {
-		zstd, gzip := row.Zstd.of(s.index.Frames), row.Gzip.of(s.index.Frames)
+	for _, c := range s.index.Catalogs {
 		all = append(all, &Catalog{
-			store: s, lines: row.Lines,
-			plain: s.reader(zstd, recordRow.contentSize, s.frame),
-			zstd:  s.reader(zstd, sizeInFile, fromFile),
-			gzip:  s.reader(gzip, sizeInFile, fromFile),
+			store: s, index: c, lines: positions(len(c.LineRecord)),
+			plain: s.reader(c.Zstd, storedRecord.contentSize, s.frame),
+			zstd:  s.reader(c.Zstd, sizeInFile, fromFile),
+			gzip:  s.reader(c.Gzip, sizeInFile, fromFile),
 		})
 	}
 	for _, c := range all {
@@ -36,8 +37,9 @@ func (s *Store) Catalogs() []*Catalog {
 // while the store is open.
 type Catalog struct {
 	store             *Store
-	lines             run[lineRow]
-	plain, zstd, gzip Reader // positioned at the start
+	index             *index.Catalog
+	lines             []uint32 // all
+	plain, zstd, gzip Reader   // positioned at the start
 	largest           int
 }
 
@@ -59,10 +61,10 @@ func (c *Catalog) Gzip() *Reader { return new(c.gzip) }
 // A Reader reads a catalog from any position. Its errors wrap ErrDataLoss. It must not be used concurrently, and need
 // not be closed.
 type Reader struct {
-	frames  []frameRow
-	starts  []int64 // offset of each frame, and the end of the last one
+	frames  []uint32 // records
+	starts  []int64  // offset of each frame, and the end of the last one
 	largest int
-	load    func(dst []byte, i id[recordRow]) ([]byte, error)
+	load    func(dst []byte, number uint32) ([]byte, error)
 
 	pos   int64
 	frame []byte // the last frame that was read
@@ -76,11 +78,11 @@ var (
 
 // reader returns a reader of frames, which are read by load and whose uncompressed sizes are returned by sizeOf.
 func (s *Store) reader(
-	frames []frameRow, sizeOf func(recordRow) int, load func([]byte, id[recordRow]) ([]byte, error),
+	frames []uint32, sizeOf func(storedRecord) int, load func([]byte, uint32) ([]byte, error),
 ) Reader {
 	r := Reader{frames: frames, starts: make([]int64, 1, len(frames)+1), load: load}
 	for i, f := range frames {
-		size := sizeOf(s.index.Records[f.Record])
+		size := sizeOf(s.records[f])
 		r.starts = append(r.starts, r.starts[i]+int64(size))
 		r.largest = max(r.largest, size)
 	}
@@ -152,7 +154,7 @@ func (r *Reader) rest() ([]byte, error) {
 	}
 	if r.pos < r.start || r.pos >= r.start+int64(len(r.frame)) {
 		i := sort.Search(len(r.frames), func(i int) bool { return r.starts[i+1] > r.pos })
-		frame, err := r.load(r.frame[:0], r.frames[i].Record)
+		frame, err := r.load(r.frame[:0], r.frames[i])
 		if r.frame, r.start = frame, r.starts[i]; err != nil {
 			return nil, err
 		}
@@ -166,30 +168,21 @@ type Query struct{ Schema, Package, Name string }
 
 // Query returns the objects that match q. It reads only the index.
 func (c *Catalog) Query(q Query) *Result {
-	x := c.store.index
 	keys := []queryKey{ // the most selective key first
-		{x.ByName, func(l lineRow) stringID { return l.Name }, q.Name, 0},
-		{x.ByPackage, func(l lineRow) stringID { return l.Package }, q.Package, 0},
-		{x.BySchema, func(l lineRow) stringID { return l.Schema }, q.Schema, 0},
+		{c.index.ByName, c.index.LineName, q.Name},
+		{c.index.ByPackage, c.index.LinePackage, q.Package},
+		{c.index.BySchema, c.index.LineSchema, q.Schema},
 	}
 	keys = slices.DeleteFunc(keys, func(k queryKey) bool { return k.text == "" })
-	r := &Result{store: c.store}
 	if len(keys) == 0 {
-		r.lines = c.lines.of(x.Lines)
-		return r
+		return &Result{c.store, c.index, c.lines}
 	}
-	for i := range keys {
-		var ok bool
-		if keys[i].id, ok = x.find(keys[i].text); !ok {
-			return r
-		}
-	}
+	texts := c.store.index.Strings
+	r := &Result{store: c.store, index: c.index}
 	first := keys[0]
-	sorted := first.sorted[c.lines.First:][:c.lines.Count]
-	byFirst := func(l lineRef) int { return cmp.Compare(first.column(x.Lines[l.Line]), first.id) }
-	for _, ref := range search(sorted, byFirst) {
-		line := x.Lines[ref.Line]
-		differs := func(k queryKey) bool { return k.column(line) != k.id }
+	byFirst := func(line uint32) int { return cmp.Compare(texts[first.column[line]], first.text) }
+	for _, line := range search(first.sorted, byFirst) {
+		differs := func(k queryKey) bool { return texts[k.column[line]] != k.text }
 		if !slices.ContainsFunc(keys, differs) {
 			r.lines = append(r.lines, line)
 		}
@@ -198,23 +191,23 @@ func (c *Catalog) Query(q Query) *Result {
 }
 
 type queryKey struct {
-	sorted []lineRef // all lines, sorted by the field of the condition
-	column func(lineRow) stringID
-	text   string
-	id     stringID // the string to match
+	sorted []uint32 // all lines, sorted by the column
+	column []uint32
+	text   string // the string to match
 }
 
 // A Result is a set of objects of a catalog, in its order.
 type Result struct {
 	store *Store
-	lines []lineRow
+	index *index.Catalog
+	lines []uint32
 }
 
 // Size returns the total size of their lines in bytes.
 func (r *Result) Size() int64 {
 	var size int64
 	for _, l := range r.lines {
-		size += int64(l.Size)
+		size += int64(r.index.LineSize[l])
 	}
 	return size
 }
@@ -223,7 +216,7 @@ func (r *Result) Size() int64 {
 func (r *Result) FrameSize() int {
 	largest := 0
 	for _, l := range r.lines {
-		largest = max(largest, r.store.index.Records[l.Record].contentSize())
+		largest = max(largest, r.store.records[r.index.LineRecord[l]].contentSize())
 	}
 	return largest
 }
@@ -234,22 +227,22 @@ func (r *Result) Lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		group := buffers.Get()
 		defer func() { buffers.Put(group) }()
-		var loaded optional[recordRow]
-		for _, l := range r.lines {
-			if loaded != some(l.Record) {
+		for i, l := range r.lines {
+			record := r.index.LineRecord[l]
+			if i == 0 || record != r.index.LineRecord[r.lines[i-1]] {
 				var err error
-				if group, err = r.store.record(group[:0], l.Record); err != nil {
+				if group, err = r.store.record(group[:0], record); err != nil {
 					yield(nil, err)
 					return
 				}
-				loaded = some(l.Record)
 			}
-			end := uint64(l.Offset) + uint64(l.Size)
+			offset := uint64(r.index.LineOffset[l])
+			end := offset + uint64(r.index.LineSize[l])
 			if end > uint64(len(group)) {
 				yield(nil, fmt.Errorf("%w: a line ends after its record", ErrDataLoss))
 				return
 			}
-			if !yield(group[l.Offset:end:end], nil) {
+			if !yield(group[offset:end:end], nil) {
 				return
 			}
 		}

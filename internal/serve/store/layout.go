@@ -2,13 +2,7 @@ package store
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"reflect"
-	"slices"
-	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -17,138 +11,12 @@ import (
 const (
 	magic         = "opmstore"
 	footerMagic   = "opmindex"
-	formatVersion = 4
+	formatVersion = 5
 	headerSize    = 32
 	footerSize    = 48
 )
 
 var order = binary.LittleEndian
-
-// write writes the index in the format of the file: the number of rows of each table and the size of the strings in
-// bytes, the tables, and the strings, which are in x.text.
-func (x *index) write(w io.Writer) error {
-	var counts []byte
-	for t := range x.tables {
-		if uint64(t.rows.Len()) > math.MaxUint32 {
-			return fmt.Errorf("more than %d rows in a table of %v", uint64(math.MaxUint32), t.row)
-		}
-		counts = order.AppendUint32(counts, uint32(t.rows.Len()))
-	}
-	if uint64(len(x.text)) > math.MaxUint32 {
-		return fmt.Errorf("%d bytes of names, more than %d", len(x.text), uint64(math.MaxUint32))
-	}
-	if _, err := w.Write(order.AppendUint32(counts, uint32(len(x.text)))); err != nil {
-		return err
-	}
-	for t := range x.tables {
-		if _, err := w.Write(t.bytes(littleEndian)); err != nil {
-			return err
-		}
-	}
-	_, err := w.Write(x.text)
-	return err
-}
-
-// parseIndex is the inverse of write. Its result is safe to use: every reference to a row, a string or a part of the
-// file is valid.
-func parseIndex(data []byte, recordsEnd uint64) (*index, error) {
-	const head = 4 * (tableCount + 1)
-	if len(data) < head {
-		return nil, fmt.Errorf("the index has only %d bytes", len(data))
-	}
-	x := &index{}
-	rows := map[reflect.Type]int{} // by row type; no column refers to a row type of several tables
-	counts, rest := data[:head], data[head:]
-	for t := range x.tables {
-		n := order.Uint32(counts)
-		counts = counts[4:]
-		if uint64(n) > uint64(len(rest)/t.width) {
-			return nil, fmt.Errorf("the table of %v ends after the index", t.row)
-		}
-		size := int(n) * t.width
-		t.decode(rest[:size], littleEndian)
-		rows[t.row] = int(n)
-		rest = rest[size:]
-	}
-	if n := order.Uint32(counts); uint64(n) != uint64(len(rest)) {
-		return nil, fmt.Errorf("%d bytes of strings, want %d", len(rest), n)
-	}
-	x.text = slices.Clone(rest) // so that data with the tables can be freed
-	for t := range x.tables {
-		for _, c := range t.columns() {
-			if !c.within(t.memory(), t.width, rows[c.to]) {
-				return nil, fmt.Errorf("a row of %v refers to a missing %v", t.row, c.to)
-			}
-		}
-	}
-	return x, x.check(recordsEnd)
-}
-
-// check returns an error about strings, lines and records that are outside the index or the file.
-func (x *index) check(recordsEnd uint64) error {
-	from := uint32(0)
-	for i, s := range x.Strings {
-		if s.End < from || int(s.End) > len(x.text) || i == 0 && s.End > 0 || !utf8.Valid(x.text[from:s.End]) {
-			return fmt.Errorf("string %d is not in the index", i)
-		}
-		from = s.End
-	}
-	if len(x.Strings) == 0 || int(from) != len(x.text) {
-		return errors.New("the index has too few strings")
-	}
-	for _, sorted := range [][]lineRef{x.BySchema, x.ByPackage, x.ByName} {
-		if len(sorted) != len(x.Lines) {
-			return errors.New("a table of sorted lines is incomplete")
-		}
-	}
-	for i, r := range x.Records {
-		if r.Offset < headerSize || r.Offset > recordsEnd || uint64(r.Size) > recordsEnd-r.Offset {
-			return fmt.Errorf("record %d is not in the file", i)
-		}
-		if r.Content/maxRatio > r.Size { // do not allocate that much memory just because the index claims it
-			return fmt.Errorf("record %d of %d bytes cannot contain %d", i, r.Size, r.Content)
-		}
-	}
-	return nil
-}
-
-// names assigns numbers to the strings of an index: in the order of first use at first, and in alphabetical order by
-// finish.
-type names struct {
-	ids  map[string]stringID
-	list []string
-}
-
-func (n *names) id(s string) stringID {
-	if n.ids == nil {
-		n.ids = map[string]stringID{}
-		n.id("") // always exists
-	}
-	i, ok := n.ids[s]
-	if !ok {
-		i = stringID(len(n.list))
-		n.list = append(n.list, s)
-		n.ids[s] = i
-	}
-	return i
-}
-
-// finish adds the strings to the index, and replaces the references in its tables by their final numbers.
-func (n *names) finish(x *index) {
-	n.id("")
-	final := make([]uint32, len(n.list)) // by the old number
-	for _, s := range slices.Sorted(slices.Values(n.list)) {
-		x.text = append(x.text, s...)
-		final[n.ids[s]] = uint32(add(&x.Strings, stringRow{uint32(len(x.text))}))
-	}
-	for t := range x.tables {
-		for _, c := range t.columns() {
-			if c.to == reflect.TypeFor[stringRow]() {
-				c.renumber(t.memory(), t.width, final)
-			}
-		}
-	}
-}
 
 type footer struct {
 	fileSize uint64

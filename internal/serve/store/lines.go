@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -41,24 +42,17 @@ func (p *packer) line(o *declcfg.Object) line {
 // A lineWriter writes the lines of a catalog twice: in small groups, to find single lines, and as a whole in zstd and
 // gzip.
 type lineWriter struct {
-	group   []byte // lines of the next record
-	grouped int    // number of lines of the store that are in a record
-	lines   []metaLine
+	index *index.Catalog
+	group []byte // lines of the next record
 
-	frame       []byte // lines of the next frame
-	gzip        *gzip.Writer
-	gzipped     bytes.Buffer // bytes that are not in a record yet
-	zstd, gzips []frameRow
-}
-
-type metaLine struct {
-	ref               lineRef
-	schema, pkg, name string
+	frame   []byte // lines of the next frame
+	gzip    *gzip.Writer
+	gzipped bytes.Buffer // bytes that are not in a record yet
 }
 
 func (w *lineWriter) begin(b *builder) {
 	if b.opts.HTTP {
-		*w = lineWriter{grouped: len(b.data.Lines)}
+		*w = lineWriter{index: &index.Catalog{}}
 		w.gzip = must(gzip.NewWriterLevel(&w.gzipped, gzipLevel))
 	}
 }
@@ -76,11 +70,11 @@ func (w *lineWriter) add(b *builder, m *declcfg.Meta, l line) error {
 			return err
 		}
 	}
-	row := add(&b.data.Lines, lineRow{
-		Offset: uint32(len(w.group)), Size: uint32(len(l.text)),
-		Schema: b.names.id(m.Schema), Package: b.names.id(m.Package), Name: b.names.id(m.Name),
-	})
-	w.lines = append(w.lines, metaLine{lineRef{row}, m.Schema, m.Package, m.Name})
+	w.index.LineOffset = append(w.index.LineOffset, uint32(len(w.group)))
+	w.index.LineSize = append(w.index.LineSize, uint32(len(l.text)))
+	w.index.LineSchema = append(w.index.LineSchema, b.names.number(m.Schema))
+	w.index.LinePackage = append(w.index.LinePackage, b.names.number(m.Package))
+	w.index.LineName = append(w.index.LineName, b.names.number(m.Name))
 	if l.record != nil {
 		if err := w.writeLines(b, *l.record); err != nil {
 			return at(m, err)
@@ -105,11 +99,10 @@ func (w *lineWriter) writeGroup(b *builder) error {
 
 // writeLines writes the record of the lines that are not in a record yet.
 func (w *lineWriter) writeLines(b *builder, r record) error {
-	i, err := b.records.add(r)
-	for j := range b.data.Lines[w.grouped:] {
-		b.data.Lines[w.grouped+j].Record = i
+	number, err := b.records.add(r)
+	for len(w.index.LineRecord) < len(w.index.LineSize) {
+		w.index.LineRecord = append(w.index.LineRecord, number)
 	}
-	w.grouped = len(b.data.Lines)
 	return err
 }
 
@@ -134,7 +127,7 @@ func (w *lineWriter) compress(b *builder, text []byte) error {
 // writeFrame writes the pending frame of zstd and the pending bytes of gzip.
 func (w *lineWriter) writeFrame(b *builder) error {
 	if len(w.frame) > 0 {
-		if err := addFrame(b, &w.zstd, b.packer.frame(w.frame)); err != nil {
+		if err := addFrame(b, &w.index.Zstd, b.packer.frame(w.frame)); err != nil {
 			return err
 		}
 		w.frame = w.frame[:0]
@@ -143,12 +136,12 @@ func (w *lineWriter) writeFrame(b *builder) error {
 		return nil
 	}
 	defer w.gzipped.Reset()
-	return addFrame(b, &w.gzips, stored(w.gzipped.Bytes()))
+	return addFrame(b, &w.index.Gzip, stored(w.gzipped.Bytes()))
 }
 
-func addFrame(b *builder, frames *[]frameRow, r record) error {
-	i, err := b.records.add(r)
-	*frames = append(*frames, frameRow{i})
+func addFrame(b *builder, frames *[]uint32, r record) error {
+	number, err := b.records.add(r)
+	*frames = append(*frames, number)
 	return err
 }
 
@@ -159,22 +152,27 @@ func (w *lineWriter) end(b *builder) error {
 	if err := errors.Join(w.writeGroup(b), w.gzip.Close(), w.writeFrame(b)); err != nil {
 		return err
 	}
-	add(&b.data.Catalogs, catalogRow{
-		Lines: rowsFrom(b.data.Lines, len(b.data.Lines)-len(w.lines)),
-		Zstd:  addAll(&b.data.Frames, w.zstd), Gzip: addAll(&b.data.Frames, w.gzips),
-	})
-	w.sort(&b.data.BySchema, func(l metaLine) string { return l.schema })
-	w.sort(&b.data.ByPackage, func(l metaLine) string { return l.pkg })
-	w.sort(&b.data.ByName, func(l metaLine) string { return l.name })
+	w.index.BySchema = b.sorted(w.index.LineSchema)
+	w.index.ByPackage = b.sorted(w.index.LinePackage)
+	w.index.ByName = b.sorted(w.index.LineName)
+	b.index.Catalogs = append(b.index.Catalogs, w.index)
 	return nil
 }
 
-// sort adds the lines of the catalog to a table, stably sorted by the result of by.
-func (w *lineWriter) sort(table *[]lineRef, by func(metaLine) string) {
-	slices.SortFunc(w.lines, func(x, y metaLine) int {
-		return cmp.Or(cmp.Compare(by(x), by(y)), cmp.Compare(x.ref.Line, y.ref.Line))
+// sorted returns the positions in a column of names, stably sorted by name.
+func (b *builder) sorted(column []uint32) []uint32 {
+	all := positions(len(column))
+	slices.SortStableFunc(all, func(x, y uint32) int {
+		return cmp.Compare(b.names.list[column[x]], b.names.list[column[y]])
 	})
-	for _, l := range w.lines {
-		add(table, l.ref)
+	return all
+}
+
+// positions returns the numbers from 0 to n-1.
+func positions(n int) []uint32 {
+	all := make([]uint32, n)
+	for i := range all {
+		all[i] = uint32(i)
 	}
+	return all
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -19,13 +20,13 @@ import (
 
 // A builtEntry is a channel entry, with the fields of its message in lists.
 type builtEntry struct {
-	row          id[entryRow]
-	pkg, channel string
-	channelRow   id[channelRow]
-	entry        declcfg.Entry
-	bundle       *builtBundle
-	rank         int
-	deprecation  *api.Deprecation // of the bundle; nil for none
+	number        uint32 // in the index, once it is linked
+	pkg, channel  string
+	channelNumber uint32
+	entry         declcfg.Entry
+	bundle        *builtBundle
+	rank          int
+	deprecation   *api.Deprecation // of the bundle; nil for none
 }
 
 // errInvalid is the error for a catalog that package validate rejects. Package validate reports the reason.
@@ -34,7 +35,8 @@ var errInvalid = errors.New("the catalog is invalid; run opm validate")
 type packageLinker struct {
 	*builder
 	name         string
-	row          id[packageRow]
+	row          *index.Package
+	number       uint32 // of the package
 	bundles      map[string]*builtBundle
 	deprecations map[deprecated]string
 }
@@ -45,7 +47,10 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	if len(p.Packages) == 0 {
 		return
 	}
-	l := packageLinker{b, p.Name, id[packageRow](len(b.data.Packages)), map[string]*builtBundle{}, map[deprecated]string{}}
+	l := packageLinker{
+		builder: b, name: p.Name, number: uint32(len(b.index.Packages)),
+		bundles: map[string]*builtBundle{}, deprecations: map[deprecated]string{},
+	}
 	for _, o := range p.Deprecations {
 		for _, e := range o.Value.Entries {
 			l.deprecations[deprecated{e.Reference.Schema, e.Reference.Name}] = e.Message
@@ -54,22 +59,24 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	for _, o := range sortedByName(p.Bundles, func(b *declcfg.BundleSummary) string { return b.Name }) {
 		built := b.bundles[o.Meta.Key()]
 		l.bundles[o.Value.Name] = built
-		built.row = add(&b.data.Bundles, bundleRow{
-			Name: b.names.id(o.Value.Name), Package: l.row, Body: built.body, Whole: built.whole,
-			Deprecation: l.deprecation(declcfg.SchemaBundle, o.Value.Name),
-		})
-	}
-	first := len(b.data.Channels)
-	for _, o := range sortedByName(p.Channels, func(c *declcfg.Channel) string { return c.Name }) {
-		l.channel(o)
+		x := &b.index
+		built.number = uint32(len(x.BundleName))
+		x.BundleName = append(x.BundleName, b.names.number(o.Value.Name))
+		x.BundlePackage = append(x.BundlePackage, l.number)
+		x.BundleBody = append(x.BundleBody, built.body)
+		x.BundleDeprecation = append(x.BundleDeprecation, l.deprecation(declcfg.SchemaBundle, o.Value.Name))
+		x.BundleWhole = append(x.BundleWhole, built.whole)
 	}
 	defined := p.Packages[0]
 	texts := b.texts[defined.Meta.Key()]
-	add(&b.data.Packages, packageRow{
-		Name: b.names.id(p.Name), DefaultChannel: b.names.id(defined.Value.DefaultChannel),
-		Deprecation: l.deprecation(declcfg.SchemaPackage, ""), Channels: rowsFrom(b.data.Channels, first),
-		Description: texts.description, Icon: texts.icon,
-	})
+	l.row = &index.Package{
+		Name: p.Name, DefaultChannel: defined.Value.DefaultChannel,
+		Deprecation: l.deprecation(declcfg.SchemaPackage, ""), Description: texts.description, Icon: texts.icon,
+	}
+	b.index.Packages = append(b.index.Packages, l.row)
+	for _, o := range sortedByName(p.Channels, func(c *declcfg.Channel) string { return c.Name }) {
+		l.channel(o)
+	}
 }
 
 // sortedByName returns objects of one schema, sorted by name. Of several objects with one name, it returns the first.
@@ -79,10 +86,10 @@ func sortedByName[T any](all []declcfg.Indexed[T], name func(*T) string) []declc
 	return slices.CompactFunc(all, func(x, y declcfg.Indexed[T]) bool { return name(x.Value) == name(y.Value) })
 }
 
-// deprecation returns the message of a deprecation, if there is one.
-func (l *packageLinker) deprecation(schema, name string) optional[stringRow] {
+// deprecation returns the number of the message of a deprecation plus one, or 0 for none.
+func (l *packageLinker) deprecation(schema, name string) uint32 {
 	if message, ok := l.deprecations[deprecated{schema, name}]; ok {
-		return some(l.names.id(message))
+		return l.names.number(message) + 1
 	}
 	return 0
 }
@@ -101,14 +108,17 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 			ranks[name] = len(ranks)
 		}
 	}
-	row := add(&l.data.Channels, channelRow{
-		Name: l.names.id(o.Value.Name), Package: l.row, Deprecation: l.deprecation(declcfg.SchemaChannel, o.Value.Name),
+	number := uint32(len(l.index.Channels))
+	l.row.Channels = append(l.row.Channels, number)
+	l.index.Channels = append(l.index.Channels, &index.Channel{
+		Name: o.Value.Name, Package: l.number, Deprecation: l.deprecation(declcfg.SchemaChannel, o.Value.Name),
 	})
 	entries := slices.Clone(o.Value.Entries)
 	slices.SortStableFunc(entries, func(x, y declcfg.Entry) int { return cmp.Compare(x.Name, y.Name) })
 	for _, e := range slices.CompactFunc(entries, func(x, y declcfg.Entry) bool { return x.Name == y.Name }) {
 		built := &builtEntry{
-			pkg: l.name, channel: o.Value.Name, channelRow: row, entry: e, bundle: l.bundles[e.Name], rank: ranks[e.Name],
+			pkg: l.name, channel: o.Value.Name, channelNumber: number, entry: e, bundle: l.bundles[e.Name],
+			rank: ranks[e.Name],
 		}
 		if built.bundle == nil {
 			l.fail(o.Meta, "/entries", errInvalid)
@@ -161,21 +171,21 @@ func (b *builder) linkEntries() {
 		return cmp.Or(cmp.Compare(x.channel, y.channel), cmp.Compare(x.pkg, y.pkg))
 	})
 	for _, e := range b.listed {
-		firstSkip := len(b.data.Skips)
+		x := &b.index
+		e.number = uint32(len(x.EntryBundle))
+		x.EntryBundle = append(x.EntryBundle, e.bundle.number)
+		x.EntryChannel = append(x.EntryChannel, e.channelNumber)
+		x.EntryReplaces = append(x.EntryReplaces, b.names.number(e.entry.Replaces))
+		x.EntrySkipRange = append(x.EntrySkipRange, b.names.number(e.entry.SkipRange))
+		x.EntryRank = append(x.EntryRank, uint32(e.rank))
 		for _, s := range e.entry.Skips {
-			add(&b.data.Skips, skipRow{b.names.id(s)})
+			x.Skips = append(x.Skips, b.names.number(s))
 		}
-		e.row = add(&b.data.Entries, entryRow{
-			Channel: e.channelRow, Bundle: e.bundle.row, Replaces: b.names.id(e.entry.Replaces),
-			SkipRange: b.names.id(e.entry.SkipRange), Skips: rowsFrom(b.data.Skips, firstSkip), Rank: uint32(e.rank),
-		})
-		c := &b.data.Channels[e.channelRow]
-		if c.Entries.Count == 0 {
-			c.Entries.First = uint32(e.row)
-		}
-		c.Entries.Count++
+		x.EntrySkipsEnd = append(x.EntrySkipsEnd, uint32(len(x.Skips)))
+		c := x.Channels[e.channelNumber]
+		c.Entries = append(c.Entries, e.number)
 		if e.rank == 0 {
-			c.Head = e.row
+			c.Head = e.number
 		}
 	}
 }
@@ -184,40 +194,40 @@ func (b *builder) linkEntries() {
 func (b *builder) linkEdges() {
 	type edge struct {
 		to   string
-		from id[entryRow]
+		from uint32
 	}
 	var edges []edge
 	for _, e := range b.entries {
-		edges = append(edges, edge{e.entry.Replaces, e.row})
+		edges = append(edges, edge{e.entry.Replaces, e.number})
 		for _, s := range e.entry.Skips {
 			if s != e.entry.Replaces {
-				edges = append(edges, edge{s, e.row})
+				edges = append(edges, edge{s, e.number})
 			}
 		}
 	}
 	slices.SortStableFunc(edges, func(x, y edge) int { return cmp.Compare(x.to, y.to) })
 	for _, e := range edges {
-		add(&b.data.Edges, edgeRow{b.names.id(e.to), e.from})
+		b.index.EdgeName = append(b.index.EdgeName, b.names.number(e.to))
+		b.index.EdgeEntry = append(b.index.EdgeEntry, e.from)
 	}
 }
 
 func (b *builder) linkKinds() {
-	providers := map[kind][]id[entryRow]{}
 	for _, e := range b.entries {
 		for _, k := range e.bundle.kinds {
-			providers[k] = append(providers[k], e.row)
+			k.providers = append(k.providers, e.number)
 		}
 	}
-	compare := func(x, y stringID) int { return cmp.Compare(b.names.list[x], b.names.list[y]) }
-	kinds := slices.SortedFunc(maps.Keys(providers), func(x, y kind) int {
-		return cmp.Or(compare(x.group, y.group), compare(x.version, y.version), compare(x.kind, y.kind))
+	kinds := slices.SortedFunc(maps.Values(b.kinds), func(x, y *builtKind) int {
+		return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Version, y.Version), cmp.Compare(x.Kind, y.Kind))
 	})
+	x := &b.index
 	for _, k := range kinds {
-		first := len(b.data.Providers)
-		for _, entry := range providers[k] {
-			add(&b.data.Providers, providerRow{entry})
-		}
-		add(&b.data.Kinds, kindRow{k.group, k.version, k.kind, rowsFrom(b.data.Providers, first)})
+		x.KindGroup = append(x.KindGroup, b.names.number(k.Group))
+		x.KindVersion = append(x.KindVersion, b.names.number(k.Version))
+		x.KindKind = append(x.KindKind, b.names.number(k.Kind))
+		x.Providers = append(x.Providers, k.providers...)
+		x.KindProvidersEnd = append(x.KindProvidersEnd, uint32(len(x.Providers)))
 	}
 }
 
@@ -226,8 +236,8 @@ const listSize = 64 << 10
 
 func (b *builder) writeLists(ctx context.Context) error {
 	type list struct {
-		record record
-		run    run[entryRow]
+		record  record
+		entries int
 	}
 	encode := func(entries []*builtEntry) (l list, err error) {
 		buf := b.packer.buffers.Get()
@@ -237,17 +247,17 @@ func (b *builder) writeLists(ctx context.Context) error {
 				return l, err
 			}
 		}
-		return list{b.packer.record(buf), run[entryRow]{uint32(entries[0].row), uint32(len(entries))}}, nil
+		return list{b.packer.record(buf), len(entries)}, nil
 	}
 	for l, err := range parallel.Try(ctx, 0, runs(b.listed), encode) {
 		if err != nil {
 			return err
 		}
-		record, err := b.records.add(l.record)
+		number, err := b.records.add(l.record)
 		if err != nil {
 			return err
 		}
-		add(&b.data.Lists, listRow{record, l.run})
+		b.index.Lists = append(b.index.Lists, &index.List{Record: number, Entries: uint32(l.entries)})
 	}
 	return nil
 }

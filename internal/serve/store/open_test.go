@@ -90,7 +90,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"half a store", data[:len(data)/2], store.ErrTruncated, "it does not end with a footer"},
 		{"a store without its last byte", data[:len(data)-1], store.ErrTruncated, ""},
 		{"a store with more behind it", append(bytes.Clone(data), data...), store.ErrTruncated, "bytes of"},
-		{"another version", flip(8), store.ErrVersion, "5, and this is 4"},
+		{"another version", flip(8), store.ErrVersion, "4, and this is 5"},
 		{"a flipped key", flip(16), store.ErrChecksum, "header"},
 		{"a flipped bit in the index", flip(-100), store.ErrChecksum, "index"},
 		{"a flipped bit at the end", flip(-48), store.ErrChecksum, "footer"},

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -23,28 +24,29 @@ func (s *Store) Package(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := s.index
 	message := &api.Package{
-		Name: name, DefaultChannelName: x.string(p.DefaultChannel), Deprecation: x.deprecation(p.Deprecation),
+		Name: name, DefaultChannelName: p.DefaultChannel, Deprecation: s.deprecation(p.Deprecation),
 	}
-	for _, c := range p.Channels.of(x.Channels) {
+	for _, number := range p.Channels {
+		c := s.index.Channels[number]
 		message.Channels = append(message.Channels, &api.Channel{
-			Name: x.string(c.Name), CsvName: x.entryName(c.Head), Deprecation: x.deprecation(c.Deprecation),
+			Name: c.Name, CsvName: s.entryName(c.Head), Deprecation: s.deprecation(c.Deprecation),
 		})
 	}
 	return proto.Marshal(message)
 }
 
-// deprecation returns a deprecation with a message, nil for none.
-func (x *index) deprecation(message optional[stringRow]) *api.Deprecation {
-	if s, ok := message.get(); ok {
-		return &api.Deprecation{Message: x.string(s)}
+// deprecation returns a deprecation with a message, which is the number of a string plus one. It returns nil for 0.
+func (s *Store) deprecation(message uint32) *api.Deprecation {
+	if message == 0 {
+		return nil
 	}
-	return nil
+	return &api.Deprecation{Message: s.index.Strings[message-1]}
 }
 
-func (x *index) entryName(e id[entryRow]) string {
-	return x.string(x.Bundles[x.Entries[e].Bundle].Name)
+// entryName returns the name of the bundle of an entry.
+func (s *Store) entryName(entry uint32) string {
+	return s.index.Strings[s.index.BundleName[s.index.EntryBundle[entry]]]
 }
 
 // Bundles yields the api.Bundle of ListBundles for every bundle in every channel: with replaces and skips, and without
@@ -52,30 +54,32 @@ func (x *index) entryName(e id[entryRow]) string {
 // nothing.
 func (s *Store) Bundles() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
+		bundles := s.index.EntryBundle
 		for _, l := range s.index.Lists {
-			if !s.list(l, yield) {
+			if !s.list(l.Record, bundles[:l.Entries], yield) {
 				return
 			}
+			bundles = bundles[l.Entries:]
 		}
 	}
 }
 
-// list yields the messages of one record of the list. It reports whether to continue.
-func (s *Store) list(l listRow, yield func([]byte, error) bool) bool {
-	data, err := s.record(nil, l.Record)
+// list yields the messages of one record of the list, which has these bundles. It reports whether to continue.
+func (s *Store) list(record uint32, bundles []uint32, yield func([]byte, error) bool) bool {
+	data, err := s.record(nil, record)
 	if err != nil {
 		yield(nil, err)
 		return false
 	}
-	for _, e := range l.Entries.of(s.index.Entries) {
+	for _, bundle := range bundles {
 		message, n := protowire.ConsumeBytes(data)
 		if n < 0 {
-			yield(nil, dataLoss(s.index.Records[l.Record], errWire))
+			yield(nil, dataLoss(s.records[record], errWire))
 			return false
 		}
 		data, message = data[n:], slices.Clip(message)
-		if b := s.index.Bundles[e.Bundle]; b.Whole != 0 {
-			content, err := s.body(nil, b)
+		if s.index.BundleWhole[bundle] {
+			content, err := s.body(nil, bundle)
 			if err != nil {
 				yield(nil, err)
 				return false
@@ -95,7 +99,7 @@ func (s *Store) ChannelHead(pkg, channel string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.index.entryName(c.Head), nil
+	return s.entryName(c.Head), nil
 }
 
 // Replacement returns the name of the bundle in a channel that replaces or skips the named one, which need not be in
@@ -108,19 +112,16 @@ func (s *Store) Replacement(name, pkg, channel string) (string, error) {
 		return "", err
 	}
 	x, found := s.index, false
-	var best id[entryRow]
-	for _, edge := range s.edgesTo(name) {
-		if !c.Entries.has(edge.From) {
-			continue
-		}
-		if !found || x.Entries[edge.From].Rank < x.Entries[best].Rank {
-			best, found = edge.From, true
+	var best uint32
+	for _, e := range s.edgesTo(name) {
+		if x.Channels[x.EntryChannel[e]] == c && (!found || x.EntryRank[e] < x.EntryRank[best]) {
+			best, found = e, true
 		}
 	}
 	if !found {
 		return "", notFound("no entry found for package %q, channel %q", pkg, channel)
 	}
-	return x.entryName(best), nil
+	return s.entryName(best), nil
 }
 
 // EntriesThatReplace yields an api.ChannelEntry for every bundle in a channel that replaces the named one, and one for
@@ -128,14 +129,13 @@ func (s *Store) Replacement(name, pkg, channel string) (string, error) {
 // replaces. They are sorted by package, channel and bundle.
 func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		edges := s.edgesTo(name)
-		if len(edges) == 0 {
+		entries := s.edgesTo(name)
+		if len(entries) == 0 {
 			yield(nil, notFound("no channel entries found that replace %s", name))
 			return
 		}
-		for _, edge := range edges {
-			e := s.index.Entries[edge.From]
-			if !yield(s.channelEntry(e, e.Replaces)) {
+		for _, e := range entries {
+			if !yield(s.channelEntry(e, s.index.EntryReplaces[e])) {
 				return
 			}
 		}
@@ -148,22 +148,22 @@ func (s *Store) EntriesThatReplace(name string) iter.Seq2[[]byte, error] {
 func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		found := false
-		for _, p := range s.providers(group, version, kind) {
-			e := s.index.Entries[p.Entry]
-			c := s.index.Channels[e.Channel]
-			if latestOnly && c.Head != p.Entry {
+		for _, e := range s.providers(group, version, kind) {
+			c := s.index.Channels[s.index.EntryChannel[e]]
+			if latestOnly && c.Head != e {
 				continue
 			}
 			found = true
-			if !yield(s.channelEntry(e, e.Replaces)) {
+			replaces := s.index.EntryReplaces[e]
+			if !yield(s.channelEntry(e, replaces)) {
 				return
 			}
-			for _, skip := range e.Skips.of(s.index.Skips) {
-				_, inChannel := s.entry(c, skip.Name)
-				if skip.Name == e.Replaces || latestOnly && !inChannel {
+			for _, skip := range part(s.index.Skips, s.index.EntrySkipsEnd, int(e)) {
+				_, inChannel := s.entry(c, s.index.Strings[skip])
+				if skip == replaces || latestOnly && !inChannel {
 					continue
 				}
-				if !yield(s.channelEntry(e, skip.Name)) {
+				if !yield(s.channelEntry(e, skip)) {
 					return
 				}
 			}
@@ -178,11 +178,11 @@ func (s *Store) EntriesThatProvide(group, version, kind string, latestOnly bool)
 // head that provides it.
 func (s *Store) DefaultProvider(group, version, kind string) (pkg, channel, bundle string, err error) {
 	x := s.index
-	for _, provider := range s.providers(group, version, kind) {
-		c := x.Channels[x.Entries[provider.Entry].Channel]
+	for _, e := range s.providers(group, version, kind) {
+		c := x.Channels[x.EntryChannel[e]]
 		p := x.Packages[c.Package]
-		if c.Head == provider.Entry && c.Name == p.DefaultChannel {
-			return x.string(p.Name), x.string(c.Name), x.entryName(c.Head), nil
+		if c.Head == e && c.Name == p.DefaultChannel {
+			return p.Name, c.Name, s.entryName(e), nil
 		}
 	}
 	return "", "", "", notFound("no entry found that provides group:%q version:%q kind:%q", group, version, kind)
@@ -193,8 +193,8 @@ func (s *Store) DefaultProvider(group, version, kind string) (pkg, channel, bund
 func (s *Store) PackagesProviding(k declcfg.GVK) []string {
 	x := s.index
 	var names []string
-	for _, p := range s.providers(k.Group, k.Version, k.Kind) {
-		names = append(names, x.string(x.Packages[x.Channels[x.Entries[p.Entry].Channel].Package].Name))
+	for _, e := range s.providers(k.Group, k.Version, k.Kind) {
+		names = append(names, x.Packages[x.Channels[x.EntryChannel[e]].Package].Name)
 	}
 	return slices.Compact(names)
 }
@@ -204,13 +204,8 @@ func (s *Store) PackagesProviding(k declcfg.GVK) []string {
 // nothing.
 func (s *Store) CustomMetas(schema, pkg string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		schemaID, ok := s.index.find(schema)
-		packageID, known := s.index.find(pkg)
-		if !ok || !known {
-			return
-		}
-		objects := search(s.index.Custom, func(r customRow) int {
-			return cmp.Or(cmp.Compare(r.Schema, schemaID), cmp.Compare(r.Package, packageID))
+		objects := search(s.index.Custom, func(c *index.Custom) int {
+			return cmp.Or(cmp.Compare(c.Schema, schema), cmp.Compare(c.Package, pkg))
 		})
 		for _, o := range objects {
 			data, err := s.record(nil, o.Record)
@@ -221,12 +216,12 @@ func (s *Store) CustomMetas(schema, pkg string) iter.Seq2[[]byte, error] {
 	}
 }
 
-func (s *Store) channelEntry(e entryRow, replaces stringID) ([]byte, error) {
-	x := s.index
-	c := x.Channels[e.Channel]
+// channelEntry returns an api.ChannelEntry for an entry and the number of a string.
+func (s *Store) channelEntry(entry, replaces uint32) ([]byte, error) {
+	c := s.index.Channels[s.index.EntryChannel[entry]]
 	return proto.Marshal(&api.ChannelEntry{
-		PackageName: x.string(x.Packages[c.Package].Name), ChannelName: x.string(c.Name),
-		BundleName: x.string(x.Bundles[e.Bundle].Name), Replaces: x.string(replaces),
+		PackageName: s.index.Packages[c.Package].Name, ChannelName: c.Name,
+		BundleName: s.entryName(entry), Replaces: s.index.Strings[replaces],
 	})
 }
 
@@ -238,58 +233,54 @@ func (e *lookupError) Unwrap() error { return ErrNotFound }
 
 func notFound(format string, args ...any) error { return &lookupError{fmt.Sprintf(format, args...)} }
 
-func (s *Store) pkg(name string) (packageRow, error) {
+func (s *Store) pkg(name string) (*index.Package, error) {
 	i, ok := slices.BinarySearch(s.packages, name)
 	if !ok {
-		return packageRow{}, notFound("package %q not found", name)
+		return nil, notFound("package %q not found", name)
 	}
 	return s.index.Packages[i], nil
 }
 
-func (s *Store) channel(pkg, name string) (channelRow, error) {
+func (s *Store) channel(pkg, name string) (*index.Channel, error) {
 	p, err := s.pkg(pkg)
 	if err != nil {
-		return channelRow{}, err
+		return nil, err
 	}
-	channels := p.Channels.of(s.index.Channels)
-	i, ok := sort.Find(len(channels), func(i int) int { return cmp.Compare(name, s.index.string(channels[i].Name)) })
-	if !ok {
-		return channelRow{}, notFound("package %q, channel %q not found", pkg, name)
-	}
-	return channels[i], nil
-}
-
-func (s *Store) entry(c channelRow, name stringID) (entryRow, bool) {
-	entries := c.Entries.of(s.index.Entries)
-	i, ok := sort.Find(len(entries), func(i int) int {
-		return cmp.Compare(name, s.index.Bundles[entries[i].Bundle].Name)
+	i, ok := slices.BinarySearchFunc(p.Channels, name, func(number uint32, name string) int {
+		return cmp.Compare(s.index.Channels[number].Name, name)
 	})
 	if !ok {
-		return entryRow{}, false
+		return nil, notFound("package %q, channel %q not found", pkg, name)
 	}
-	return entries[i], true
+	return s.index.Channels[p.Channels[i]], nil
 }
 
-func (s *Store) edgesTo(name string) []edgeRow {
-	to, ok := s.index.find(name)
+func (s *Store) entry(c *index.Channel, name string) (entry uint32, ok bool) {
+	i, ok := slices.BinarySearchFunc(c.Entries, name, func(number uint32, name string) int {
+		return cmp.Compare(s.entryName(number), name)
+	})
+	if !ok {
+		return 0, false
+	}
+	return c.Entries[i], true
+}
+
+// edgesTo returns the entries with an edge to a name.
+func (s *Store) edgesTo(name string) []uint32 {
+	x := s.index
+	first, end := equalRun(len(x.EdgeName), func(i int) int { return cmp.Compare(x.Strings[x.EdgeName[i]], name) })
+	return x.EdgeEntry[first:end]
+}
+
+// providers returns the entries of bundles that provide a kind.
+func (s *Store) providers(group, version, kind string) []uint32 {
+	x := s.index
+	i, ok := sort.Find(len(x.KindKind), func(i int) int {
+		return cmp.Or(cmp.Compare(group, x.Strings[x.KindGroup[i]]), cmp.Compare(version, x.Strings[x.KindVersion[i]]),
+			cmp.Compare(kind, x.Strings[x.KindKind[i]]))
+	})
 	if !ok {
 		return nil
 	}
-	return search(s.index.Edges, func(r edgeRow) int { return cmp.Compare(r.To, to) })
-}
-
-func (s *Store) providers(group, version, kind string) []providerRow {
-	var key [3]stringID
-	for i, name := range []string{group, version, kind} {
-		var ok bool
-		if key[i], ok = s.index.find(name); !ok {
-			return nil
-		}
-	}
-	for _, k := range search(s.index.Kinds, func(r kindRow) int {
-		return cmp.Or(cmp.Compare(r.Group, key[0]), cmp.Compare(r.Version, key[1]), cmp.Compare(r.Kind, key[2]))
-	}) {
-		return k.Providers.of(s.index.Providers)
-	}
-	return nil
+	return part(x.Providers, x.KindProvidersEnd, i)
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/opm-toolchain/opm/internal/pool"
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 )
 
 type record struct {
@@ -71,7 +71,7 @@ func (p *packer) frame(content []byte) record {
 type recorder struct {
 	w      *bufio.Writer
 	offset uint64
-	index  *index
+	index  *index.Index
 }
 
 // Write writes data unchanged.
@@ -81,23 +81,27 @@ func (r *recorder) Write(data []byte) (int, error) {
 	return n, err
 }
 
-func (r *recorder) add(rec record) (id[recordRow], error) {
+// add writes a record, and returns its number.
+func (r *recorder) add(rec record) (uint32, error) {
 	if uint64(len(rec.data)) > math.MaxUint32 || uint64(rec.content) > math.MaxUint32 {
 		return 0, fmt.Errorf("an object of %d bytes is too large to be stored", max(len(rec.data), rec.content))
 	}
-	row := recordRow{r.offset, uint32(len(rec.data)), uint32(rec.content), rec.sum}
+	number := len(r.index.RecordSize)
+	r.index.RecordSize = append(r.index.RecordSize, uint32(len(rec.data)))
+	r.index.RecordContent = append(r.index.RecordContent, uint32(rec.content))
+	r.index.RecordSum = append(r.index.RecordSum, rec.sum)
 	_, err := r.Write(rec.data)
-	return add(&r.index.Records, row), err
+	return uint32(number), err
 }
 
 func (r *recorder) finish() error {
-	f := footer{offset: r.offset}
-	sum := xxhash.New()
-	if err := r.index.write(io.MultiWriter(r, sum)); err != nil {
+	data, err := encodeIndex(r.index)
+	if err != nil {
 		return err
 	}
-	f.size, f.sum, f.fileSize = r.offset-f.offset, sum.Sum64(), r.offset+footerSize
-	if _, err := r.Write(f.append(nil)); err != nil {
+	f := footer{offset: r.offset, size: uint64(len(data)), sum: xxhash.Sum64(data)}
+	f.fileSize = f.offset + f.size + footerSize
+	if _, err := r.Write(f.append(data)); err != nil {
 		return err
 	}
 	return r.w.Flush()

@@ -10,6 +10,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 )
 
 // The reasons why a file cannot be used: the error of [Open] and [New] wraps one of these, or an error of the system.
@@ -37,7 +39,8 @@ type Store struct {
 	file     io.ReaderAt
 	close    func() error
 	size     int64
-	index    *index
+	index    *index.Index
+	records  []storedRecord
 	packages []string
 	take     func(bytes int) error // see Limited; nil if memory is not limited
 }
@@ -115,11 +118,11 @@ func (s *Store) load(key Key) error {
 	if xxhash.Sum64(data) != foot.sum {
 		return fmt.Errorf("%w: wrong checksum of the index", ErrChecksum)
 	}
-	if s.index, err = parseIndex(data, foot.offset); err != nil {
+	if s.index, s.records, err = decodeIndex(data, foot.offset); err != nil {
 		return fmt.Errorf("%w: %w", ErrChecksum, err)
 	}
 	for _, p := range s.index.Packages {
-		s.packages = append(s.packages, s.index.string(p.Name))
+		s.packages = append(s.packages, p.Name)
 	}
 	return nil
 }
@@ -161,27 +164,28 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	x := s.index
 	return Stats{
-		Packages: len(x.Packages), Channels: len(x.Channels), Bundles: len(x.Bundles), Entries: len(x.Entries), Bytes: s.size,
+		Packages: len(x.Packages), Channels: len(x.Channels), Bundles: len(x.BundleName), Entries: len(x.EntryBundle),
+		Bytes: s.size,
 	}
 }
 
 // record appends the content of a record that is not a frame to dst. On an error, it returns dst unchanged.
-func (s *Store) record(dst []byte, i id[recordRow]) ([]byte, error) {
-	return s.content(dst, i, appendBlock)
+func (s *Store) record(dst []byte, number uint32) ([]byte, error) {
+	return s.content(dst, number, appendBlock)
 }
 
-func (s *Store) frame(dst []byte, i id[recordRow]) ([]byte, error) {
-	return s.content(dst, i, appendFrame)
+func (s *Store) frame(dst []byte, number uint32) ([]byte, error) {
+	return s.content(dst, number, appendFrame)
 }
 
-func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte, error) {
-	r := s.index.Records[i]
+func (s *Store) content(dst []byte, number uint32, unpack unpackFunc) ([]byte, error) {
+	r := s.records[number]
 	if s.take != nil {
 		if err := s.take(r.contentSize()); err != nil {
 			return dst, err
 		}
 	}
-	if r.Content == 0 {
+	if r.content == 0 {
 		return s.stored(dst, r)
 	}
 	buf := buffers.Get()
@@ -190,7 +194,7 @@ func (s *Store) content(dst []byte, i id[recordRow], unpack unpackFunc) ([]byte,
 	if err != nil {
 		return dst, err
 	}
-	out, err := unpack(dst, buf, int(r.Content))
+	out, err := unpack(dst, buf, int(r.content))
 	if err != nil {
 		return dst, dataLoss(r, err)
 	}
@@ -242,14 +246,14 @@ const maxRatio = 64 << 10
 var errContent = errors.New("its size differs from the size in the index")
 
 // stored appends the stored bytes of a record to dst.
-func (s *Store) stored(dst []byte, r recordRow) ([]byte, error) {
+func (s *Store) stored(dst []byte, r storedRecord) ([]byte, error) {
 	from := len(dst)
-	out := slices.Grow(dst, int(r.Size))[:from+int(r.Size)]
-	n, err := s.file.ReadAt(out[from:], int64(r.Offset))
-	if n == int(r.Size) {
+	out := slices.Grow(dst, int(r.size))[:from+int(r.size)]
+	n, err := s.file.ReadAt(out[from:], int64(r.offset))
+	if n == int(r.size) {
 		err = nil
 	}
-	if err == nil && xxhash.Sum64(out[from:]) != r.Sum {
+	if err == nil && xxhash.Sum64(out[from:]) != r.sum {
 		err = errors.New("wrong checksum")
 	}
 	if err != nil {
@@ -258,6 +262,6 @@ func (s *Store) stored(dst []byte, r recordRow) ([]byte, error) {
 	return out, nil
 }
 
-func dataLoss(r recordRow, err error) error {
-	return fmt.Errorf("%w: the record of %d bytes at byte %d: %w", ErrDataLoss, r.Size, r.Offset, err)
+func dataLoss(r storedRecord, err error) error {
+	return fmt.Errorf("%w: the record of %d bytes at byte %d: %w", ErrDataLoss, r.size, r.offset, err)
 }
