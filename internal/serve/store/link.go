@@ -38,10 +38,8 @@ type packageLinker struct {
 	row          *index.Package
 	number       uint32 // of the package
 	bundles      map[string]*builtBundle
-	deprecations map[deprecated]string
+	deprecations map[declcfg.Subject]string
 }
-
-type deprecated struct{ schema, name string }
 
 func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	if len(p.Packages) == 0 {
@@ -49,12 +47,7 @@ func (b *builder) linkPackage(p *declcfg.PackageIndex) {
 	}
 	l := packageLinker{
 		builder: b, name: p.Name, number: uint32(len(b.index.Packages)),
-		bundles: map[string]*builtBundle{}, deprecations: map[deprecated]string{},
-	}
-	for _, o := range p.Deprecations {
-		for _, e := range o.Value.Entries {
-			l.deprecations[deprecated{e.Reference.Schema, e.Reference.Name}] = e.Message
-		}
+		bundles: map[string]*builtBundle{}, deprecations: p.DeprecationMessages(),
 	}
 	for _, o := range sortedByName(p.Bundles, func(b *declcfg.BundleSummary) string { return b.Name }) {
 		built := b.bundles[o.Meta.Key()]
@@ -88,7 +81,7 @@ func sortedByName[T any](all []declcfg.Indexed[T], name func(*T) string) []declc
 
 // deprecation returns the number of the message of a deprecation plus one, or 0 for none.
 func (l *packageLinker) deprecation(schema, name string) uint32 {
-	if message, ok := l.deprecations[deprecated{schema, name}]; ok {
+	if message, ok := l.deprecations[declcfg.Subject{Schema: schema, Name: name}]; ok {
 		return l.names.number(message) + 1
 	}
 	return 0
@@ -124,7 +117,7 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 			l.fail(o.Meta, "/entries", errInvalid)
 			return
 		}
-		if message, ok := l.deprecations[deprecated{declcfg.SchemaBundle, e.Name}]; ok {
+		if message, ok := l.deprecations[declcfg.Subject{declcfg.SchemaBundle, e.Name}]; ok {
 			built.deprecation = &api.Deprecation{Message: message}
 		}
 		l.entries = append(l.entries, built)
