@@ -117,7 +117,7 @@ func (l *packageLinker) channel(o declcfg.Indexed[declcfg.Channel]) {
 			l.fail(o.Meta, "/entries", errInvalid)
 			return
 		}
-		if message, ok := l.deprecations[declcfg.Subject{declcfg.SchemaBundle, e.Name}]; ok {
+		if message, ok := l.deprecations[declcfg.Subject{Schema: declcfg.SchemaBundle, Name: e.Name}]; ok {
 			built.deprecation = &api.Deprecation{Message: message}
 		}
 		l.entries = append(l.entries, built)
