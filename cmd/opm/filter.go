@@ -234,7 +234,7 @@ func problemsOfKept(problems []*problem.Problem, kept []filter.PackageSummary) [
 		isKept[p.Name] = true
 	}
 	return slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
-		return !isKept[p.Package] && p.Rule != "read"
+		return !isKept[p.Package] && p.Rule != validate.Unreadable
 	})
 }
 

@@ -71,7 +71,7 @@ func beforeFlags(command string) string {
 	return before
 }
 
-func explain(b *strings.Builder, r problem.Rule) {
+func explain(b *strings.Builder, r *problem.Rule) {
 	summary := strings.ToUpper(r.Summary[:1]) + r.Summary[1:] + ". "
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", r.Name, escape.Replace(summary+r.Reason))
 	if r.Fix != "" {

@@ -94,13 +94,16 @@ func (r *Report) Summary() string {
 		wrong[p.Rule][p.Names[0]] = true
 	}
 	var parts []string
-	for _, words := range [][3]string{
-		{"missing", "is missing", "are missing"},
-		{Unknown, "cannot be checked", "cannot be checked"},
-		{"invalid", "has no valid reference", "have no valid reference"},
+	for _, kind := range []struct {
+		rule      *problem.Rule
+		one, many string
+	}{
+		{ruleMissing, "is missing", "are missing"},
+		{ruleUnknown, "cannot be checked", "cannot be checked"},
+		{ruleInvalid, "has no valid reference", "have no valid reference"},
 	} {
-		if n := len(wrong[words[0]]); n > 0 {
-			parts = append(parts, plural.Words(n, words[1], words[2]))
+		if n := len(wrong[kind.rule.Name]); n > 0 {
+			parts = append(parts, plural.Words(n, kind.one, kind.many))
 		}
 	}
 	return "of " + plural.Of(r.Images, "image") + " " + strings.Join(parts, ", ")
@@ -138,7 +141,7 @@ func Check(ctx context.Context, references *References, registries Registries, o
 	report := &Report{Images: len(refs)}
 	for _, u := range references.uses {
 		i, _ := slices.BinarySearch(refs, u.reference)
-		if v := found[i]; v.rule != "" {
+		if v := found[i]; v.rule != nil {
 			report.Problems = append(report.Problems, u.problem(v))
 		}
 	}
@@ -152,18 +155,18 @@ func (u use) problem(v verdict) *problem.Problem {
 		what += fmt.Sprintf("%q ", u.name)
 	}
 	switch v.rule {
-	case "missing":
+	case ruleMissing:
 		what += u.reference + " does not exist"
-	case Unknown:
+	case ruleUnknown:
 		what += u.reference + " cannot be checked"
 	default:
 		what += fmt.Sprintf("%q is not valid", u.reference)
 	}
 	p := &problem.Problem{
-		Rule: v.rule, Severity: Rules().Of(v.rule).Severity, Pos: u.pos, Package: u.pkg, Names: []string{u.reference},
+		Rule: v.rule.Name, Severity: v.rule.Severity, Pos: u.pos, Package: u.pkg, Names: []string{u.reference},
 		Path: fmt.Sprintf("package %q: bundle %q", u.pkg, u.bundle), Message: what + ": " + v.reason,
 	}
-	if v.rule == Unknown {
+	if v.rule == ruleUnknown {
 		p.Cause = strings.TrimPrefix(v.reason, notAsked)
 	}
 	return p
@@ -192,16 +195,19 @@ type checker struct {
 	failures   *failureLog
 }
 
-// A verdict is the rule that a reference breaks, or "", with the reason.
-type verdict struct{ rule, reason string }
+// A verdict is the rule that a reference breaks, or nil, with the reason.
+type verdict struct {
+	rule   *problem.Rule
+	reason string
+}
 
 func (c *checker) check(ctx context.Context, text string) verdict {
 	ref, err := image.ParseReference(text)
 	if err != nil {
-		return verdict{"invalid", err.Error()}
+		return verdict{ruleInvalid, err.Error()}
 	}
 	if reason, ok := c.failures.givenUp(ref.Context()); ok {
-		return verdict{Unknown, notAsked + reason}
+		return verdict{ruleUnknown, notAsked + reason}
 	}
 	_, err = c.registries.Digest(ctx, ref.String())
 	c.failures.note(ref.Context(), err)
@@ -209,9 +215,9 @@ func (c *checker) check(ctx context.Context, text string) verdict {
 	case err == nil:
 		return verdict{}
 	case errors.Is(err, image.ErrNotFound):
-		return verdict{"missing", reasonOf(err)}
+		return verdict{ruleMissing, reasonOf(err)}
 	}
-	return verdict{Unknown, reasonOf(err)}
+	return verdict{ruleUnknown, reasonOf(err)}
 }
 
 // reasonOf returns the text of err without the reference, which the problem already contains. Equal texts of many

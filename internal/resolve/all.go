@@ -14,13 +14,6 @@ import (
 	problems "github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// The names of the rules.
-const (
-	classicUnresolved = "classic-unresolved"
-	classicHeldBack   = "classic-held-back"
-	v1Unresolved      = "v1-unresolved"
-)
-
 // A Check resolves, for every channel of a catalog, a new installation, and the update of each bundle when that bundle
 // is the only installed operator.
 type Check struct {
@@ -252,7 +245,7 @@ func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
 	}
 	if answer.Outcome != Resolved {
 		p.classicTally.Unresolved++
-		p.addEffect(dead, candidates, answer, classicUnresolved, failed)
+		p.addEffect(dead, candidates, answer, ruleClassicUnresolved, failed)
 		return nil
 	}
 	got := s.InstalledCSV
@@ -274,7 +267,7 @@ func (p *packageCheck) askSolver(ctx context.Context, q *question) error {
 			return err
 		}
 	}
-	p.addEffect(dead, candidates, answer, classicHeldBack, effect{s.Channel, s.InstalledCSV, got, wanted})
+	p.addEffect(dead, candidates, answer, ruleClassicHeldBack, effect{s.Channel, s.InstalledCSV, got, wanted})
 	return nil
 }
 
@@ -368,13 +361,13 @@ func (p *packageCheck) askV1() {
 func (p *packageCheck) addV1Effect(err error, e effect) {
 	refusal, ok := errors.AsType[*graph.RefusalError](err)
 	if !ok {
-		c, _ := p.cause(v1Unresolved, err.Error())
+		c, _ := p.cause(ruleV1Unresolved, err.Error())
 		c.text = err.Error()
-		c.addEffect(v1Unresolved, e)
+		c.addEffect(ruleV1Unresolved, e)
 		return
 	}
 	b := refusal.Bundle
-	c, known := p.cause(v1Unresolved, b.Dependency)
+	c, known := p.cause(ruleV1Unresolved, b.Dependency)
 	if !known {
 		c.verb, c.plural = "has", "have"
 		c.text = fmt.Sprintf("a dependency declared via property %q, which OLM v1 does not support", b.Dependency)
@@ -388,5 +381,5 @@ func (p *packageCheck) addV1Effect(err error, e effect) {
 		}
 	}
 	c.addBundle(b.Name)
-	c.addEffect(v1Unresolved, e)
+	c.addEffect(ruleV1Unresolved, e)
 }

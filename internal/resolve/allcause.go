@@ -11,7 +11,7 @@ import (
 
 // A cause is a fact that keeps OLM from installing bundles of a package, with its effects.
 type cause struct {
-	rule string
+	rule *problems.Rule
 	key  string // identifies it in a baseline
 	pos  declcfg.Pos
 	fix  string
@@ -39,10 +39,10 @@ type effects struct {
 }
 
 // cause returns the cause for a key, and adds it if it is new. OLM v1 has its own causes, even for the same key.
-func (p *packageCheck) cause(rule, key string) (c *cause, known bool) {
+func (p *packageCheck) cause(rule *problems.Rule, key string) (c *cause, known bool) {
 	id := [2]string{key, ""}
-	if rule == v1Unresolved {
-		id[1] = rule
+	if rule == ruleV1Unresolved {
+		id[1] = rule.Name
 	}
 	c, known = p.causes[id]
 	if !known {
@@ -54,8 +54,8 @@ func (p *packageCheck) cause(rule, key string) (c *cause, known bool) {
 
 // addEffect records an effect of the cause. A cause that breaks both rules of OLM Classic is reported under the worse
 // rule.
-func (c *cause) addEffect(rule string, e effect) {
-	if rule == classicUnresolved {
+func (c *cause) addEffect(rule *problems.Rule, e effect) {
+	if rule == ruleClassicUnresolved {
 		c.rule = rule
 	}
 	sameKind := func(all *effects) bool {
@@ -77,7 +77,9 @@ func (c *cause) addBundle(name string) {
 
 // addEffect records an effect for the causes why OLM Classic installs none of the candidates: their unsatisfied
 // requirements or, if these do not explain all of them, the facts of the answer.
-func (p *packageCheck) addEffect(dead *deadEnds, candidates []*entry, answer *ClassicResult, rule string, e effect) {
+func (p *packageCheck) addEffect(
+	dead *deadEnds, candidates []*entry, answer *ClassicResult, rule *problems.Rule, e effect,
+) {
 	if !dead.explains(candidates) {
 		p.conflict(answer, rule).addEffect(rule, e)
 		return
@@ -98,7 +100,7 @@ func (p *packageCheck) addEffect(dead *deadEnds, candidates []*entry, answer *Cl
 const maxCauses = 100
 
 // missing returns the cause for a dependency without a provider or, if d is nil, for a deprecated bundle.
-func (p *packageCheck) missing(v *variable, d *dependency, rule string) *cause {
+func (p *packageCheck) missing(v *variable, d *dependency, rule *problems.Rule) *cause {
 	at := p.catalogEntry(v.entry)
 	if d == nil {
 		c, known := p.cause(rule, declcfg.PropertyDeprecated)
@@ -133,7 +135,7 @@ func (p *packageCheck) catalogEntry(e *entry) *entry {
 }
 
 // conflict returns one cause for all facts of an answer or, if it has no facts, for its message.
-func (p *packageCheck) conflict(answer *ClassicResult, rule string) *cause {
+func (p *packageCheck) conflict(answer *ClassicResult, rule *problems.Rule) *cause {
 	facts := slices.DeleteFunc(slices.Clone(answer.Core), func(f Fact) bool { // the facts of every question
 		return f.Kind == FactSubscription || f.Kind == FactInstalled || f.Kind == FactCandidates || f.Kind == FactUpdate
 	})
@@ -180,7 +182,7 @@ func (c *cause) problem(pkg string) *problems.Problem {
 		follows = append(follows, e.String())
 	}
 	return &problems.Problem{
-		Rule: c.rule, Severity: Rules().Of(c.rule).Severity, Pos: c.pos, Package: pkg, Names: []string{c.key},
+		Rule: c.rule.Name, Severity: c.rule.Severity, Pos: c.pos, Package: pkg, Names: []string{c.key},
 		Path: fmt.Sprintf("package %q", pkg), Message: text + ": " + strings.Join(follows, "; "), Fix: c.fix,
 	}
 }

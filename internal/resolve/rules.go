@@ -47,24 +47,33 @@ properties:
 - {type: olm.package, value: {packageName: demo, version: 1.2.0}}
 `
 
-var classicRules = problems.Group{Title: "OLM Classic", Rules: []problems.Rule{
-	{Name: "classic-unresolved", Severity: problems.Error,
+var classicRules = &problems.Group{Title: "OLM Classic", Rules: []*problems.Rule{
+	ruleClassicUnresolved, ruleClassicHeldBack,
+}}
+
+var (
+	ruleClassicUnresolved = &problems.Rule{Name: "classic-unresolved", Severity: problems.Error,
 		Summary: "OLM Classic can resolve every new installation and every update",
 		Reason: "It installs and updates no operator in a namespace with a Subscription that it cannot resolve. " +
 			"Usually a bundle requires another one that no catalog has, or a channel is not one chain of " +
 			"updates.",
 		Bad:  stableChannel + "- {name: demo.v1.2.0, skipRange: <1.2.0}",
-		Good: stableChannel + "- {name: demo.v1.2.0, skipRange: <1.2.0, replaces: demo.v1.1.0}"},
-	{Name: "classic-held-back", Severity: problems.Warning, Summary: "a bundle is not held back by its dependencies",
-		Reason: "OLM Classic installs an older bundle, or keeps the installed one, without a message.",
-		Bad:    middleBundle + `- {type: olm.package.required, value: {packageName: tool, versionRange: ">=1.0.0"}}`,
-		Good:   middleBundle},
+		Good: stableChannel + "- {name: demo.v1.2.0, skipRange: <1.2.0, replaces: demo.v1.1.0}"}
+	ruleClassicHeldBack = &problems.Rule{Name: "classic-held-back", Severity: problems.Warning,
+		Summary: "a bundle is not held back by its dependencies",
+		Reason:  "OLM Classic installs an older bundle, or keeps the installed one, without a message.",
+		Bad:     middleBundle + `- {type: olm.package.required, value: {packageName: tool, versionRange: ">=1.0.0"}}`,
+		Good:    middleBundle}
+)
+
+var v1Rules = &problems.Group{Title: "OLM v1", Rules: []*problems.Rule{
+	ruleV1Unresolved,
 }}
 
-var v1Rules = problems.Group{Title: "OLM v1", Rules: []problems.Rule{
-	{Name: "v1-unresolved", Severity: problems.Error,
+var (
+	ruleV1Unresolved = &problems.Rule{Name: "v1-unresolved", Severity: problems.Error,
 		Summary: "OLM v1 can resolve every new installation and every update",
 		Reason:  "OLM v1 installs no dependencies. It refuses a bundle that has any, and does not try another one instead.",
 		Bad:     middleBundle + "- {type: olm.gvk.required, value: {group: tool.example, version: v1, kind: Tool}}",
-		Good:    middleBundle},
-}}
+		Good:    middleBundle}
+)

@@ -39,11 +39,11 @@ type CheckOptions struct {
 // positions.
 func Check(fsys fs.FS, name string, opts CheckOptions) []*problem.Problem {
 	c := &checker{parser: parser{fsys: fsys, name: strings.TrimSuffix(name, "/")}, opts: opts}
-	c.parser.opts.Warn = func(err *declcfg.Error) { c.report("left-out", err) }
+	c.parser.opts.Warn = func(err *declcfg.Error) { c.report(ruleLeftOut, err) }
 	c.check()
 	for _, err := range c.errs {
 		if e, ok := errors.AsType[*declcfg.Error](err); ok {
-			c.report("unreadable", e)
+			c.report(ruleUnreadable, e)
 		}
 	}
 	return problem.Sort(c.problems)
@@ -61,19 +61,21 @@ type checker struct {
 	csvFile    *manifest                       // the first ClusterServiceVersion, which may not match the API
 }
 
-func (c *checker) report(rule string, err *declcfg.Error) {
-	p := &problem.Problem{Rule: rule, Severity: Rules().Of(rule).Severity, Pos: err.Pos, Message: err.Err.Error()}
+func (c *checker) report(rule *problem.Rule, err *declcfg.Error) {
+	p := &problem.Problem{Rule: rule.Name, Severity: rule.Severity, Pos: err.Pos, Message: err.Err.Error()}
 	if err.Pointer != "" {
 		p.Path = declcfg.Path(err.Pointer)
 	}
 	c.problems = append(c.problems, p)
 }
 
-func (c *checker) reportAt(rule string, doc *document, ptr jsontext.Pointer, format string, args ...any) {
+func (c *checker) reportAt(
+	rule *problem.Rule, doc *document, ptr jsontext.Pointer, format string, args ...any,
+) {
 	c.report(rule, doc.errorIn(ptr, fmt.Errorf(format, args...)))
 }
 
-func (c *checker) reportFile(rule, file, format string, args ...any) {
+func (c *checker) reportFile(rule *problem.Rule, file, format string, args ...any) {
 	c.report(rule, c.inFile(file, fmt.Errorf(format, args...)))
 }
 
@@ -82,9 +84,9 @@ func (c *checker) check() {
 	for _, dir := range []string{manifestsDir, metadataDir} {
 		entries, err := fs.ReadDir(c.fsys, dir)
 		if err != nil {
-			c.reportFile("layout", dir, "%w", regular.WithoutPath(err))
+			c.reportFile(ruleLayout, dir, "%w", regular.WithoutPath(err))
 		} else if len(entries) == 0 {
-			c.reportFile("layout", dir, "the directory is empty")
+			c.reportFile(ruleLayout, dir, "the directory is empty")
 		}
 		complete = complete && err == nil && len(entries) > 0
 	}
@@ -124,7 +126,7 @@ func (c *checker) readAll() {
 	for _, entry := range c.readDir(manifestsDir) {
 		name := path.Join(manifestsDir, entry.Name())
 		if entry.IsDir() {
-			c.report("left-out", c.inFile(name, errDirectory))
+			c.report(ruleLeftOut, c.inFile(name, errDirectory))
 			continue
 		}
 		if strings.HasPrefix(entry.Name(), ".") {
@@ -138,11 +140,11 @@ func (c *checker) readAll() {
 		doc, err := readDocument(c.label(name), content, nil)
 		if err != nil {
 			c.incomplete = true
-			c.report("unreadable", err)
+			c.report(ruleUnreadable, err)
 			continue
 		}
 		if pos, ok := doc.continuation(); ok {
-			c.report("left-out", &declcfg.Error{Pos: pos, Err: errMoreDocuments})
+			c.report(ruleLeftOut, &declcfg.Error{Pos: pos, Err: errMoreDocuments})
 		}
 		m := &manifest{document: doc, printed: c.printManifest(doc.json)}
 		m.apiVersion, m.kind = typeOf(m.printed)
@@ -158,7 +160,7 @@ func (c *checker) checkMetadata(mediaType string) {
 	for _, entry := range c.readDir(metadataDir) {
 		name := path.Join(metadataDir, entry.Name())
 		if entry.IsDir() {
-			c.report("left-out", c.inFile(name, errDirectory))
+			c.report(ruleLeftOut, c.inFile(name, errDirectory))
 			continue
 		}
 		doc := c.readDocument(name)
@@ -170,7 +172,7 @@ func (c *checker) checkMetadata(mediaType string) {
 		found = found || c.checkAnnotations(doc, mediaType)
 	}
 	if !found {
-		c.reportFile("annotations", metadataDir, "no file contains the annotations of a bundle")
+		c.reportFile(ruleAnnotations, metadataDir, "no file contains the annotations of a bundle")
 	}
 	for i, d := range all.dependencies {
 		c.checkDependency(all.from.dependencies, element("/dependencies", i), d)
@@ -191,7 +193,7 @@ func (c *checker) checkAnnotations(doc *document, mediaType string) bool {
 		case ok:
 			c.checkAnnotation(doc, label[0], raw, label[1])
 		case label[0] != AnnotationDefaultChannel:
-			c.reportAt("annotations", doc, "/annotations", "no %s", label[0])
+			c.reportAt(ruleAnnotations, doc, "/annotations", "no %s", label[0])
 		}
 	}
 	return true
@@ -202,29 +204,29 @@ func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value,
 	ptr := pointer("annotations", key)
 	var decoded text
 	if _, err := decode(raw, &decoded); err != nil {
-		c.reportAt("annotations", doc, ptr, "%w", err)
+		c.reportAt(ruleAnnotations, doc, ptr, "%w", err)
 		return
 	}
 	value := string(decoded)
 	if label, ok := c.opts.Labels[key]; c.opts.Labels != nil && (!ok || label != value) {
-		c.reportAt("label", doc, ptr, "%q, but the label of the image is %q", value, label)
+		c.reportAt(ruleLabel, doc, ptr, "%q, but the label of the image is %q", value, label)
 	}
 	switch {
 	case strings.TrimSpace(value) == "":
-		c.reportAt("annotations", doc, ptr, "the value is empty")
+		c.reportAt(ruleAnnotations, doc, ptr, "the value is empty")
 	case key == AnnotationMediaType:
 		switch {
 		case value == want, c.incomplete && want == MediaTypePlain: // an unreadable manifest may decide
 		case value == MediaTypeRegistry && want == MediaTypePlain:
-			c.reportAt("media-type", doc, ptr, "%s, but there is no %s in manifests/", value, kindCSV)
+			c.reportAt(ruleMediaType, doc, ptr, "%s, but there is no %s in manifests/", value, kindCSV)
 		default:
-			c.reportAt("media-type", doc, ptr, "%s, but the manifests are %s", value, want)
+			c.reportAt(ruleMediaType, doc, ptr, "%s, but the manifests are %s", value, want)
 		}
 	case key == AnnotationPackage:
 		c.pkg = value
 	case key == AnnotationManifests || key == AnnotationMetadata:
 		if path.Clean(value) != path.Clean(want) {
-			c.reportAt("directory", doc, ptr, "%q: want %q", value, want)
+			c.reportAt(ruleDirectory, doc, ptr, "%q: want %q", value, want)
 		}
 	}
 }
@@ -232,17 +234,17 @@ func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value,
 func (c *checker) checkDependency(doc *document, ptr jsontext.Pointer, d declaration) {
 	check, ok := dependencyTypes[string(d.Type)]
 	if !ok {
-		c.reportAt("dependencies", doc, ptr,
+		c.reportAt(ruleDependencies, doc, ptr,
 			"unknown type %q, want olm.gvk, olm.package, olm.label or olm.constraint", d.Type)
 		return
 	}
 	if d.Value == nil {
-		c.reportAt("dependencies", doc, ptr, "value is required")
+		c.reportAt(ruleDependencies, doc, ptr, "value is required")
 		return
 	}
 	at, problem := check(d.Value)
 	if problem != "" {
-		c.reportAt("dependencies", doc, ptr+"/value"+at, "%s", problem)
+		c.reportAt(ruleDependencies, doc, ptr+"/value"+at, "%s", problem)
 	}
 }
 
@@ -355,7 +357,7 @@ func (c *checker) checkSize() {
 		}
 	}
 	if size > nearBundleSize {
-		c.reportFile("bundle-size", manifestsDir, "%d KB when packed by OLM; the limit is %d KB",
+		c.reportFile(ruleBundleSize, manifestsDir, "%d KB when packed by OLM; the limit is %d KB",
 			size>>10, maxBundleSize>>10)
 	}
 }

@@ -20,9 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-func (c *checker) reportCSV(rule string, ptr jsontext.Pointer, format string, args ...any) {
+func (c *checker) reportCSV(rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any) {
 	c.reportAt(rule, c.csvFile.document, ptr, format, args...)
 }
 
@@ -32,25 +33,25 @@ func (c *checker) checkCSV() {
 		c.checkCSVName("/spec/replaces", replaces)
 	}
 	if c.csvFile.version() == "" {
-		c.reportCSV("csv-field-missing", "", "apiVersion is required")
+		c.reportCSV(ruleCSVFieldMissing, "", "apiVersion is required")
 	}
 	c.checkRequired()
 	c.checkInstallModes()
 	version := c.csv.Spec.MinKubeVersion
 	if strings.TrimSpace(version) == "" {
-		c.reportCSV("csv-no-min-kube-version", "/spec",
+		c.reportCSV(ruleCSVNoMinKubeVersion, "/spec",
 			"no minKubeVersion: the operator can be installed on any cluster")
 	} else if _, err := semver.Parse(version); err != nil {
-		c.reportCSV("csv-min-kube-version", "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
+		c.reportCSV(ruleCSVMinKubeVersion, "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
 	}
 	for key := range c.csv.Annotations {
 		ptr := pointer("metadata", "annotations", key)
 		if key == annotationProperties {
-			c.reportCSV("csv-properties", ptr, "move the properties to metadata/properties.yaml")
+			c.reportCSV(ruleCSVProperties, ptr, "move the properties to metadata/properties.yaml")
 		}
 		for _, known := range caseSensitiveAnnotations {
 			if strings.EqualFold(key, known) && key != known {
-				c.reportCSV("csv-annotation-case", ptr, "want %s", known)
+				c.reportCSV(ruleCSVAnnotationCase, ptr, "want %s", known)
 			}
 		}
 	}
@@ -62,7 +63,7 @@ func (c *checker) checkCSV() {
 func (c *checker) checkCSVName(ptr jsontext.Pointer, name string) {
 	problems := slices.Concat(validation.IsDNS1123Subdomain(name), validation.IsValidLabelValue(name))
 	if len(problems) > 0 {
-		c.reportCSV("csv-name", ptr, "%q: %s", name, problems[0])
+		c.reportCSV(ruleCSVName, ptr, "%q: %s", name, problems[0])
 	}
 }
 
@@ -72,7 +73,7 @@ func (c *checker) checkRequired() {
 	strategy := &spec.InstallStrategy
 	required := func(parent jsontext.Pointer, key string, value any) bool {
 		if reflect.ValueOf(value).Elem().IsZero() {
-			c.reportCSV("csv-field-missing", parent, "%s is required", key)
+			c.reportCSV(ruleCSVFieldMissing, parent, "%s is required", key)
 			return false
 		}
 		return true
@@ -94,18 +95,18 @@ func (c *checker) checkRequired() {
 func (c *checker) checkInstallModes() {
 	modes := c.csv.Spec.InstallModes
 	if len(modes) == 0 {
-		c.reportCSV("csv-install-modes", "/spec", "installModes is required")
+		c.reportCSV(ruleCSVInstallModes, "/spec", "installModes is required")
 		return
 	}
 	supported := make(map[v1alpha1.InstallModeType]bool)
 	for i, mode := range modes {
 		if _, ok := supported[mode.Type]; ok {
-			c.reportCSV("csv-install-mode-twice", element("/spec/installModes", i), "%s is already listed", mode.Type)
+			c.reportCSV(ruleCSVInstallModeTwice, element("/spec/installModes", i), "%s is already listed", mode.Type)
 		}
 		supported[mode.Type] = supported[mode.Type] || mode.Supported
 	}
 	if !slices.Contains(slices.Collect(maps.Values(supported)), true) {
-		c.reportCSV("csv-install-modes", "/spec/installModes", "no install mode is supported")
+		c.reportCSV(ruleCSVInstallModes, "/spec/installModes", "no install mode is supported")
 	}
 	if !slices.ContainsFunc(modes, func(m v1alpha1.InstallMode) bool {
 		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
@@ -116,7 +117,7 @@ func (c *checker) checkInstallModes() {
 	for i, webhook := range c.csv.Spec.WebhookDefinitions {
 		if len(webhook.ConversionCRDs) > 0 {
 			ptr := element("/spec/webhookdefinitions", i)
-			c.reportCSV("csv-install-modes", ptr, "with conversionCRDs, AllNamespaces must be the only supported mode")
+			c.reportCSV(ruleCSVInstallModes, ptr, "with conversionCRDs, AllNamespaces must be the only supported mode")
 		}
 	}
 }
@@ -136,11 +137,11 @@ func (c *checker) checkRelease() {
 	}
 	if c.csv.Annotations[annotationSubstitutes] != "" {
 		ptr := pointer("metadata", "annotations", annotationSubstitutes)
-		c.reportCSV("csv-release", ptr, "cannot be combined with spec.release")
+		c.reportCSV(ruleCSVRelease, ptr, "cannot be combined with spec.release")
 	}
 	want := fmt.Sprintf("%s-v%s-%s", c.pkg, c.csv.Spec.Version.String(), release)
 	if c.pkg != "" && c.csv.Name != want {
-		c.reportCSV("bundle-name", "/metadata/name", "want %q because the bundle has a release", want)
+		c.reportCSV(ruleBundleName, "/metadata/name", "want %q because the bundle has a release", want)
 	}
 }
 
@@ -152,28 +153,28 @@ func (c *checker) checkExamples() {
 	}
 	examples, ok := c.csv.Annotations[key]
 	if !ok {
-		c.reportCSV("csv-no-examples", "/metadata", "no annotation %s", annotationExamples)
+		c.reportCSV(ruleCSVNoExamples, "/metadata", "no annotation %s", annotationExamples)
 		return
 	}
 	ptr := pointer("metadata", "annotations", key)
 	if _, both := c.csv.Annotations[annotationOldExamples]; both && key != annotationOldExamples {
 		old := pointer("metadata", "annotations", annotationOldExamples)
-		c.reportCSV("left-out", old, "ignored: examples are read from %s", key)
+		c.reportCSV(ruleLeftOut, old, "ignored: examples are read from %s", key)
 	}
 	kinds, err := exampleKinds(examples)
 	if err != nil {
-		c.reportCSV("csv-examples", ptr, "want a list of objects as JSON: %w", err)
+		c.reportCSV(ruleCSVExamples, ptr, "want a list of objects as JSON: %w", err)
 		return
 	}
 	owned := c.ownedKinds()
 	for i, kind := range kinds {
 		if !slices.Contains(owned, kind) {
-			c.reportCSV("csv-examples", ptr, "example %d: %s is not owned", i+1, kindText(kind))
+			c.reportCSV(ruleCSVExamples, ptr, "example %d: %s is not owned", i+1, kindText(kind))
 		}
 	}
 	for _, kind := range owned {
 		if !slices.Contains(kinds, kind) {
-			c.reportCSV("csv-no-examples", ptr, "no example of %s", kindText(kind))
+			c.reportCSV(ruleCSVNoExamples, ptr, "no example of %s", kindText(kind))
 		}
 	}
 }
@@ -215,7 +216,7 @@ func (c *checker) ownedKinds() []declcfg.GVK {
 	for i, owned := range c.csv.Spec.CustomResourceDefinitions.Owned {
 		_, group, ok := strings.Cut(owned.Name, ".")
 		if !ok {
-			c.reportCSV("csv-examples", crdPointer("owned", i), "name %q: want PLURAL.GROUP", owned.Name)
+			c.reportCSV(ruleCSVExamples, crdPointer("owned", i), "name %q: want PLURAL.GROUP", owned.Name)
 			continue
 		}
 		kinds = append(kinds, declcfg.GVK{Group: group, Version: owned.Version, Kind: owned.Kind})
@@ -242,7 +243,7 @@ func (c *checker) checkRelatedImages() {
 		known[image.Image] = true
 		ptr := pointer("spec", "relatedImages", strconv.Itoa(i))
 		if image.Image == "" {
-			c.reportCSV("related-image-empty", ptr, "no image")
+			c.reportCSV(ruleRelatedImageEmpty, ptr, "no image")
 			continue
 		}
 		c.checkReference(ptr.AppendToken("image"), image.Image)
@@ -265,7 +266,7 @@ func (c *checker) checkRelatedImages() {
 // checkReference checks an image that becomes a related image of the rendered bundle.
 func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
-		c.reportCSV("image-reference", ptr, "%q is not a valid image reference: %w", image, err)
+		c.reportCSV(ruleImageReference, ptr, "%q is not a valid image reference: %w", image, err)
 	}
 }
 
@@ -277,7 +278,7 @@ func (c *checker) checkImages(ptr jsontext.Pointer, containers []corev1.Containe
 		for j, v := range containers[i].Env {
 			if strings.HasPrefix(v.Name, envImagePrefix) && v.Value != "" && !known[v.Value] {
 				at := element(element(ptr, i)+"/env", j) + "/value"
-				c.reportCSV("related-image-env", at, "%s: image %q is not in relatedImages", v.Name, v.Value)
+				c.reportCSV(ruleRelatedImageEnv, at, "%s: image %q is not in relatedImages", v.Name, v.Value)
 			}
 		}
 	}
@@ -300,7 +301,7 @@ func (c *checker) checkServiceAccounts() {
 			} `json:"metadata"`
 		}
 		if _, err := decode(m.printed, &account); err == nil && made[account.Metadata.Name] {
-			c.reportAt("service-account", m.document, "/metadata/name",
+			c.reportAt(ruleServiceAccount, m.document, "/metadata/name",
 				"OLM creates this account for %s", c.csvFile.file)
 		}
 	}
@@ -321,7 +322,7 @@ var (
 func (c *checker) checkHub() {
 	spec := &c.csv.Spec
 	if strings.TrimSpace(spec.Provider.Name) == "" {
-		c.reportCSV("hub", "/spec", "provider.name is required")
+		c.reportCSV(ruleHub, "/spec", "provider.name is required")
 	}
 	validAddress := func(text string) error {
 		_, err := mail.ParseAddress(text)
@@ -338,7 +339,7 @@ func (c *checker) checkHub() {
 		c.checkContact(element("/spec/links", i), link.Name, "url", link.URL, validURL)
 	}
 	if spec.Version.Equals(semver.Version{}) {
-		c.reportCSV("hub", "/spec", "version is required")
+		c.reportCSV(ruleHub, "/spec", "version is required")
 	}
 	c.checkIcon()
 	c.checkHubAnnotations()
@@ -347,38 +348,38 @@ func (c *checker) checkHub() {
 
 func (c *checker) checkContact(ptr jsontext.Pointer, name, key, value string, valid func(string) error) {
 	if name == "" || value == "" {
-		c.reportCSV("hub", ptr, "name and %s are required", key)
+		c.reportCSV(ruleHub, ptr, "name and %s are required", key)
 	}
 	if value == "" {
 		return
 	}
 	if err := valid(value); err != nil {
-		c.reportCSV("hub", ptr.AppendToken(key), "%w", err)
+		c.reportCSV(ruleHub, ptr.AppendToken(key), "%w", err)
 	}
 }
 
 func (c *checker) checkIcon() {
 	icons := c.csv.Spec.Icon
 	if icons == nil {
-		c.reportCSV("hub-icon", "/spec", "no icon")
+		c.reportCSV(ruleHubIcon, "/spec", "no icon")
 		return
 	}
 	if len(icons) != 1 {
-		c.reportCSV("hub", "/spec/icon", "want one icon, found %d", len(icons))
+		c.reportCSV(ruleHub, "/spec/icon", "want one icon, found %d", len(icons))
 		return
 	}
 	icon := icons[0]
 	if icon.MediaType == "" || icon.Data == "" {
-		c.reportCSV("hub", "/spec/icon/0", "base64data and mediatype are required")
+		c.reportCSV(ruleHub, "/spec/icon/0", "base64data and mediatype are required")
 	}
 	if icon.MediaType != "" && !slices.Contains(hubIcons, icon.MediaType) {
-		c.reportCSV("hub", "/spec/icon/0/mediatype", "%q: want one of %q", icon.MediaType, hubIcons)
+		c.reportCSV(ruleHub, "/spec/icon/0/mediatype", "%q: want one of %q", icon.MediaType, hubIcons)
 	}
 }
 
 func (c *checker) checkHubAnnotations() {
 	if level, ok := c.csv.Annotations["capabilities"]; ok && !slices.Contains(hubCapabilities, level) {
-		c.reportCSV("hub", "/metadata/annotations/capabilities", "%q: want one of %q", level, hubCapabilities)
+		c.reportCSV(ruleHub, "/metadata/annotations/capabilities", "%q: want one of %q", level, hubCapabilities)
 	}
 	known := hubCategories
 	if c.opts.Categories != nil {
@@ -390,7 +391,7 @@ func (c *checker) checkHubAnnotations() {
 	}
 	for category := range strings.SplitSeq(list, ",") {
 		if category = strings.TrimSpace(category); !slices.Contains(known, category) {
-			c.reportCSV("hub", "/metadata/annotations/categories", "%q: want one of %q", category, known)
+			c.reportCSV(ruleHub, "/metadata/annotations/categories", "%q: want one of %q", category, known)
 		}
 	}
 }

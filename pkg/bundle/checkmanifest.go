@@ -103,15 +103,15 @@ func CheckAPIVersion(apiVersion, kind string) error {
 
 func (c *checker) checkManifest(m *manifest, mediaType string) {
 	if m.kind == "" {
-		c.reportAt("unreadable", m.document, "", "not a manifest: the object has no kind")
+		c.reportAt(ruleUnreadable, m.document, "", "not a manifest: the object has no kind")
 		return
 	}
 	if _, ok := Installable(m.kind); !ok && mediaType == MediaTypeRegistry {
-		c.reportAt("manifest-kind", m.document, "/kind", "OLM does not install a %s", m.kind)
+		c.reportAt(ruleManifestKind, m.document, "/kind", "OLM does not install a %s", m.kind)
 		return
 	}
 	if removed, ok := platform.RemovedIn(m.apiVersion, m.kind); ok {
-		c.reportAt("removed-api", m.document, "/apiVersion", "Kubernetes %s removed %s", removed, m.apiVersion)
+		c.reportAt(ruleRemovedAPI, m.document, "/apiVersion", "Kubernetes %s removed %s", removed, m.apiVersion)
 	}
 	switch m.kind {
 	case kindCSV:
@@ -120,7 +120,7 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 		c.checkDefinition(m)
 	default:
 		if err := CheckAPIVersion(m.apiVersion, m.kind); err != nil {
-			c.reportAt("manifest-api", m.document, "/apiVersion", "%w", err)
+			c.reportAt(ruleManifestAPI, m.document, "/apiVersion", "%w", err)
 		}
 		c.checkObjectMeta(m)
 	}
@@ -132,13 +132,13 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 // checkCSVType decodes the ClusterServiceVersion into c.csv. A second one is a problem.
 func (c *checker) checkCSVType(m *manifest) {
 	if c.csvFile != nil {
-		c.reportAt("csv-count", m.document, "", "second %s: the first is in %s", kindCSV, c.csvFile.file)
+		c.reportAt(ruleCSVCount, m.document, "", "second %s: the first is in %s", kindCSV, c.csvFile.file)
 		return
 	}
 	c.csvFile = m
 	csv, ptr, err := decodeCSV(m.printed)
 	if err != nil {
-		c.reportAt("csv-type", m.document, ptr, "%w", versionError(m.printed, ptr, err))
+		c.reportAt(ruleCSVType, m.document, ptr, "%w", versionError(m.printed, ptr, err))
 		return
 	}
 	c.csv = csv
@@ -176,14 +176,14 @@ func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 func (c *checker) checkObjectMeta(m *manifest) {
 	var object metav1.PartialObjectMetadata
 	if ptr, err := decode(m.printed, &object); err != nil {
-		c.reportAt("manifest-metadata", m.document, ptr, "%w", err)
+		c.reportAt(ruleManifestMetadata, m.document, ptr, "%w", err)
 		return
 	}
 	anyName := func(string, bool) []string { return nil }
 	const namespaced = false
 	meta := field.NewPath("metadata")
 	for _, err := range validation.ValidateObjectMeta(&object.ObjectMeta, namespaced, anyName, meta) {
-		c.reportAt("manifest-metadata", m.document, fieldPointer(err.Field), "%s", fieldMessage(err))
+		c.reportAt(ruleManifestMetadata, m.document, fieldPointer(err.Field), "%s", fieldMessage(err))
 	}
 }
 
@@ -223,15 +223,15 @@ func (c *checker) checkObject(m *manifest) {
 		}
 		// This budget would not allow to drain a node of the cluster.
 		if most := budget.Spec.MaxUnavailable; most != nil && (most.IntVal == 0 && most.StrVal == "" || most.StrVal == "0%") {
-			c.reportAt("object", m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
+			c.reportAt(ruleObject, m.document, "/spec/maxUnavailable", "no pod can ever be evicted")
 		}
 		if least := budget.Spec.MinAvailable; least != nil && least.StrVal == "100%" {
-			c.reportAt("object", m.document, "/spec/minAvailable", "no pod can ever be evicted")
+			c.reportAt(ruleObject, m.document, "/spec/minAvailable", "no pod can ever be evicted")
 		}
 	case "PriorityClass":
 		var class schedulingv1.PriorityClass
 		if c.decodeObject(m, &class) && class.GlobalDefault {
-			c.reportAt("object", m.document, "/globalDefault",
+			c.reportAt(ruleObject, m.document, "/globalDefault",
 				"the class would be the default for all pods of the cluster")
 		}
 	case "Role", "ClusterRole":
@@ -247,7 +247,7 @@ func (c *checker) checkObject(m *manifest) {
 func (c *checker) decodeObject(m *manifest, v any) bool {
 	ptr, err := decode(m.printed, v)
 	if err != nil {
-		c.reportAt("object", m.document, ptr, "%w", err)
+		c.reportAt(ruleObject, m.document, ptr, "%w", err)
 	}
 	return err == nil
 }
@@ -263,14 +263,14 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 			slices.ContainsFunc(rule.Verbs, func(v string) bool { return v == rbacv1.VerbAll || slices.Contains(verbs, v) })
 	}
 	if grants("policy", "poddisruptionbudgets", "create", "update", "patch") {
-		c.reportAt("object-permission", m.document, ptr, "can change disruption budgets, which can block node updates")
+		c.reportAt(ruleObjectPermission, m.document, ptr, "can change disruption budgets, which can block node updates")
 	}
 	if grants("security.openshift.io", "securitycontextconstraints", "delete", "update", "patch") {
 		names := slices.DeleteFunc(slices.Clone(rule.ResourceNames), func(name string) bool {
 			return !slices.Contains(defaultConstraints, name)
 		})
 		if len(names) > 0 {
-			c.reportAt("object", m.document, ptr, "can change constraints of the cluster itself: %s",
+			c.reportAt(ruleObject, m.document, ptr, "can change constraints of the cluster itself: %s",
 				strings.Join(names, ", "))
 		}
 	}
@@ -281,7 +281,7 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 func (c *checker) checkDefinition(m *manifest) {
 	internal, ptr, err := decodeCRD(m.apiVersion, m.printed)
 	if err != nil {
-		c.reportAt("crd-type", m.document, ptr, "%w", err)
+		c.reportAt(ruleCRDType, m.document, ptr, "%w", err)
 		return
 	}
 	list := crdvalidation.ValidateCustomResourceDefinition(context.Background(), internal)
@@ -293,7 +293,7 @@ func (c *checker) checkDefinition(m *manifest) {
 		if m.apiVersion == crdV1 {
 			ptr = v1Pointer(ptr)
 		}
-		c.reportAt("crd", m.document, ptr, "%s", fieldMessage(e))
+		c.reportAt(ruleCRD, m.document, ptr, "%s", fieldMessage(e))
 	}
 }
 
@@ -325,7 +325,7 @@ func (c *checker) checkHubAPIs() {
 	lowest := platform.Version{Major: least.Major, Minor: least.Minor}
 	for _, m := range c.manifests {
 		if removed, ok := platform.RemovedIn(m.apiVersion, m.kind); ok && !removed.After(lowest) {
-			c.reportCSV("hub", "/spec/minKubeVersion", "Kubernetes %s removed %s, the API of %s",
+			c.reportCSV(ruleHub, "/spec/minKubeVersion", "Kubernetes %s removed %s, the API of %s",
 				removed, m.apiVersion, m.file)
 		}
 	}
@@ -346,16 +346,16 @@ func (c *checker) checkOwned() {
 		switch {
 		case !ok && c.incomplete: // it may be in a file that cannot be read
 		case !ok:
-			c.reportCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s", kindText(api))
+			c.reportCSV(ruleCRDMissing, crdPointer("owned", i), "no manifest defines %s", kindText(api))
 		case kind.plural != plural:
-			c.reportCSV("crd-missing", crdPointer("owned", i), "no manifest defines %s as %q: %s has %q",
+			c.reportCSV(ruleCRDMissing, crdPointer("owned", i), "no manifest defines %s as %q: %s has %q",
 				kindText(api), plural, kind.file, kind.plural)
 		}
 		owned[anyVersion(api)] = owned[anyVersion(api)] || ok
 	}
 	for api, kind := range defined {
 		if !owned[anyVersion(api)] {
-			c.reportAt("crd-not-owned", kind.document, "/spec", "%s does not own %s", c.csvFile.file, kindText(api))
+			c.reportAt(ruleCRDNotOwned, kind.document, "/spec", "%s does not own %s", c.csvFile.file, kindText(api))
 		}
 	}
 }
@@ -381,7 +381,7 @@ func (c *checker) definedKinds() map[declcfg.GVK]definedKind {
 		}
 		for _, api := range d.kinds(m.apiVersion) {
 			if first, ok := defined[api]; ok {
-				c.reportAt("crd-twice", m.document, "/spec", "%s is defined in %s", kindText(api), first.file)
+				c.reportAt(ruleCRDTwice, m.document, "/spec", "%s is defined in %s", kindText(api), first.file)
 				continue
 			}
 			defined[api] = definedKind{m, d.Spec.Names.Plural}

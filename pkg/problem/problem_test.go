@@ -61,7 +61,7 @@ func TestRules(t *testing.T) {
 		head.Schema != "#Tier: {}\n" || head.Config != "policy: {}\n" || all[2].Bad != "" {
 		t.Errorf("the newlines at the ends of files: %+v", all)
 	}
-	if head != *rules.Of("channel-head") || *rules.Of("icon") != all[2] || rules.Has("ikon") {
+	if head != rules.Of("channel-head") || rules.Of("icon") != all[2] || rules.Has("ikon") {
 		t.Errorf("rules by name: %+v", all)
 	}
 	if !slices.Equal(rules.Groups[0].Rules, all[:1]) || !slices.Equal(rules.Groups[1].Rules, all[1:]) {

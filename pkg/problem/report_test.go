@@ -22,7 +22,7 @@ var two = []*problem.Problem{
 	{Rule: "utf-8", Severity: problem.Warning, Pos: declcfg.Pos{File: "c/b,c:d.json"}, Message: "odd"},
 }
 
-var rules = problem.NewRules("", problem.Group{Title: "Channels", Rules: []problem.Rule{
+var rules = problem.NewRules("", &problem.Group{Title: "Channels", Rules: []*problem.Rule{
 	{Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
 		Reason:   "The head is what new users get. A channel with none or several has no use.",
 		Fix:      "connect the entries",
@@ -31,7 +31,7 @@ var rules = problem.NewRules("", problem.Group{Title: "Channels", Rules: []probl
 		Config:   "policy: {}",
 		Bad:      "a: 1\nb: \xef\nc: 3\nd:\t4",
 		Good:     "a: 1\nb: \xef\nc: 3\nd: 4"},
-}}, problem.Group{Title: "Files", Rules: []problem.Rule{
+}}, &problem.Group{Title: "Files", Rules: []*problem.Rule{
 	{Name: "utf-8", Severity: problem.Warning, Summary: "JSON files are UTF-8"},
 	{Name: "icon", Severity: problem.Info, Summary: "a package has an icon"},
 }})

@@ -13,6 +13,7 @@ import (
 )
 
 // A Rule is a requirement on checked objects. Problems, the flags that mute them, the reference and tests all use it.
+// It must not be changed.
 type Rule struct {
 	Name     string
 	Severity Severity
@@ -37,26 +38,25 @@ type Rule struct {
 // A Group is a list of rules about one part of the checked objects.
 type Group struct {
 	Title string
-	Rules []Rule
+	Rules []*Rule // in the order of the reference
 }
 
 // Rules are all rules about one kind of object, such as catalogs. They must not be changed.
 type Rules struct {
-	Example string  // a file that keeps every rule; "" for none
-	Groups  []Group // in the order of the reference
+	Example string   // a file that keeps every rule; "" for none
+	Groups  []*Group // in the order of the reference
 
-	all    []Rule
+	all    []*Rule
 	byName map[string]*Rule
 }
 
 // NewRules returns the rules of the groups, whose names must differ. The files of a rule may lack their last newline.
-func NewRules(example string, groups ...Group) *Rules {
-	r := &Rules{Example: example, Groups: slices.Clone(groups), byName: map[string]*Rule{}}
+func NewRules(example string, groups ...*Group) *Rules {
+	r := &Rules{Example: example, Groups: groups, byName: map[string]*Rule{}}
 	for _, g := range groups {
 		r.all = append(r.all, g.Rules...)
 	}
-	for i := range r.all {
-		rule := &r.all[i]
+	for _, rule := range r.all {
 		if old := rule.Repair[0]; old != "" {
 			rule.Good = strings.Replace(rule.Bad, old, rule.Repair[1], 1)
 		}
@@ -67,21 +67,17 @@ func NewRules(example string, groups ...Group) *Rules {
 		}
 		r.byName[rule.Name] = rule
 	}
-	rest := r.all
-	for i, g := range groups {
-		r.Groups[i].Rules, rest = rest[:len(g.Rules)], rest[len(g.Rules):]
-	}
 	return r
 }
 
 // All returns all rules, grouped by subject, in the order of the reference.
-func (r *Rules) All() []Rule { return slices.Clone(r.all) }
+func (r *Rules) All() []*Rule { return slices.Clone(r.all) }
 
 // Names returns the names of all rules.
 func (r *Rules) Names() []string {
 	names := make([]string, len(r.all))
-	for i := range r.all {
-		names[i] = r.all[i].Name
+	for i, rule := range r.all {
+		names[i] = rule.Name
 	}
 	return names
 }
@@ -119,8 +115,8 @@ func (r *Rules) WriteRule(w io.Writer, name string) error {
 // WriteTable writes one line per rule: its name, its severity and its requirement.
 func (r *Rules) WriteTable(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for i := range r.all {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", r.all[i].Name, r.all[i].Severity, r.all[i].Summary)
+	for _, rule := range r.all {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", rule.Name, rule.Severity, rule.Summary)
 	}
 	return table.Flush()
 }
@@ -231,8 +227,8 @@ func (l Levels) Errors() []string {
 // Always returns the names of the rules that have the severity in every package.
 func (l Levels) Always(s Severity, rules *Rules) []string {
 	var names []string
-	for i := range rules.all {
-		p := Problem{Rule: rules.all[i].Name, Severity: rules.all[i].Severity}
+	for _, rule := range rules.all {
+		p := Problem{Rule: rule.Name, Severity: rule.Severity}
 		always := l.of(&p) == s
 		for p.Package = range l.Packages {
 			always = always && l.of(&p) == s

@@ -88,8 +88,7 @@ func (r *Report) writeSARIF(w io.Writer) error {
 		}
 	}
 	indexOf := map[string]int{}
-	for i := range r.Rules.all {
-		rule := &r.Rules.all[i]
+	for i, rule := range r.Rules.all {
 		indexOf[rule.Name] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule.sarif())
 	}

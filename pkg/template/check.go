@@ -38,9 +38,9 @@ func Recognized(r io.ReaderAt, size int64) bool {
 // error if the options are not valid.
 func Check(ctx context.Context, name string, text []byte, opts validate.Options) ([]*problem.Problem, error) {
 	c := &checker{ctx: ctx, opts: opts}
-	t, err := Parse(name, text, Detect, func(e *declcfg.Error) { c.addError("template-key", e) })
+	t, err := Parse(name, text, Detect, func(e *declcfg.Error) { c.addError(ruleTemplateKey, e) })
 	if err != nil {
-		c.problems = append(c.problems, problem.FromError("template", err)...)
+		c.problems = append(c.problems, problem.FromError(ruleTemplate.Name, err)...)
 	} else {
 		c.Template = t
 		c.checkImages()
@@ -62,13 +62,12 @@ type checker struct {
 	problems []*problem.Problem
 }
 
-func (c *checker) find(rule string, ptr jsontext.Pointer, format string, args ...any) {
+func (c *checker) find(rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any) {
 	c.addError(rule, c.file.Errorf(ptr, format, args...))
 }
 
-func (c *checker) addError(rule string, err *declcfg.Error) {
-	r := Rules().Of(rule)
-	p := &problem.Problem{Rule: rule, Severity: r.Severity, Pos: err.Pos, Message: err.Err.Error(), Fix: r.Fix}
+func (c *checker) addError(r *problem.Rule, err *declcfg.Error) {
+	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: err.Pos, Message: err.Err.Error(), Fix: r.Fix}
 	if err.Pointer != "" {
 		p.Path = declcfg.Path(err.Pointer)
 	}
@@ -84,14 +83,14 @@ func (c *checker) checkImages() {
 			list += " "
 		}
 		if before, again := images[list+r.image]; again {
-			c.find("template-image-twice", r.ptr, "image %q is already listed at %s", r.image, c.file.Pos(before.ptr)[0])
+			c.find(ruleTemplateImageTwice, r.ptr, "image %q is already listed at %s", r.image, c.file.Pos(before.ptr)[0])
 			continue
 		}
 		images[list+r.image] = r
 		if strings.Contains(r.image, "@") {
 			continue
 		}
-		c.find("template-tag", r.ptr, "image %q is named by a tag, which can be moved", r.image)
+		c.find(ruleTemplateTag, r.ptr, "image %q is named by a tag, which can be moved", r.image)
 		repo, tag := r.image, ""
 		if i := strings.LastIndexByte(r.image, ':'); i > strings.LastIndexByte(r.image, '/') {
 			repo, tag = r.image[:i], r.image[i+1:]
@@ -102,7 +101,7 @@ func (c *checker) checkImages() {
 		}
 		key := list + repo + " " + v.String()
 		if before, again := versions[key]; again {
-			c.find("template-version-twice", r.ptr, "the tags of %q and of the image at %s are both version %s",
+			c.find(ruleTemplateVersionTwice, r.ptr, "the tags of %q and of the image at %s are both version %s",
 				r.image, c.file.Pos(before.ptr)[0], v)
 		} else {
 			versions[key] = r
@@ -125,7 +124,7 @@ func (s *substitutes) lint(c *checker) error {
 	problems, err := layOut(c.file, s.entries).problems(c.ctx, c.opts)
 	c.problems = append(c.problems, problems...)
 	if base := s.firstBase(c.file); base != nil {
-		c.addError("template-base", base)
+		c.addError(ruleTemplateBase, base)
 	}
 	return err
 }

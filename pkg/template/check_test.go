@@ -23,7 +23,7 @@ func check(t testing.TB, text string) []*problem.Problem {
 }
 
 // ownRules returns the rules that apply only to templates.
-func ownRules() []problem.Rule {
+func ownRules() []*problem.Rule {
 	groups := template.Rules().Groups
 	return groups[len(groups)-1].Rules
 }

@@ -17,12 +17,12 @@ import (
 
 func (s *scope) bundle(b *declcfg.Bundle) {
 	if b.Package == "" {
-		s.add("bundle-package", "/package", "package name must be set for bundle %q", b.Name)
+		s.add(ruleBundlePackage, "/package", "package name must be set for bundle %q", b.Name)
 	}
 	if b.Name == "" {
-		s.add("bundle-name", "/name", "name must be set: the bundle has no name")
+		s.add(ruleBundleName, "/name", "name must be set: the bundle has no name")
 	} else if err := k8sname.Subdomain(b.Name); err != nil {
-		s.add("bundle-name-dns", "/name", "%q is not a valid ClusterServiceVersion name: %v", b.Name, err)
+		s.add(ruleBundleNameDNS, "/name", "%q is not a valid ClusterServiceVersion name: %v", b.Name, err)
 	}
 	s.properties(b)
 	s.packageProperty(b)
@@ -40,17 +40,17 @@ func (s *scope) properties(b *declcfg.Bundle) {
 		p := &b.Properties[i]
 		at := index("/properties", i)
 		if p.Type == "" {
-			s.add("property-type", at+"/type", "the property has no type")
+			s.add(rulePropertyType, at+"/type", "the property has no type")
 		}
 		s.propertyType(at, p.Type)
 		if p.Type == declcfg.PropertyBundleObject && p.Value != nil {
 			switch err := p.CheckManifest(); {
 			case err == nil:
 			case errors.Is(err, declcfg.ErrBrokenManifest):
-				s.add("broken-manifest", at+"/value"+err.Pointer, "%v", err.Err)
+				s.add(ruleBrokenManifest, at+"/value"+err.Pointer, "%v", err.Err)
 			default:
 				s.refused = with(s.refused, strconv.Itoa(i))
-				s.add("bundle-object", at+"/value"+err.Pointer, "parse properties for bundle %q: property of type %q: %v",
+				s.add(ruleBundleObject, at+"/value"+err.Pointer, "parse properties for bundle %q: property of type %q: %v",
 					b.Name, p.Type, err.Err)
 			}
 			continue
@@ -76,7 +76,7 @@ func (s *scope) badValue(at jsontext.Pointer, p *declcfg.Property) {
 		return "", err
 	}
 	for ptr, err := range typeErrors(p.Value, check) {
-		s.add("property-value", at+ptr, "parse properties for bundle %q: property of type %q: %v", s.meta.Name, p.Type, err)
+		s.add(rulePropertyValue, at+ptr, "parse properties for bundle %q: property of type %q: %v", s.meta.Name, p.Type, err)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	value, err := b.PackageProperty()
 	if err != nil {
 		if _, bad := errors.AsType[*declcfg.ValueError](err); !bad { // properties reports a bad value
-			s.add("package-property", "/properties", "package %q bundle %q must have exactly 1 %q property, found %d",
+			s.add(rulePackageProperty, "/properties", "package %q bundle %q must have exactly 1 %q property, found %d",
 				b.Package, b.Name, declcfg.PropertyPackage, count(b, declcfg.PropertyPackage))
 		}
 		return
@@ -93,48 +93,48 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	isPackage := func(p declcfg.Property) bool { return p.Type == declcfg.PropertyPackage }
 	at := index("/properties", slices.IndexFunc(b.Properties, isPackage)) + "/value"
 	if value.PackageName != b.Package && b.Package != "" {
-		s.add("package-property-name", at+"/packageName", "package %q does not match %q property %q",
+		s.add(rulePackagePropertyName, at+"/packageName", "package %q does not match %q property %q",
 			b.Package, declcfg.PropertyPackage, value.PackageName)
 	}
 	if value.Version == "" {
-		s.add("bundle-version", at+"/version", "error parsing bundle %q version %q: the property has no version", b.Name, "")
+		s.add(ruleBundleVersion, at+"/version", "error parsing bundle %q version %q: the property has no version", b.Name, "")
 		return
 	}
 	version, err := declcfg.ParseVersion(value.Version, "")
 	if err != nil {
-		s.add("bundle-version", at+"/version", "error parsing bundle %q version %q: %v", b.Name, value.Version, err)
+		s.add(ruleBundleVersion, at+"/version", "error parsing bundle %q version %q: %v", b.Name, value.Version, err)
 		return
 	}
 	release, err := declcfg.ParseRelease(value.Release)
 	if err != nil {
-		s.add("bundle-release", at+"/release", "%v", err)
+		s.add(ruleBundleRelease, at+"/release", "%v", err)
 		return
 	}
 	if version.Release = release; release == nil {
 		return
 	}
 	if len(version.Semver.Build) > 0 {
-		s.add("bundle-release", at+"/version",
+		s.add(ruleBundleRelease, at+"/version",
 			"cannot use build metadata in version with a release version: version %q, release %q", value.Version, value.Release)
 		return
 	}
 	if want := version.CanonicalName(b.Package); b.Name != want {
-		s.add("bundle-release", "/name", "name %q does not match normalized name %q of a bundle with release %q",
+		s.add(ruleBundleRelease, "/name", "name %q does not match normalized name %q of a bundle with release %q",
 			b.Name, want, value.Release)
 	}
 }
 
 func (s *scope) image(b *declcfg.Bundle) {
 	if b.Image == "" {
-		rule := "bundle-image"
+		rule := ruleBundleImage
 		if count(b, declcfg.PropertyBundleObject) > 0 {
-			rule = "schema" // the bundle can be installed from its manifests
+			rule = ruleSchema // the bundle can be installed from its manifests
 		}
 		s.add(rule, "/image", "bundle image must be set: bundle %q has none", b.Name)
 		return
 	}
 	if _, err := s.checker.images.parse(b.Image); err != nil {
-		s.add("image-reference", "/image", "%q is not a valid image reference: %v", b.Image, err)
+		s.add(ruleImageReference, "/image", "%q is not a valid image reference: %v", b.Image, err)
 		return
 	}
 	s.registry(b.Image, "/image")
@@ -155,12 +155,12 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 		image := images[i].Image
 		at := index("/relatedImages", i) + "/image"
 		if image == "" {
-			s.add("related-image-empty", at, "related image %q is empty", images[i].Name)
+			s.add(ruleRelatedImageEmpty, at, "related image %q is empty", images[i].Name)
 			continue
 		}
 		hasDigest, err := s.checker.images.parse(image)
 		if err != nil {
-			s.add("image-reference", at, "%q is not a valid image reference: %v", image, err)
+			s.add(ruleImageReference, at, "%q is not a valid image reference: %v", image, err)
 			continue
 		}
 		s.registry(image, at)
@@ -172,15 +172,22 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 		}
 	}
 	if tags > 0 {
-		s.add("related-image-tag", index("/relatedImages", first)+"/image",
+		s.add(ruleRelatedImageTag, index("/relatedImages", first)+"/image",
 			"%d of %d related images have no digest, first %q", tags, len(images), images[first].Image)
 	}
 }
 
-var bundleRules = problem.Group{Title: "Bundles", Rules: []problem.Rule{
-	{Name: "bundle-package", Severity: problem.Error, Summary: "a bundle belongs to a package of the catalog",
-		Reason: "Upstream rejects bundles of unknown packages.",
-		Fix:    "correct the package, or add its olm.package",
+var bundleRules = &problem.Group{Title: "Bundles", Rules: []*problem.Rule{
+	ruleBundlePackage, ruleBundleName, ruleBundleNameDNS, ruleDuplicateBundle, ruleBundleChannel, rulePackageProperty,
+	rulePackagePropertyName, ruleBundleVersion, ruleBundleRelease, ruleBundleImage, ruleImageReference,
+	ruleRelatedImageEmpty, ruleRelatedImageTag,
+}}
+
+var (
+	ruleBundlePackage = &problem.Rule{Name: "bundle-package", Severity: problem.Error,
+		Summary: "a bundle belongs to a package of the catalog",
+		Reason:  "Upstream rejects bundles of unknown packages.",
+		Fix:     "correct the package, or add its olm.package",
 		Bad: `schema: olm.bundle
 package: dem
 name: demo.v1.2.0
@@ -188,17 +195,18 @@ image: registry.example/demo-bundle@sha256:0b0ec6223b7c778319048b3a7ebd685eae41d
 properties:
 - {type: olm.package, value: {packageName: dem, version: 1.2.0}}
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle},
-	{Name: "bundle-name", Severity: problem.Error, Summary: "a bundle has a name",
-		Reason: "Channels refer to bundles by name.",
-		Fix:    "give the bundle a name",
+		Good: demoBundle}
+	ruleBundleName = &problem.Rule{Name: "bundle-name", Severity: problem.Error,
+		Summary: "a bundle has a name",
+		Reason:  "Channels refer to bundles by name.",
+		Fix:     "give the bundle a name",
 		Bad: `schema: olm.bundle
 package: demo
 ` + newImage,
 		Good: fastChannel + `- {name: demo.v1.3.0}
 ---
-` + newBundle},
-	{Name: "bundle-name-dns", Severity: problem.Warning,
+` + newBundle}
+	ruleBundleNameDNS = &problem.Rule{Name: "bundle-name-dns", Severity: problem.Warning,
 		Summary: "the name of a bundle is a valid name of a Kubernetes object",
 		Reason:  "OLM Classic installs a bundle as a ClusterServiceVersion of the same name, which must be a DNS subdomain.",
 		Fix:     "rename the bundle",
@@ -210,40 +218,45 @@ name: Demo 1.3.0
 ` + newImage,
 		Good: fastChannel + `- {name: demo.v1.3.0}
 ---
-` + newBundle},
-	{Name: "duplicate-bundle", Severity: problem.Error, Summary: "a bundle is defined once in its package",
-		Reason: "Upstream rejects a second definition.",
-		Fix:    "remove one of the definitions",
-		Bad:    demoBundle + "---\n" + demoBundle,
-		Good:   demoBundle},
-	{Name: "bundle-channel", Severity: problem.Error, Summary: "every bundle is an entry of a channel",
-		Reason: "Upstream rejects bundles that no channel contains.",
-		Fix:    "add it to a channel, or remove it",
-		Bad:    newBundle,
+` + newBundle}
+	ruleDuplicateBundle = &problem.Rule{Name: "duplicate-bundle", Severity: problem.Error,
+		Summary: "a bundle is defined once in its package",
+		Reason:  "Upstream rejects a second definition.",
+		Fix:     "remove one of the definitions",
+		Bad:     demoBundle + "---\n" + demoBundle,
+		Good:    demoBundle}
+	ruleBundleChannel = &problem.Rule{Name: "bundle-channel", Severity: problem.Error,
+		Summary: "every bundle is an entry of a channel",
+		Reason:  "Upstream rejects bundles that no channel contains.",
+		Fix:     "add it to a channel, or remove it",
+		Bad:     newBundle,
 		Good: fastChannel + `- {name: demo.v1.3.0}
 ---
-` + newBundle},
-	{Name: "package-property", Severity: problem.Error, Summary: "a bundle has exactly one property olm.package",
-		Reason: "It contains the version of the bundle.",
-		Fix:    "add one with packageName and version",
+` + newBundle}
+	rulePackageProperty = &problem.Rule{Name: "package-property", Severity: problem.Error,
+		Summary: "a bundle has exactly one property olm.package",
+		Reason:  "It contains the version of the bundle.",
+		Fix:     "add one with packageName and version",
 		Bad: demoImage + `properties:
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle},
-	{Name: "package-property-name", Severity: problem.Error,
+		Good: demoBundle}
+	rulePackagePropertyName = &problem.Rule{Name: "package-property-name", Severity: problem.Error,
 		Summary: "the property olm.package names the package of the bundle",
 		Reason:  "OLM resolves dependencies by the property; registries serve the bundle by its package.",
 		Fix:     "make them equal",
 		Bad: demoImage + `properties:
 - {type: olm.package, value: {packageName: dem, version: 1.2.0}}
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle},
-	{Name: "bundle-version", Severity: problem.Error, Summary: "the version of a bundle is a semantic version",
-		Reason: "Updates and dependencies compare versions: three numbers, optionally followed by -prerelease and +build.",
+		Good: demoBundle}
+	ruleBundleVersion = &problem.Rule{Name: "bundle-version", Severity: problem.Error,
+		Summary: "the version of a bundle is a semantic version",
+		Reason:  "Updates and dependencies compare versions: three numbers, optionally followed by -prerelease and +build.",
 		Bad: demoImage + `properties:
 - {type: olm.package, value: {packageName: demo, version: v1.2}}
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle},
-	{Name: "bundle-release", Severity: problem.Error, Summary: "a release is valid and part of the name of the bundle",
+		Good: demoBundle}
+	ruleBundleRelease = &problem.Rule{Name: "bundle-release", Severity: problem.Error,
+		Summary: "a release is valid and part of the name of the bundle",
 		Reason: "A release distinguishes bundles of one version: at most 20 letters, digits, hyphens and dots. The bundle " +
 			"is named PACKAGE-vVERSION-RELEASE, and the version has no build metadata.",
 		Bad: fastChannel + `- {name: demo.v1.3.0}
@@ -263,40 +276,44 @@ name: demo-v1.3.0-1
 image: registry.example/demo-bundle@sha256:0b0ec6223b7c778319048b3a7ebd685eae41d618950e166fb9ac7553c0ed5175
 properties:
 - {type: olm.package, value: {packageName: demo, version: 1.3.0, release: "1"}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`},
-	{Name: "bundle-image", Severity: problem.Error, Summary: "a bundle has an image or contains its manifests",
-		Reason: "Otherwise there is nothing to install.",
-		Fix:    "set image",
+- {type: olm.csv.metadata, value: {displayName: Demo}}`}
+	ruleBundleImage = &problem.Rule{Name: "bundle-image", Severity: problem.Error,
+		Summary: "a bundle has an image or contains its manifests",
+		Reason:  "Otherwise there is nothing to install.",
+		Fix:     "set image",
 		Bad: demoName + `image: ""
 properties:
 - {type: olm.package, value: {packageName: demo, version: 1.2.0}}
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle},
-	{Name: "image-reference", Severity: problem.Error, Summary: "images are valid references",
-		Reason: "Upstream rejects references that no container tool can pull.",
-		Fix:    "write it like registry.example/name@sha256:…",
+		Good: demoBundle}
+	ruleImageReference = &problem.Rule{Name: "image-reference", Severity: problem.Error,
+		Summary: "images are valid references",
+		Reason:  "Upstream rejects references that no container tool can pull.",
+		Fix:     "write it like registry.example/name@sha256:…",
 		Bad: demoName + `image: https://registry.example/demo-bundle
 properties:
 - {type: olm.package, value: {packageName: demo, version: 1.2.0}}
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle},
-	{Name: "related-image-empty", Severity: problem.Warning, Summary: "related images are not empty",
-		Reason: "Mirroring tools copy related images. An image that is not named is not copied.",
-		Fix:    "name the image, or remove the entry",
+		Good: demoBundle}
+	ruleRelatedImageEmpty = &problem.Rule{Name: "related-image-empty", Severity: problem.Warning,
+		Summary: "related images are not empty",
+		Reason:  "Mirroring tools copy related images. An image that is not named is not copied.",
+		Fix:     "name the image, or remove the entry",
 		Bad: demoBundle + `relatedImages:
 - {name: operator, image: ""}`,
 		Good: demoBundle + `relatedImages:
 - name: operator
-  image: registry.example/demo@sha256:2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea`},
-	{Name: "related-image-tag", Severity: problem.Info, Summary: "related images have digests",
-		Reason: "Tags can move, and clusters that mirror by digest do not find an image by tag.",
-		Fix:    "refer to them by digest",
+  image: registry.example/demo@sha256:2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea`}
+	ruleRelatedImageTag = &problem.Rule{Name: "related-image-tag", Severity: problem.Info,
+		Summary: "related images have digests",
+		Reason:  "Tags can move, and clusters that mirror by digest do not find an image by tag.",
+		Fix:     "refer to them by digest",
 		Bad: demoBundle + `relatedImages:
 - {name: operator, image: "registry.example/demo:1.2.0"}`,
 		Good: demoBundle + `relatedImages:
 - name: operator
-  image: registry.example/demo@sha256:2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea`},
-}}
+  image: registry.example/demo@sha256:2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea`}
+)
 
 const (
 	maxObject  = 1 << 20 // bytes in a ConfigMap
@@ -313,7 +330,7 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 			size = base64.StdEncoding.DecodedLen(size) // the JSON around the base64 text is negligible
 			var object declcfg.BundleObject
 			if size > maxObject && p.Unmarshal(&object) == nil && len(object.Data) > maxObject {
-				s.add("object-size", index("/properties", i)+"/value", "the manifest has %d bytes; a ConfigMap holds %d",
+				s.add(ruleObjectSize, index("/properties", i)+"/value", "the manifest has %d bytes; a ConfigMap holds %d",
 					len(object.Data), maxObject)
 			}
 			manifests += size
@@ -332,7 +349,7 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 		if manifests > 0 {
 			remedy = "migrate it to olm.csv.metadata"
 		}
-		s.add("message-size", "", "the bundle needs a gRPC message of about %d bytes; clients accept %d: %s",
+		s.add(ruleMessageSize, "", "the bundle needs a gRPC message of about %d bytes; clients accept %d: %s",
 			message, maxMessage, remedy)
 	}
 }

@@ -15,14 +15,14 @@ import (
 
 func (s *scope) channel(c *declcfg.Channel) {
 	if c.Package == "" {
-		s.add("channel-package", "/package", "unknown package %q for channel %q: the channel has no package", "", c.Name)
+		s.add(ruleChannelPackage, "/package", "unknown package %q for channel %q: the channel has no package", "", c.Name)
 	}
 	if c.Name == "" {
-		s.add("channel-name", "/name", "package %q contains channel with no name", c.Package)
+		s.add(ruleChannelName, "/name", "package %q contains channel with no name", c.Package)
 	}
 	s.otherProperties(c.Properties)
 	if len(c.Entries) == 0 {
-		s.add("channel-entries", "/entries", "channel must contain at least one bundle: it has no entries")
+		s.add(ruleChannelEntries, "/entries", "channel must contain at least one bundle: it has no entries")
 		return
 	}
 	s.entries(c.Entries)
@@ -48,14 +48,14 @@ func (s *scope) entries(entries []declcfg.Entry) {
 		e := &entries[i]
 		at := index("/entries", i)
 		if e.Name == "" {
-			s.add("entry-name", at+"/name", "the entry has no name")
+			s.add(ruleEntryName, at+"/name", "the entry has no name")
 		} else if seen[e.Name] {
-			s.add("duplicate-entry", at+"/name", "duplicate entry %q: it is already in the channel", e.Name)
+			s.add(ruleDuplicateEntry, at+"/name", "duplicate entry %q: it is already in the channel", e.Name)
 		}
 		seen[e.Name] = true
 		for j, skip := range e.Skips {
 			if skip == "" {
-				s.add("empty-skip", index(at+"/skips", j), "skip[%d] is empty: entry %q skips an empty name", j, e.Name)
+				s.add(ruleEmptySkip, index(at+"/skips", j), "skip[%d] is empty: entry %q skips an empty name", j, e.Name)
 			}
 		}
 		if e.SkipRange == "" {
@@ -63,19 +63,19 @@ func (s *scope) entries(entries []declcfg.Entry) {
 		}
 		switch in, err := parseRange(e.SkipRange); {
 		case err != nil:
-			s.add("skip-range", at+"/skipRange", "invalid skipRange %q: entry %q: %v", e.SkipRange, e.Name, err)
+			s.add(ruleSkipRange, at+"/skipRange", "invalid skipRange %q: entry %q: %v", e.SkipRange, e.Name, err)
 		case in.Empty():
-			s.add("empty-range", at+"/skipRange", "no version is in skipRange %q of entry %q", e.SkipRange, e.Name)
+			s.add(ruleEmptyRange, at+"/skipRange", "no version is in skipRange %q of entry %q", e.SkipRange, e.Name)
 		}
 	}
 }
 
 // graphRules maps the problem kinds of package graph to rules. Upstream accepts a cycle that no replaces edge reaches.
-var graphRules = map[graph.Kind]string{
-	graph.NoHead:       "channel-head",
-	graph.SeveralHeads: "channel-head",
-	graph.Cycle:        "channel-cycle",
-	graph.Stranded:     "channel-stranded",
+var graphRules = map[graph.Kind]*problem.Rule{
+	graph.NoHead:       ruleChannelHead,
+	graph.SeveralHeads: ruleChannelHead,
+	graph.Cycle:        ruleChannelCycle,
+	graph.Stranded:     ruleChannelStranded,
 }
 
 // misnamedHeads reports entries that replace a missing entry, if its name is likely a typo of a head with a lower
@@ -102,7 +102,7 @@ func (s *scope) misnamedHeads(entries []declcfg.Entry, p graph.Problem) bool {
 		return false
 	}
 	for _, i := range slices.Sorted(maps.Keys(meant)) {
-		s.add("channel-head", index("/entries", i)+"/replaces",
+		s.add(ruleChannelHead, index("/entries", i)+"/replaces",
 			"multiple channel heads found in graph: %s: %q replaces %q, and the channel has no such entry (did you mean %q?)",
 			strings.Join(p.Names, ", "), entries[i].Name, entries[i].Replaces, meant[i])
 	}
@@ -120,74 +120,89 @@ func isLower(a, b string) bool {
 	return errLow == nil && errHigh == nil && low.Compare(high) < 0
 }
 
-var channelRules = problem.Group{Title: "Channels", Rules: []problem.Rule{
-	{Name: "channel-package", Severity: problem.Error, Summary: "a channel belongs to a package of the catalog",
-		Reason: "Upstream rejects channels of unknown packages.",
-		Fix:    "correct the package, or add its olm.package",
+var channelRules = &problem.Group{Title: "Channels", Rules: []*problem.Rule{
+	ruleChannelPackage, ruleChannelName, ruleDuplicateChannel, ruleChannelEntries, ruleEntryName, ruleDuplicateEntry,
+	ruleEntryBundle, ruleChannelHead, ruleChannelCycle, ruleChannelStranded, ruleEmptySkip, ruleSkipRange,
+	ruleEmptyRange, ruleSkipRangeSelf,
+}}
+
+var (
+	ruleChannelPackage = &problem.Rule{Name: "channel-package", Severity: problem.Error,
+		Summary: "a channel belongs to a package of the catalog",
+		Reason:  "Upstream rejects channels of unknown packages.",
+		Fix:     "correct the package, or add its olm.package",
 		Bad: `schema: olm.channel
 package: dem
 name: fast
 entries:
 - {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "channel-name", Severity: problem.Error, Summary: "a channel has a name",
-		Reason: "Subscriptions refer to channels by name.",
-		Fix:    "give the channel a name",
+		Good: fastChannel + "- {name: demo.v1.2.0}"}
+	ruleChannelName = &problem.Rule{Name: "channel-name", Severity: problem.Error,
+		Summary: "a channel has a name",
+		Reason:  "Subscriptions refer to channels by name.",
+		Fix:     "give the channel a name",
 		Bad: `schema: olm.channel
 package: demo
 entries:
 - {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "duplicate-channel", Severity: problem.Error, Summary: "a channel is defined once in its package",
-		Reason: "Upstream rejects a second definition.",
-		Fix:    "merge the two channels",
+		Good: fastChannel + "- {name: demo.v1.2.0}"}
+	ruleDuplicateChannel = &problem.Rule{Name: "duplicate-channel", Severity: problem.Error,
+		Summary: "a channel is defined once in its package",
+		Reason:  "Upstream rejects a second definition.",
+		Fix:     "merge the two channels",
 		Bad: fastChannel + `- {name: demo.v1.1.0}
 ---
 ` + fastChannel + "- {name: demo.v1.2.0, replaces: demo.v1.1.0}",
 		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`},
-	{Name: "channel-entries", Severity: problem.Error, Summary: "a channel has entries",
-		Reason: "A channel without entries has no head to install.",
-		Fix:    "add entries, or remove the channel",
+- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+	ruleChannelEntries = &problem.Rule{Name: "channel-entries", Severity: problem.Error,
+		Summary: "a channel has entries",
+		Reason:  "A channel without entries has no head to install.",
+		Fix:     "add entries, or remove the channel",
 		Bad: `schema: olm.channel
 package: demo
 name: fast
 entries: []`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "entry-name", Severity: problem.Error, Summary: "an entry has the name of a bundle",
-		Reason: "An entry refers to its bundle by name.",
-		Fix:    "name a bundle of the package, or remove the entry",
+		Good: fastChannel + "- {name: demo.v1.2.0}"}
+	ruleEntryName = &problem.Rule{Name: "entry-name", Severity: problem.Error,
+		Summary: "an entry has the name of a bundle",
+		Reason:  "An entry refers to its bundle by name.",
+		Fix:     "name a bundle of the package, or remove the entry",
 		Bad: fastChannel + `- {name: demo.v1.2.0}
 - {name: ""}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "duplicate-entry", Severity: problem.Error, Summary: "a bundle is in a channel once",
-		Reason: "Two entries for one bundle may update different versions.",
-		Fix:    "merge the two entries",
+		Good: fastChannel + "- {name: demo.v1.2.0}"}
+	ruleDuplicateEntry = &problem.Rule{Name: "duplicate-entry", Severity: problem.Error,
+		Summary: "a bundle is in a channel once",
+		Reason:  "Two entries for one bundle may update different versions.",
+		Fix:     "merge the two entries",
 		Bad: fastChannel + `- {name: demo.v1.2.0, replaces: demo.v1.1.0}
 - {name: demo.v1.2.0, skips: [demo.v1.0.0]}`,
-		Good: fastChannel + "- {name: demo.v1.2.0, replaces: demo.v1.1.0, skips: [demo.v1.0.0]}"},
-	{Name: "entry-bundle", Severity: problem.Error, Summary: "every entry of a channel has its bundle",
-		Reason: "An entry without a bundle cannot be installed. Upstream only checks the last channel of a package.",
-		Fix:    "add the olm.bundle, or remove the entry",
+		Good: fastChannel + "- {name: demo.v1.2.0, replaces: demo.v1.1.0, skips: [demo.v1.0.0]}"}
+	ruleEntryBundle = &problem.Rule{Name: "entry-bundle", Severity: problem.Error,
+		Summary: "every entry of a channel has its bundle",
+		Reason:  "An entry without a bundle cannot be installed. Upstream only checks the last channel of a package.",
+		Fix:     "add the olm.bundle, or remove the entry",
 		Bad: fastChannel + `- {name: demo.v1.2.0}
 - {name: demo.v1.3.0, replaces: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
+		Good: fastChannel + "- {name: demo.v1.2.0}"}
+	ruleChannelHead = &problem.Rule{Name: "channel-head", Severity: problem.Error,
+		Summary: "a channel has exactly one head",
 		Reason: "The head, which no entry replaces or skips, is what new users get. Upstream rejects channels with none or " +
 			"several.",
 		Fix: "connect the entries by replaces or skips until only one is not replaced or skipped",
 		Bad: fastChannel + `- {name: demo.v1.1.0}
 - {name: demo.v1.2.0}`,
 		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`},
-	{Name: "channel-cycle", Severity: problem.Error, Summary: "replaces does not form a cycle",
-		Reason: "Updates would never end.",
-		Fix:    "remove one of the replaces",
+- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+	ruleChannelCycle = &problem.Rule{Name: "channel-cycle", Severity: problem.Error,
+		Summary: "replaces does not form a cycle",
+		Reason:  "Updates would never end.",
+		Fix:     "remove one of the replaces",
 		Bad: fastChannel + `- {name: demo.v1.0.0, replaces: demo.v1.1.0}
 - {name: demo.v1.1.0, replaces: demo.v1.0.0}
 - {name: demo.v1.2.0, replaces: demo.v1.1.0}`,
-		Good: fastChannel + stableEntries},
-	{Name: "channel-stranded", Severity: problem.Error,
+		Good: fastChannel + stableEntries}
+	ruleChannelStranded = &problem.Rule{Name: "channel-stranded", Severity: problem.Error,
 		Summary: "following replaces from the head reaches every entry that is not skipped",
 		Reason:  "Users of a stranded entry are never offered an update.",
 		Fix:     "have an entry of the chain replace or skip them",
@@ -196,29 +211,32 @@ entries: []`,
 - {name: demo.v1.2.0, skips: [demo.v1.1.0]}`,
 		Good: fastChannel + `- {name: demo.v1.0.0}
 - {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`},
-	{Name: "empty-skip", Severity: problem.Error, Summary: "skips holds names",
-		Reason: "Upstream rejects empty names in skips.",
-		Fix:    "remove the empty name",
-		Bad:    fastChannel + `- {name: demo.v1.2.0, skips: [demo.v1.1.0, ""]}`,
-		Good:   fastChannel + "- {name: demo.v1.2.0, skips: [demo.v1.1.0]}"},
-	{Name: "skip-range", Severity: problem.Error, Summary: "a skipRange is a valid version range",
+- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+	ruleEmptySkip = &problem.Rule{Name: "empty-skip", Severity: problem.Error,
+		Summary: "skips holds names",
+		Reason:  "Upstream rejects empty names in skips.",
+		Fix:     "remove the empty name",
+		Bad:     fastChannel + `- {name: demo.v1.2.0, skips: [demo.v1.1.0, ""]}`,
+		Good:    fastChannel + "- {name: demo.v1.2.0, skips: [demo.v1.1.0]}"}
+	ruleSkipRange = &problem.Rule{Name: "skip-range", Severity: problem.Error,
+		Summary: "a skipRange is a valid version range",
 		Reason: "Upstream rejects ranges that it cannot parse. It supports comparisons joined by spaces and ||, and x as a " +
 			"wildcard.",
 		Fix:  `write it like ">=1.0.0 <1.2.0"`,
 		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0, <1.2.0"}`,
-		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`},
-	{Name: "empty-range", Severity: problem.Warning, Summary: "a range of versions has a version in it",
+		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`}
+	ruleEmptyRange = &problem.Rule{Name: "empty-range", Severity: problem.Warning,
+		Summary: "a range of versions has a version in it",
 		Reason: "A skipRange without versions does nothing, and nothing can meet such a requirement. Often two bounds are " +
 			"swapped.",
 		Fix:  "correct the range",
 		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.3.0 <1.2.0"}`,
-		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`},
-	{Name: "skip-range-self", Severity: problem.Warning,
+		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`}
+	ruleSkipRangeSelf = &problem.Rule{Name: "skip-range-self", Severity: problem.Warning,
 		Summary: "a skipRange does not include the version of its own entry",
 		Reason: "OLM Classic finds that the installed bundle updates itself, does nothing, and does not look at entries " +
 			"further from the head.",
 		Fix:  "end the range below the version of the entry",
 		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <=1.2.0"}`,
-		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`},
-}}
+		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`}
+)

@@ -35,7 +35,7 @@ type terms struct {
 // namespace.
 func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 	if n := len(p.Value); n > constraint.MaxSize {
-		s.add("constraint", at, "the constraint has %d bytes; OLM accepts %d", n, constraint.MaxSize)
+		s.add(ruleConstraint, at, "the constraint has %d bytes; OLM accepts %d", n, constraint.MaxSize)
 		return
 	}
 	var c requirement
@@ -44,7 +44,7 @@ func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 		return // the CUE schema reports the wrong shape
 	}
 	if err != nil {
-		s.add("constraint", at, "not a valid constraint: %v", err)
+		s.add(ruleConstraint, at, "not a valid constraint: %v", err)
 		return
 	}
 	s.term(at, &c)
@@ -53,7 +53,7 @@ func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 // term checks one constraint and the constraints nested in it.
 func (s *scope) term(at jsontext.Pointer, c *requirement) {
 	if c.Package != nil && c.Package.VersionRange != "" {
-		s.requiredRange("constraint", at+"/package/versionRange", c.Package.VersionRange)
+		s.requiredRange(ruleConstraint, at+"/package/versionRange", c.Package.VersionRange)
 	}
 	if c.CEL != nil && c.CEL.Rule != "" {
 		s.rules = append(s.rules, celRule{at + "/cel/rule", c.CEL.Rule})

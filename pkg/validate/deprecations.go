@@ -12,13 +12,13 @@ import (
 
 func (s *scope) deprecations(d *declcfg.Deprecations) {
 	if d.Package == "" {
-		s.add("deprecations-package", "/package", "package name must be set for deprecation item")
+		s.add(ruleDeprecationsPackage, "/package", "package name must be set for deprecation item")
 	}
 	seen := map[[2]string]bool{}
 	for i := range d.Entries {
 		e := &d.Entries[i]
 		ref, at := e.Reference, index("/entries", i)
-		const rule = "deprecation-reference"
+		rule := ruleDeprecationReference
 		switch {
 		case ref.Schema == "":
 			s.add(rule, at+"/reference/schema", "schema must be set for deprecation entry: the reference has none")
@@ -32,11 +32,12 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 		}
 		key := [2]string{ref.Schema, ref.Name}
 		if seen[key] {
-			s.add("duplicate-deprecation", at+"/reference", "duplicate deprecation entry: %s is already deprecated", target(ref))
+			s.add(ruleDuplicateDeprecation, at+"/reference",
+				"duplicate deprecation entry: %s is already deprecated", target(ref))
 		}
 		seen[key] = true
 		if e.Message == "" {
-			s.add("deprecation-message", at+"/message", "message must be set: the deprecation of %s has none", target(ref))
+			s.add(ruleDeprecationMessage, at+"/message", "message must be set: the deprecation of %s has none", target(ref))
 		}
 	}
 }
@@ -52,20 +53,27 @@ func target(ref declcfg.Reference) string {
 	return fmt.Sprintf("%s %q", strings.TrimPrefix(ref.Schema, "olm."), ref.Name)
 }
 
-var deprecationRules = problem.Group{Title: "Deprecations", Rules: []problem.Rule{
-	{Name: "deprecations-package", Severity: problem.Error, Summary: "deprecations belong to a package of the catalog",
-		Reason: "Upstream rejects deprecations of unknown packages.",
-		Fix:    "correct the package",
+var deprecationRules = &problem.Group{Title: "Deprecations", Rules: []*problem.Rule{
+	ruleDeprecationsPackage, ruleDuplicateDeprecations, ruleDeprecationReference, ruleDuplicateDeprecation,
+	ruleDeprecationMessage,
+}}
+
+var (
+	ruleDeprecationsPackage = &problem.Rule{Name: "deprecations-package", Severity: problem.Error,
+		Summary: "deprecations belong to a package of the catalog",
+		Reason:  "Upstream rejects deprecations of unknown packages.",
+		Fix:     "correct the package",
 		Bad: `schema: olm.deprecations
 package: dem
 entries:
 - reference: {schema: olm.package}
   message: The operator is no longer developed.`,
 		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is no longer developed.`},
-	{Name: "duplicate-deprecations", Severity: problem.Error, Summary: "a package has at most one olm.deprecations",
-		Reason: "Upstream rejects a second one.",
-		Fix:    "merge their entries",
+  message: The operator is no longer developed.`}
+	ruleDuplicateDeprecations = &problem.Rule{Name: "duplicate-deprecations", Severity: problem.Error,
+		Summary: "a package has at most one olm.deprecations",
+		Reason:  "Upstream rejects a second one.",
+		Fix:     "merge their entries",
 		Bad: demoDeprecations + `- reference: {schema: olm.package}
   message: The operator is no longer developed.
 ---
@@ -74,29 +82,31 @@ entries:
 		Good: demoDeprecations + `- reference: {schema: olm.package}
   message: The operator is no longer developed.
 - reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Version 1.0.0 is out of support. Update to 1.2.0.`},
-	{Name: "deprecation-reference", Severity: problem.Error,
+  message: Version 1.0.0 is out of support. Update to 1.2.0.`}
+	ruleDeprecationReference = &problem.Rule{Name: "deprecation-reference", Severity: problem.Error,
 		Summary: "a deprecation refers to its package or to a channel or bundle of it",
 		Reason:  "Nobody would see a message about something unknown.",
 		Fix:     "correct the reference, or remove the deprecation",
 		Bad: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v0.9.0}
   message: Version 0.9.0 is out of support.`,
 		Good: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Version 1.0.0 is out of support. Update to 1.2.0.`},
-	{Name: "duplicate-deprecation", Severity: problem.Error, Summary: "a package, channel or bundle is deprecated once",
-		Reason: "Only one message is shown.",
-		Fix:    "merge the messages",
+  message: Version 1.0.0 is out of support. Update to 1.2.0.`}
+	ruleDuplicateDeprecation = &problem.Rule{Name: "duplicate-deprecation", Severity: problem.Error,
+		Summary: "a package, channel or bundle is deprecated once",
+		Reason:  "Only one message is shown.",
+		Fix:     "merge the messages",
 		Bad: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
   message: Version 1.0.0 is out of support. Update to 1.2.0.
 - reference: {schema: olm.bundle, name: demo.v1.0.0}
   message: Support ends in May.`,
 		Good: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Support ends in May. Update to 1.2.0.`},
-	{Name: "deprecation-message", Severity: problem.Error, Summary: "a deprecation has a message",
-		Reason: "The message says what users should do.",
-		Fix:    "write a message",
+  message: Support ends in May. Update to 1.2.0.`}
+	ruleDeprecationMessage = &problem.Rule{Name: "deprecation-message", Severity: problem.Error,
+		Summary: "a deprecation has a message",
+		Reason:  "The message says what users should do.",
+		Fix:     "write a message",
 		Bad: demoDeprecations + `- reference: {schema: olm.package}
   message: ""`,
 		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is no longer developed.`},
-}}
+  message: The operator is no longer developed.`}
+)

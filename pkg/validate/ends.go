@@ -10,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // One mistake in a channel may have consequences for many bundles, each of which breaks further rules. A consequence is
@@ -53,20 +54,20 @@ func (u *channelUpdates) checkEnds() {
 			differing = append(differing, affected{b, fmt.Sprintf("%s to %s or %s", b.Name, nameOf(one), nameOf(other))})
 		}
 	}
-	u.report(stuck, len(stuck), "z-release", "", "")
+	u.report(stuck, len(stuck), ruleZRelease, "", "")
 	for _, a := range classic { // a problem that stops one bundle stops every bundle that ends at the same one
 		at, _, _ := u.classic.End(a.bundle)
 		if i, ok := u.causes[stuckAt[at.Name]]; ok {
 			u.addCause(i, a.bundle)
 		}
 	}
-	u.report(classic, len(classic), "update-classic", "OLM Classic does not update to the head "+u.head.Name+" from ", "")
-	u.report(loops, len(loops), "update-loop", "OLM Classic never stops updating from ", "")
+	u.report(classic, len(classic), ruleUpdateClassic, "OLM Classic does not update to the head "+u.head.Name+" from ", "")
+	u.report(loops, len(loops), ruleUpdateLoop, "OLM Classic never stops updating from ", "")
 	if u.top != nil {
-		u.report(v1, len(v1), "update-v1", "OLM v1 does not update to the highest version "+u.top.Name+" from ",
+		u.report(v1, len(v1), ruleUpdateV1, "OLM v1 does not update to the highest version "+u.top.Name+" from ",
 			u.deprecatedAfter(v1Ends))
 	}
-	u.report(differing, 1, "updates-differ", "OLM Classic and OLM v1 update differently: ", "")
+	u.report(differing, 1, ruleUpdatesDiffer, "OLM Classic and OLM v1 update differently: ", "")
 	for i := range u.found {
 		f := &u.found[i]
 		if len(f.rules) > 0 {
@@ -112,7 +113,7 @@ func (u *channelUpdates) deprecatedAfter(names map[string]bool) string {
 // cause reports a problem of the update from the named bundle to an entry, and records it in causes as a possible cause
 // of other problems.
 func (u *channelUpdates) cause(
-	causes map[string]int, entry, name, rule string, ptr jsontext.Pointer, format string, args ...any,
+	causes map[string]int, entry, name string, rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any,
 ) {
 	if u.add(rule, ptr, format, args...) {
 		causes[name] = len(u.found) - 1
@@ -128,9 +129,9 @@ func (u *channelUpdates) addCauseNamed(b *graph.Bundle, causes map[string]int, n
 }
 
 // addCause makes a problem the cause of the problems of b, unless they already have a cause.
-func (u *channelUpdates) addCause(problem int, b *graph.Bundle) {
+func (u *channelUpdates) addCause(cause int, b *graph.Bundle) {
 	if _, known := u.causes[b]; !known {
-		u.causes[b] = problem
+		u.causes[b] = cause
 	}
 }
 
@@ -140,15 +141,15 @@ const maxConsequences = 5
 // report reports the bundles that break a rule. A bundle with a known cause becomes a consequence of it, unless the
 // cause is less severe. The other bundles share one problem, which becomes the cause of their later problems. Its
 // message names at most limit of them.
-func (u *channelUpdates) report(all []affected, limit int, rule, what, why string) {
-	if u.v.off[rule] {
+func (u *channelUpdates) report(all []affected, limit int, rule *problem.Rule, what, why string) {
+	if u.v.isOff(rule) {
 		return
 	}
 	var own []affected
 	caused := map[int][]affected{}
 	for _, a := range all {
 		i, ok := u.causes[a.bundle]
-		if ok && !u.v.alone[rule] && u.found[i].rule.Severity.AtLeast(Rules().Of(rule).Severity) {
+		if ok && !u.v.alone[rule.Name] && u.found[i].rule.Severity.AtLeast(rule.Severity) {
 			caused[i] = append(caused[i], a)
 		} else {
 			own = append(own, a)
@@ -159,7 +160,7 @@ func (u *channelUpdates) report(all []affected, limit int, rule, what, why strin
 		if len(f.rules) == 0 && !f.ends { // the message describes only the first consequence
 			f.msg += ", so that " + legible.Value(what+list(caused[i], maxConsequences))
 		}
-		f.rules = append(f.rules, rule)
+		f.rules = append(f.rules, rule.Name)
 		for _, a := range caused[i] {
 			f.names = append(f.names, a.bundle.Name)
 		}
@@ -167,11 +168,11 @@ func (u *channelUpdates) report(all []affected, limit int, rule, what, why strin
 	if len(own) == 0 || !u.add(rule, "/entries", "%s%s%s", what, list(own, limit), why) {
 		return
 	}
-	problem := len(u.found) - 1
-	u.found[problem].ends = true
+	last := len(u.found) - 1
+	u.found[last].ends = true
 	for _, a := range own {
-		u.found[problem].names = append(u.found[problem].names, a.bundle.Name)
-		u.causes[a.bundle] = problem
+		u.found[last].names = append(u.found[last].names, a.bundle.Name)
+		u.causes[a.bundle] = last
 	}
 }
 

@@ -49,7 +49,7 @@ func TestExamplesOfRules(t *testing.T) {
 }
 
 // changed validates the example catalog with the objects of change added or replaced.
-func changed(t *testing.T, r problem.Rule, change string) []*problem.Problem {
+func changed(t *testing.T, r *problem.Rule, change string) []*problem.Problem {
 	t.Helper()
 	replaced := map[[3]string]bool{}
 	for _, m := range objects(t, change) {

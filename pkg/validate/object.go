@@ -70,13 +70,13 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	} else {
 		for ptr, err := range typeErrors(o.JSON(), decode) {
 			e := &declcfg.Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
-			result.problems = append(result.problems, c.v.located("type", o.Meta, e)...)
+			result.problems = append(result.problems, c.v.located(ruleType, o.Meta, e)...)
 		}
 	}
 	result.wrong = err != nil || s.broken
 	for _, f := range findings {
 		// If decoding failed, its errors cover the findings about the format.
-		if rule := s.shapeRule(f); rule == "user-schema" || rule != "" && err == nil {
+		if rule := s.shapeRule(f); rule == ruleUserSchema || rule != nil && err == nil {
 			s.add(rule, f.Pointer, "%s (%s)", f.Message, f.Definition)
 		}
 	}
@@ -87,7 +87,7 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 
 // flaws reports duplicate keys and invalid UTF-8 in m, which are read in a way that the author may not expect.
 func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
-	if v.off["duplicate-key"] && v.off["utf-8"] {
+	if v.isOff(ruleDuplicateKey) && v.isOff(ruleUTF8) {
 		return nil
 	}
 	var problems []*problem.Problem
@@ -95,12 +95,12 @@ func (v *validator) flaws(m *declcfg.Meta) []*problem.Problem {
 		if i == maxProblems {
 			break
 		}
-		name, msg := "utf-8", "invalid UTF-8 is read as U+FFFD"
+		rule, msg := ruleUTF8, "invalid UTF-8 is read as U+FFFD"
 		if f.Key != "" {
-			name, msg = "duplicate-key", "duplicate key "+strconv.Quote(legible.Value(f.Key))+": the last value is used"
+			rule, msg = ruleDuplicateKey, "duplicate key "+strconv.Quote(legible.Value(f.Key))+": the last value is used"
 		}
-		if !v.off[name] {
-			problems = append(problems, v.problem(Rules().Of(name), f.Pos, m, "", msg))
+		if !v.isOff(rule) {
+			problems = append(problems, v.problem(rule, f.Pos, m, "", msg))
 		}
 	}
 	return problems
@@ -115,24 +115,24 @@ func (s *scope) unknownKey(key jsontext.Pointer, defined []string) {
 	name := key.LastToken()
 	fold := func(d string) bool { return strings.EqualFold(d, name) }
 	if i := slices.IndexFunc(defined, fold); i >= 0 {
-		s.add("misspelled-key", key, "key %q is read as %q by opm, and ignored by others", name, defined[i])
+		s.add(ruleMisspelledKey, key, "key %q is read as %q by opm, and ignored by others", name, defined[i])
 	} else if near := nearest.Within(maxTypo, name, defined); near != "" {
-		s.add("misspelled-key", key, "unknown key %q, which is ignored (did you mean %q?)", name, near)
+		s.add(ruleMisspelledKey, key, "unknown key %q, which is ignored (did you mean %q?)", name, near)
 	} else {
-		s.add("unknown-key", key, "unknown key %q, which is ignored", name)
+		s.add(ruleUnknownKey, key, "unknown key %q, which is ignored", name)
 	}
 }
 
-// located turns an error of package declcfg into a problem of the named rule. m is nil if the object is not known.
-func (v *validator) located(rule string, m *declcfg.Meta, err error) []*problem.Problem {
-	if v.off[rule] {
+// located turns an error of package declcfg into a problem of the rule. m is nil if the object is not known.
+func (v *validator) located(rule *problem.Rule, m *declcfg.Meta, err error) []*problem.Problem {
+	if v.isOff(rule) {
 		return nil
 	}
 	e, ok := errors.AsType[*declcfg.Error](err)
 	if !ok {
 		e = &declcfg.Error{Err: err}
 	}
-	return []*problem.Problem{v.problem(Rules().Of(rule), e.Pos, m, e.Pointer, e.Err.Error())}
+	return []*problem.Problem{v.problem(rule, e.Pos, m, e.Pointer, e.Err.Error())}
 }
 
 // Unreadable is the name of the rule about files and documents that cannot be read.
@@ -145,16 +145,16 @@ var reserved = []string{
 func (s *scope) other() {
 	switch schema := s.meta.Schema; {
 	case schema == declcfg.SchemaShard:
-		s.add("unmerged-shard", "/schema", "the object ends a shard that is not merged")
+		s.add(ruleUnmergedShard, "/schema", "the object ends a shard that is not merged")
 	case strings.HasPrefix(schema, "olm."):
-		s.add("unknown-schema", "/schema", "unknown schema %q%s", schema, nearest.Hint(schema, reserved))
+		s.add(ruleUnknownSchema, "/schema", "unknown schema %q%s", schema, nearest.Hint(schema, reserved))
 	}
-	const rule, why = "portable", "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"
+	const why = "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"
 	if !isServed(s.meta.Schema) {
-		s.add(rule, "/schema", "custom schema %q, "+why, s.meta.Schema)
+		s.add(rulePortable, "/schema", "custom schema %q, "+why, s.meta.Schema)
 	}
 	if pkg := s.meta.Package; pkg != "" && !isServed(pkg) {
-		s.add(rule, "/package", "object of a custom schema in package %q, "+why, pkg)
+		s.add(rulePortable, "/package", "object of a custom schema in package %q, "+why, pkg)
 	}
 }
 
@@ -162,14 +162,20 @@ func index(list jsontext.Pointer, i int) jsontext.Pointer {
 	return list + "/" + jsontext.Pointer(strconv.Itoa(i))
 }
 
-var objectRules = problem.Group{Title: "Any object", Rules: []problem.Rule{
-	{Name: "read", Severity: problem.Error,
+var objectRules = &problem.Group{Title: "Any object", Rules: []*problem.Rule{
+	ruleRead, ruleType, rulePortable, ruleDuplicateKey, ruleMisspelledKey, ruleUnknownKey, ruleUTF8, ruleUnknownSchema,
+	ruleSchema, ruleUserSchema, ruleNoObjects, ruleUnmergedShard,
+}}
+
+var (
+	ruleRead = &problem.Rule{Name: Unreadable, Severity: problem.Error,
 		Summary: "every file of a catalog can be read, and every document in it is an object with a schema",
 		Reason:  "Upstream stops at the first document that it cannot read, and serves nothing.",
 		Bad:     fastChannel + "\t- {name: demo.v1.2.0} # a tab cannot indent YAML",
-		Good:    fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "type", Severity: problem.Error, Summary: "the keys of the format hold values of their type",
-		Reason: "Upstream rejects an object of a known schema if one of its values has the wrong type.",
+		Good:    fastChannel + "- {name: demo.v1.2.0}"}
+	ruleType = &problem.Rule{Name: "type", Severity: problem.Error,
+		Summary: "the keys of the format hold values of their type",
+		Reason:  "Upstream rejects an object of a known schema if one of its values has the wrong type.",
 		Bad: `schema: olm.package
 name: demo
 defaultChannel: 4.20`,
@@ -181,8 +187,9 @@ schema: olm.channel
 package: demo
 name: "4.20"
 entries:
-- {name: demo.v1.2.0}`},
-	{Name: "portable", Severity: problem.Warning, Summary: "upstream's opm reads and serves the catalog as well",
+- {name: demo.v1.2.0}`}
+	rulePortable = &problem.Rule{Name: "portable", Severity: problem.Warning,
+		Summary: "upstream's opm reads and serves the catalog as well",
 		Reason: "It refuses what opm accepts: a document without an object (blank lines or a comment before the first ---, " +
 			"at the end of a file or between two ---), links to directories, the objects of a file that two paths lead to, " +
 			"and custom schemas, and the packages of their objects, whose names it does not serve.",
@@ -191,49 +198,54 @@ entries:
 ` + demoPackage + "description: Shows what a catalog looks like.",
 		Good: `---
 # What a package is.
-` + demoPackage + "description: Shows what a catalog looks like."},
-	{Name: "duplicate-key", Severity: problem.Warning, Summary: "keys of an object are unique",
-		Reason: "Upstream silently uses the last value of a duplicate key; the other values are lost.",
-		Fix:    "remove one of them",
+` + demoPackage + "description: Shows what a catalog looks like."}
+	ruleDuplicateKey = &problem.Rule{Name: "duplicate-key", Severity: problem.Warning,
+		Summary: "keys of an object are unique",
+		Reason:  "Upstream silently uses the last value of a duplicate key; the other values are lost.",
+		Fix:     "remove one of them",
 		Bad: `schema: olm.package
 name: demo
 description: A demonstration.
 defaultChannel: stable
 description: Shows what a catalog looks like.`,
-		Good: demoPackage + "description: Shows what a catalog looks like."},
-	{Name: "misspelled-key", Severity: problem.Warning,
+		Good: demoPackage + "description: Shows what a catalog looks like."}
+	ruleMisspelledKey = &problem.Rule{Name: "misspelled-key", Severity: problem.Warning,
 		Summary: "keys of the format are spelled as the format defines them",
 		Reason: "The value of a misspelled key is ignored: upgrade edges, icons or images are missing. Keys in another " +
 			"case are read by upstream's opm, but not by programs that compare exactly.",
 		Fix:  "correct the key",
 		Bad:  fastChannel + "- {name: demo.v1.2.0, skip: [demo.v1.1.0]}",
-		Good: fastChannel + "- {name: demo.v1.2.0, skips: [demo.v1.1.0]}"},
-	{Name: "unknown-key", Severity: problem.Info, Summary: "objects of the format have keys that the format defines",
+		Good: fastChannel + "- {name: demo.v1.2.0, skips: [demo.v1.1.0]}"}
+	ruleUnknownKey = &problem.Rule{Name: "unknown-key", Severity: problem.Info,
+		Summary: "objects of the format have keys that the format defines",
 		Reason: "Registries ignore other keys. Keys of one's own belong into a property, or into an object of a schema of " +
 			"one's own.",
 		Bad: demoPackage + `maturity: stable
 description: Shows what a catalog looks like.`,
-		Good: demoPackage + "description: Shows what a catalog looks like."},
-	{Name: "utf-8", Severity: problem.Warning, Summary: "JSON files are UTF-8",
-		Reason: "Upstream silently replaces invalid bytes, so the text is not what its author wrote.",
-		Fix:    "save the file as UTF-8",
-		Bad:    "{\"schema\": \"note.example.com\", \"package\": \"demo\", \"text\": \"na\xefve, in Latin 1\"}",
-		Good:   `{"schema": "note.example.com", "package": "demo", "text": "naïve, in UTF-8"}`},
-	{Name: "unknown-schema", Severity: problem.Warning, Summary: "schemas that begin with olm. are defined by the format",
-		Reason: "The prefix is reserved, and registries ignore objects of an unknown schema. It is often a typo.",
-		Fix:    "use a schema of the format, or one with a prefix of your own",
+		Good: demoPackage + "description: Shows what a catalog looks like."}
+	ruleUTF8 = &problem.Rule{Name: "utf-8", Severity: problem.Warning,
+		Summary: "JSON files are UTF-8",
+		Reason:  "Upstream silently replaces invalid bytes, so the text is not what its author wrote.",
+		Fix:     "save the file as UTF-8",
+		Bad:     "{\"schema\": \"note.example.com\", \"package\": \"demo\", \"text\": \"na\xefve, in Latin 1\"}",
+		Good:    `{"schema": "note.example.com", "package": "demo", "text": "naïve, in UTF-8"}`}
+	ruleUnknownSchema = &problem.Rule{Name: "unknown-schema", Severity: problem.Warning,
+		Summary: "schemas that begin with olm. are defined by the format",
+		Reason:  "The prefix is reserved, and registries ignore objects of an unknown schema. It is often a typo.",
+		Fix:     "use a schema of the format, or one with a prefix of your own",
 		Bad: `schema: olm.chanel
 package: demo
 name: fast
 entries:
 - {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "schema", Severity: problem.Warning, Summary: "objects match the definitions of the specification",
+		Good: fastChannel + "- {name: demo.v1.2.0}"}
+	ruleSchema = &problem.Rule{Name: "schema", Severity: problem.Warning,
+		Summary: "objects match the definitions of the specification",
 		Reason: "Upstream does not check it, but other readers of the catalog may rely on it. opm schema prints the " +
 			"definitions.",
 		Bad:  demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1}} # which kind?",
-		Good: demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"},
-	{Name: "user-schema", Severity: problem.Error,
+		Good: demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+	ruleUserSchema = &problem.Rule{Name: "user-schema", Severity: problem.Error,
 		Summary: "objects match the definitions in the files given with --schema",
 		Reason:  "These files hold the rules of the catalog's maintainers.",
 		Schema:  `#Tier: {schema!: "tier.example.com", package!: "demo", tier!: "gold" | "silver"}`,
@@ -242,21 +254,23 @@ package: demo
 tier: bronze`,
 		Good: `schema: tier.example.com
 package: demo
-tier: silver`},
-	{Name: "no-objects", Severity: problem.Warning, Summary: "a catalog has objects",
+tier: silver`}
+	ruleNoObjects = &problem.Rule{Name: NoObjects, Severity: problem.Warning,
+		Summary:  "a catalog has objects",
 		Reason:   "A registry without objects serves nothing. Often the path is wrong, or an .indexignore ignores too much.",
 		Abridged: "the catalog of the examples has objects",
 		Bad:      "# There is nothing else in the directory.",
-		Good:     demoPackage + "description: Shows what a catalog looks like."},
-	{Name: "unmerged-shard", Severity: problem.Error, Summary: "the shards of opm render --shard are merged",
+		Good:     demoPackage + "description: Shows what a catalog looks like."}
+	ruleUnmergedShard = &problem.Rule{Name: "unmerged-shard", Severity: problem.Error,
+		Summary: "the shards of opm render --shard are merged",
 		Reason: "Only merging finds out whether one is missing. An object of schema opm.shard ends each, and is not part " +
 			"of a catalog.",
 		Fix: "merge all shards: opm render shard-*",
 		Bad: `{schema: opm.shard, index: 0, count: 2, references: "sha256:5feceb66"}
 ---
 ` + demoPackage + "description: Shows what a catalog looks like.",
-		Good: demoPackage + "description: Shows what a catalog looks like."},
-}}
+		Good: demoPackage + "description: Shows what a catalog looks like."}
+)
 
 // ownKeys lists, by schema, the keys that have rules of their own in Go. Most of these rules are errors, which Options
 // with ErrorsOnly report without CUE.
@@ -279,8 +293,8 @@ var ownValues = map[string][]string{
 	"#PropertyPackageRequired": {"versionRange"},
 }
 
-// shapeRule returns the rule for a CUE finding, or "" if a check in Go reports it.
-func (s *scope) shapeRule(f schemas.Finding) string {
+// shapeRule returns the rule for a CUE finding, or nil if a check in Go reports it.
+func (s *scope) shapeRule(f schemas.Finding) *problem.Rule {
 	path := slices.Collect(f.Pointer.Tokens())
 	var pattern strings.Builder // the path with * in place of list indexes
 	for _, step := range path {
@@ -291,44 +305,44 @@ func (s *scope) shapeRule(f schemas.Finding) string {
 	}
 	switch {
 	case f.Extra:
-		return "user-schema"
+		return ruleUserSchema
 	case s.meta.Schema == declcfg.SchemaBundle && len(path) > 2 && path[0] == "properties":
 		return s.propertyRule(f, path[1], path[2:])
 	case f.Kind == schemas.Excess && f.Empty: // Go treats the empty value like a missing key
-		return "schema"
+		return ruleSchema
 	case slices.Contains(ownKeys[s.meta.Schema], pattern.String()):
-		return ""
+		return nil
 	}
-	return "schema"
+	return ruleSchema
 }
 
 // propertyRule is shapeRule for a path inside the bundle property of that index.
-func (s *scope) propertyRule(f schemas.Finding, index string, path []string) string {
+func (s *scope) propertyRule(f schemas.Finding, index string, path []string) *problem.Rule {
 	switch {
 	case path[0] == "type":
-		return "" // reported by rule property-type
+		return nil // reported by rule property-type
 	case len(path) == 1 && f.Kind == schemas.Missing, f.Kind == schemas.WrongType && s.refused[index]:
-		return "" // reported by rule property-value
+		return nil // reported by rule property-value
 	case f.Definition == "#PropertyMaxOpenShiftVersion":
-		return "max-openshift-version"
+		return ruleMaxOpenShiftVersion
 	case f.Definition == "#PropertyConstraint":
 		return constraintRule(f)
 	case len(path) == 2 && slices.Contains(ownValues[f.Definition], path[1]):
-		return ""
+		return nil
 	}
-	return "schema"
+	return ruleSchema
 }
 
 // constraintRule returns the rule constraint if OLM cannot read the value, and schema otherwise.
-func constraintRule(f schemas.Finding) string {
+func constraintRule(f schemas.Finding) *problem.Rule {
 	key := f.Pointer.LastToken()
 	switch {
 	case f.Kind == schemas.Unknown, f.Kind == schemas.WrongType, f.Kind == schemas.Null,
 		f.Kind == schemas.Excess && key == "none",
 		f.Kind == schemas.Invalid && !f.Empty, key == "versionRange", key == "rule":
-		return "constraint"
+		return ruleConstraint
 	}
-	return "schema"
+	return ruleSchema
 }
 
 // maxTypeErrors is the maximum number of type errors reported per object: each one requires decoding the object again.

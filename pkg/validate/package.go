@@ -9,12 +9,12 @@ import (
 
 func (s *scope) pkg(p *declcfg.Package) {
 	if p.Name == "" {
-		s.add("package-name", "/name", "config contains package with no name")
+		s.add(rulePackageName, "/name", "config contains package with no name")
 	} else if err := k8sname.Label(p.Name); err != nil {
-		s.add("package-name", "/name", "invalid package name %q: %v", p.Name, err)
+		s.add(rulePackageName, "/name", "invalid package name %q: %v", p.Name, err)
 	}
 	if p.DefaultChannel == "" {
-		s.add("default-channel", "/defaultChannel", "default channel must be set")
+		s.add(ruleDefaultChannel, "/defaultChannel", "default channel must be set")
 	}
 	if p.Icon != nil {
 		found := icon.Type(p.Icon.Data)
@@ -23,70 +23,82 @@ func (s *scope) pkg(p *declcfg.Package) {
 			if len(p.Icon.Data) == 0 {
 				what = "empty"
 			}
-			s.add("icon-data", "/icon/base64data", "the icon is %s", what)
+			s.add(ruleIconData, "/icon/base64data", "the icon is %s", what)
 		}
 		switch {
 		case p.Icon.MediaType == "":
-			s.add("icon-type", "/icon/mediatype", "the icon has no media type")
+			s.add(ruleIconType, "/icon/mediatype", "the icon has no media type")
 		case found != "" && !icon.SameType(p.Icon.MediaType, found):
-			s.add("icon-type", "/icon/mediatype", "the media type is %q, but the data is %s", p.Icon.MediaType, found)
+			s.add(ruleIconType, "/icon/mediatype", "the media type is %q, but the data is %s", p.Icon.MediaType, found)
 		}
 	}
 	s.otherProperties(p.Properties)
 }
 
-var packageRules = problem.Group{Title: "Packages", Rules: []problem.Rule{
-	{Name: "package-name", Severity: problem.Error, Summary: "the name of a package is a DNS label",
-		Reason: "Package names become labels of Kubernetes objects: 1 to 63 lower-case letters, digits and inner hyphens.",
-		Fix:    "rename the package",
+var packageRules = &problem.Group{Title: "Packages", Rules: []*problem.Rule{
+	rulePackageName, ruleDuplicatePackage, rulePackageChannels, ruleDefaultChannel, ruleDuplicateVersion, ruleIconData,
+	ruleIconType,
+}}
+
+var (
+	rulePackageName = &problem.Rule{Name: "package-name", Severity: problem.Error,
+		Summary: "the name of a package is a DNS label",
+		Reason:  "Package names become labels of Kubernetes objects: 1 to 63 lower-case letters, digits and inner hyphens.",
+		Fix:     "rename the package",
 		Bad: `schema: olm.package
 name: Demo_2.0
 defaultChannel: stable`,
-		Good: demoPackage},
-	{Name: "duplicate-package", Severity: problem.Error, Summary: "a package is defined once",
-		Reason: "Upstream rejects a second definition.",
-		Fix:    "remove one of the definitions",
-		Bad:    demoPackage + "---\n" + demoPackage + "description: Shows what a catalog looks like.",
-		Good:   demoPackage + "description: Shows what a catalog looks like."},
-	{Name: "package-channels", Severity: problem.Error, Summary: "a package has a channel",
-		Reason: "Bundles are only installed and updated through channels.",
-		Fix:    "add an olm.channel",
+		Good: demoPackage}
+	ruleDuplicatePackage = &problem.Rule{Name: "duplicate-package", Severity: problem.Error,
+		Summary: "a package is defined once",
+		Reason:  "Upstream rejects a second definition.",
+		Fix:     "remove one of the definitions",
+		Bad:     demoPackage + "---\n" + demoPackage + "description: Shows what a catalog looks like.",
+		Good:    demoPackage + "description: Shows what a catalog looks like."}
+	rulePackageChannels = &problem.Rule{Name: "package-channels", Severity: problem.Error,
+		Summary: "a package has a channel",
+		Reason:  "Bundles are only installed and updated through channels.",
+		Fix:     "add an olm.channel",
 		Bad: `schema: olm.package
 name: demo-2
 defaultChannel: stable`,
-		Good: demoPackage + "---\n" + stableChannel + stableEntries},
-	{Name: "default-channel", Severity: problem.Error, Summary: "the default channel of a package exists",
-		Reason: "Users who do not name a channel get the default channel.",
-		Fix:    "set defaultChannel to a channel of the package",
+		Good: demoPackage + "---\n" + stableChannel + stableEntries}
+	ruleDefaultChannel = &problem.Rule{Name: "default-channel", Severity: problem.Error,
+		Summary: "the default channel of a package exists",
+		Reason:  "Users who do not name a channel get the default channel.",
+		Fix:     "set defaultChannel to a channel of the package",
 		Bad: `schema: olm.package
 name: demo
 defaultChannel: fast`,
-		Good: demoPackage},
-	{Name: "duplicate-version", Severity: problem.Error, Summary: "no two bundles of a package have the same version",
-		Reason: "A version must identify one bundle; build metadata and releases distinguish versions.",
-		Fix:    "give one of them another version or a release",
+		Good: demoPackage}
+	ruleDuplicateVersion = &problem.Rule{Name: "duplicate-version", Severity: problem.Error,
+		Summary: "no two bundles of a package have the same version",
+		Reason:  "A version must identify one bundle; build metadata and releases distinguish versions.",
+		Fix:     "give one of them another version or a release",
 		Bad: demoImage + `properties:
 - {type: olm.package, value: {packageName: demo, version: 1.1.0}} # as demo.v1.1.0
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
 		Good: demoImage + `properties:
 - {type: olm.package, value: {packageName: demo, version: 1.1.0+2}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`},
-	{Name: "icon-data", Severity: problem.Warning, Summary: "an icon holds an image",
-		Reason: "Consoles show a broken image.",
-		Fix:    "put the image in base64data, or remove the icon",
+- {type: olm.csv.metadata, value: {displayName: Demo}}`}
+	ruleIconData = &problem.Rule{Name: "icon-data", Severity: problem.Warning,
+		Summary: "an icon holds an image",
+		Reason:  "Consoles show a broken image.",
+		Fix:     "put the image in base64data, or remove the icon",
 		Bad: demoPackage + `icon:
   base64data: ZGVtby5zdmcK # the name of the file, not what is in it
   mediatype: image/svg+xml`,
 		Good: demoPackage + `icon:
   base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciPjwvc3ZnPgo=
-  mediatype: image/svg+xml`},
-	{Name: "icon-type", Severity: problem.Warning, Summary: "the media type of an icon matches its data",
-		Reason: "Browsers do not show an image with the wrong type.",
-		Fix:    "correct the mediatype",
+  mediatype: image/svg+xml`}
+	ruleIconType = &problem.Rule{Name: "icon-type", Severity: problem.Warning,
+		Summary: "the media type of an icon matches its data",
+		Reason:  "Browsers do not show an image with the wrong type.",
+		Fix:     "correct the mediatype",
 		Bad: demoPackage + `icon:
   base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciPjwvc3ZnPgo=
   mediatype: image/png`,
 		Good: demoPackage + `icon:
   base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciPjwvc3ZnPgo=
-  mediatype: image/svg+xml`},
-}}
+  mediatype: image/svg+xml`}
+)

@@ -74,13 +74,13 @@ func (r *relations) policy(p *declcfg.PackageIndex) {
 	policy := r.validator.opts.Policy
 	for _, o := range p.Packages {
 		if o.Value != nil && policy.DefaultChannel != "" && o.Value.DefaultChannel != policy.DefaultChannel {
-			r.of(o.Meta).add("policy-default-channel", "/defaultChannel",
+			r.of(o.Meta).add(rulePolicyDefaultChannel, "/defaultChannel",
 				"the default channel of package %q is %q, want %q", p.Name, o.Value.DefaultChannel, policy.DefaultChannel)
 		}
 	}
 	for _, c := range p.Channels {
 		if policy.ChannelNames != nil && !policy.ChannelNames.MatchString(c.Meta.Name) {
-			r.of(c.Meta).add("policy-channel-name", "/name", "the name of channel %q does not match %q",
+			r.of(c.Meta).add(rulePolicyChannelName, "/name", "the name of channel %q does not match %q",
 				c.Meta.Name, policy.ChannelNames)
 		}
 	}
@@ -103,7 +103,7 @@ func (r *relations) skips(p *declcfg.PackageIndex, largest *Skip) {
 			}
 			for _, name := range slices.Concat([]string{e.Replaces}, e.Skips) {
 				if from := versions[name]; from != nil && !largest.allows(from, to) {
-					r.of(c.Meta).add("policy-skip", index("/entries", i), "the update from %q to %q is too large", name, e.Name)
+					r.of(c.Meta).add(rulePolicySkip, index("/entries", i), "the update from %q to %q is too large", name, e.Name)
 				}
 			}
 		}
@@ -120,13 +120,17 @@ func (s *scope) registry(image string, at jsontext.Pointer) {
 	if len(allowed) == 0 || slices.ContainsFunc(allowed, within) {
 		return
 	}
-	if s.add("policy-registry", at, "image %q is not in %s", image, strings.Join(allowed, ", ")) {
+	if s.add(rulePolicyRegistry, at, "image %q is not in %s", image, strings.Join(allowed, ", ")) {
 		s.found[len(s.found)-1].cause, _, _ = strings.Cut(image, "/")
 	}
 }
 
-var policyRules = problem.Group{Title: "Policy", Rules: []problem.Rule{
-	{Name: "policy-default-channel", Severity: problem.Error,
+var policyRules = &problem.Group{Title: "Policy", Rules: []*problem.Rule{
+	rulePolicyDefaultChannel, rulePolicyChannelName, rulePolicySkip, rulePolicyRegistry,
+}}
+
+var (
+	rulePolicyDefaultChannel = &problem.Rule{Name: "policy-default-channel", Severity: problem.Error,
 		Summary: "the default channel is the one that the policy names",
 		Reason:  "The policy is in opm.yaml, beside the catalog.",
 		Fix:     "change the default channel, or the policy",
@@ -141,10 +145,11 @@ defaultChannel: fast`,
 schema: olm.package
 name: demo
 description: Shows what a catalog looks like.
-defaultChannel: stable`},
-	{Name: "policy-channel-name", Severity: problem.Error, Summary: "the name of a channel matches the policy",
-		Reason: "The policy is in opm.yaml, beside the catalog.",
-		Fix:    "rename the channel, or change the policy",
+defaultChannel: stable`}
+	rulePolicyChannelName = &problem.Rule{Name: "policy-channel-name", Severity: problem.Error,
+		Summary: "the name of a channel matches the policy",
+		Reason:  "The policy is in opm.yaml, beside the catalog.",
+		Fix:     "rename the channel, or change the policy",
 		Config: `policy:
   channelNames: ^(stable|fast)$`,
 		Bad: `schema: olm.channel
@@ -152,8 +157,9 @@ package: demo
 name: edge
 entries:
 - {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"},
-	{Name: "policy-skip", Severity: problem.Error, Summary: "no update is larger than the policy allows",
+		Good: fastChannel + "- {name: demo.v1.2.0}"}
+	rulePolicySkip = &problem.Rule{Name: "policy-skip", Severity: problem.Error,
+		Summary: "no update is larger than the policy allows",
 		Reason: "The policy is in opm.yaml, beside the catalog. It has the largest number of major versions and, within a " +
 			"major version, of minor versions that a replaces or a skip may span.",
 		Fix: "add the versions in between to the channel, or change the policy",
@@ -161,14 +167,15 @@ entries:
   largestSkip: {major: 0, minor: 1}`,
 		Bad: fastChannel + `- {name: demo.v1.0.0}
 - {name: demo.v1.2.0, replaces: demo.v1.0.0}`,
-		Good: fastChannel + stableEntries},
-	{Name: "policy-registry", Severity: problem.Error, Summary: "images come from the registries that the policy allows",
-		Reason: "The policy is in opm.yaml, beside the catalog.",
-		Fix:    "mirror the image, or change the policy",
+		Good: fastChannel + stableEntries}
+	rulePolicyRegistry = &problem.Rule{Name: "policy-registry", Severity: problem.Error,
+		Summary: "images come from the registries that the policy allows",
+		Reason:  "The policy is in opm.yaml, beside the catalog.",
+		Fix:     "mirror the image, or change the policy",
 		Config: `policy:
   registries: [registry.example]`,
 		Bad: demoBundle + `relatedImages:
 - {name: demo, image: quay.io/demo/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef}`,
 		Good: demoBundle + `relatedImages:
-- {name: demo, image: registry.example/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef}`},
-}}
+- {name: demo, image: registry.example/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef}`}
+)

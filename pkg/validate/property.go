@@ -33,7 +33,7 @@ var knownProperties = []string{
 // propertyType reports a property type that has the prefix olm. but is not known.
 func (s *scope) propertyType(at jsontext.Pointer, typ string) {
 	if strings.HasPrefix(typ, "olm.") && !slices.Contains(knownProperties, typ) {
-		s.add("unknown-property", at+"/type", "unknown property type %q%s", typ, nearest.Hint(typ, knownProperties))
+		s.add(ruleUnknownProperty, at+"/type", "unknown property type %q%s", typ, nearest.Hint(typ, knownProperties))
 	}
 }
 
@@ -49,11 +49,11 @@ func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 	if p.Unmarshal(&required) != nil { // properties checked this
 		return
 	}
-	s.requiredRange("required-range", at+"/versionRange", required.VersionRange)
+	s.requiredRange(ruleRequiredRange, at+"/versionRange", required.VersionRange)
 }
 
 func (s *scope) deprecated(at jsontext.Pointer, _ *declcfg.Property) {
-	s.add("deprecated-property", at.Parent()+"/type", "OLM Classic never installs bundles with property %s",
+	s.add(ruleDeprecatedProperty, at.Parent()+"/type", "OLM Classic never installs bundles with property %s",
 		declcfg.PropertyDeprecated)
 }
 
@@ -63,7 +63,7 @@ func (s *scope) maxOpenShiftVersion(at jsontext.Pointer, p *declcfg.Property) {
 	if p.Value.Kind() != '0' {
 		return
 	}
-	const rule = "max-openshift-version"
+	rule := ruleMaxOpenShiftVersion
 	text := string(p.Value)
 	switch major, minor, ok := strings.Cut(text, "."); {
 	case !ok || !digits(major) || !digits(minor):
@@ -83,18 +83,18 @@ func (s *scope) metadata(b *declcfg.Bundle) {
 	metadata := count(b, declcfg.PropertyCSVMetadata)
 	switch {
 	case objects == 0 && metadata == 0:
-		s.add("metadata-form", "/properties", "the bundle has neither %s nor %s",
+		s.add(ruleMetadataForm, "/properties", "the bundle has neither %s nor %s",
 			declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject)
 	case objects > 0 && metadata > 0:
-		s.add("metadata-form", "/properties", "the bundle has both %s and %s",
+		s.add(ruleMetadataForm, "/properties", "the bundle has both %s and %s",
 			declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject)
 	}
 	if metadata > 1 {
-		s.add("csv-metadata-count", "/properties", "the bundle has %d properties of type %s",
+		s.add(ruleCSVMetadataCount, "/properties", "the bundle has %d properties of type %s",
 			metadata, declcfg.PropertyCSVMetadata)
 	}
 	if n := count(b, declcfg.PropertyMaxOpenShiftVersion); n > 1 {
-		s.add("max-openshift-version", "/properties", "the bundle has %d properties of type %s",
+		s.add(ruleMaxOpenShiftVersion, "/properties", "the bundle has %d properties of type %s",
 			n, declcfg.PropertyMaxOpenShiftVersion)
 	}
 }
@@ -115,7 +115,7 @@ func (s *scope) dependencies(properties []declcfg.Property) {
 		}
 	}
 	if types != nil {
-		s.add("v1-dependency", index("/properties", first)+"/type", "OLM v1 refuses a bundle with dependencies (%s)",
+		s.add(ruleV1Dependency, index("/properties", first)+"/type", "OLM v1 refuses a bundle with dependencies (%s)",
 			strings.Join(types, ", "))
 	}
 }
@@ -132,7 +132,7 @@ func (s *scope) kinds(properties []declcfg.Property) {
 			continue
 		}
 		if before, ok := first[kind]; ok {
-			s.add("duplicate-gvk", index("/properties", i)+"/value", "kind %s of %s/%s is already in properties[%d]",
+			s.add(ruleDuplicateGVK, index("/properties", i)+"/value", "kind %s of %s/%s is already in properties[%d]",
 				kind.Kind, kind.Group, kind.Version, before)
 			continue
 		}
@@ -178,101 +178,116 @@ func sumOfKind(value jsontext.Value) (sum uint32, ok bool) {
 	return sum, ok
 }
 
-var propertyRules = problem.Group{Title: "Properties", Rules: []problem.Rule{
-	{Name: "property-value", Severity: problem.Error, Summary: "a property has a value that can be decoded as its type",
-		Reason: "Upstream rejects a property without a value, and a property of the format whose value it cannot decode.",
-		Bad:    demoBundle + "- {type: olm.gvk, value: demo.example/v1/Demo}",
-		Good:   demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"},
-	{Name: "property-type", Severity: problem.Warning, Summary: "a property has a type",
-		Reason: "No tool can use a property without a type.",
-		Fix:    "add a type, or remove the property",
-		Bad:    demoBundle + "- {value: gold}",
-		Good:   demoBundle + "- {type: example.com/tier, value: gold}"},
-	{Name: "unknown-property", Severity: problem.Warning,
+var propertyRules = &problem.Group{Title: "Properties", Rules: []*problem.Rule{
+	rulePropertyValue, rulePropertyType, ruleUnknownProperty, ruleBundleObject, ruleBrokenManifest, ruleRequiredRange,
+	ruleConstraint, ruleMaxOpenShiftVersion, ruleDeprecatedProperty, ruleMetadataForm, ruleCSVMetadataCount,
+	ruleV1Dependency, ruleDuplicateGVK, ruleObjectSize, ruleMessageSize,
+}}
+
+var (
+	rulePropertyValue = &problem.Rule{Name: "property-value", Severity: problem.Error,
+		Summary: "a property has a value that can be decoded as its type",
+		Reason:  "Upstream rejects a property without a value, and a property of the format whose value it cannot decode.",
+		Bad:     demoBundle + "- {type: olm.gvk, value: demo.example/v1/Demo}",
+		Good:    demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+	rulePropertyType = &problem.Rule{Name: "property-type", Severity: problem.Warning,
+		Summary: "a property has a type",
+		Reason:  "No tool can use a property without a type.",
+		Fix:     "add a type, or remove the property",
+		Bad:     demoBundle + "- {value: gold}",
+		Good:    demoBundle + "- {type: example.com/tier, value: gold}"}
+	ruleUnknownProperty = &problem.Rule{Name: "unknown-property", Severity: problem.Warning,
 		Summary: "properties whose types begin with olm. are known to OLM",
 		Reason:  "The prefix is reserved, and OLM ignores properties of an unknown type. It is often a typo.",
 		Fix:     "use a type that OLM knows, or one with a prefix of your own",
 		Bad:     demoBundle + "- {type: olm.gvks, value: {group: demo.example, version: v1, kind: Demo}}",
-		Good:    demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"},
-	{Name: "bundle-object", Severity: problem.Error, Summary: "the property olm.bundle.object holds a manifest in base64",
-		Reason: "Upstream decodes every manifest when it loads a catalog.",
-		Fix:    "encode the manifest, JSON or YAML, in base64",
-		Bad:    demoVersion + `- {type: olm.bundle.object, value: {data: "kind: ConfigMap"}}`,
-		Good:   demoVersion + "- {type: olm.bundle.object, value: {data: a2luZDogQ29uZmlnTWFwCg==}}"},
-	{Name: "broken-manifest", Severity: problem.Warning,
+		Good:    demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+	ruleBundleObject = &problem.Rule{Name: "bundle-object", Severity: problem.Error,
+		Summary: "the property olm.bundle.object holds a manifest in base64",
+		Reason:  "Upstream decodes every manifest when it loads a catalog.",
+		Fix:     "encode the manifest, JSON or YAML, in base64",
+		Bad:     demoVersion + `- {type: olm.bundle.object, value: {data: "kind: ConfigMap"}}`,
+		Good:    demoVersion + "- {type: olm.bundle.object, value: {data: a2luZDogQ29uZmlnTWFwCg==}}"}
+	ruleBrokenManifest = &problem.Rule{Name: "broken-manifest", Severity: problem.Warning,
 		Summary: "a manifest in olm.bundle.object that begins with { is JSON or YAML",
 		Reason:  "Upstream loads such a catalog without reading the manifest, but OLM cannot install the bundle.",
 		Fix:     "encode the whole manifest, JSON or YAML, in base64",
 		Bad:     demoVersion + `- {type: olm.bundle.object, value: {data: eyJraW5kIjogIkNvbmZpZ01hcA==}}`,
-		Good:    demoVersion + "- {type: olm.bundle.object, value: {data: eyJraW5kIjogIkNvbmZpZ01hcCJ9}}"},
-	{Name: "required-range", Severity: problem.Warning,
+		Good:    demoVersion + "- {type: olm.bundle.object, value: {data: eyJraW5kIjogIkNvbmZpZ01hcCJ9}}"}
+	ruleRequiredRange = &problem.Rule{Name: "required-range", Severity: problem.Warning,
 		Summary: "the range of olm.package.required is a valid version range",
 		Reason:  "OLM Classic stops resolving the whole namespace at a range that it cannot parse.",
 		Fix:     `write it like ">=1.0.0 <2.0.0"`,
 		Bad: demoBundle + `- type: olm.package.required
   value: {packageName: etcd, versionRange: "^3.5"}`,
 		Good: demoBundle + `- type: olm.package.required
-  value: {packageName: etcd, versionRange: ">=3.5.0 <4.0.0"}`},
-	{Name: "constraint", Severity: problem.Warning,
+  value: {packageName: etcd, versionRange: ">=3.5.0 <4.0.0"}`}
+	ruleConstraint = &problem.Rule{Name: "constraint", Severity: problem.Warning,
 		Summary: "the property olm.constraint is a constraint that OLM can read",
 		Reason: "OLM Classic stops resolving the whole namespace at an unknown key, a range that it cannot parse, a rule " +
 			"that does not compile to a bool, or more than 131,072 bytes.",
 		Bad: demoBundle + `- type: olm.constraint
   value: {failureMessage: says nothing of itself, cel: {rule: properties.size()}}`,
 		Good: demoBundle + `- type: olm.constraint
-  value: {failureMessage: says nothing of itself, cel: {rule: properties.size() > 0}}`},
-	{Name: "max-openshift-version", Severity: problem.Warning,
+  value: {failureMessage: says nothing of itself, cel: {rule: properties.size() > 0}}`}
+	ruleMaxOpenShiftVersion = &problem.Rule{Name: "max-openshift-version", Severity: problem.Warning,
 		Summary: "the property olm.maxOpenShiftVersion is one version X.Y",
 		Reason: "OpenShift blocks cluster upgrades while an installed operator has several versions or one that cannot be " +
 			"parsed.",
 		Fix:  `set one version like "4.20", in quotes`,
 		Bad:  demoBundle + `- {type: olm.maxOpenShiftVersion, value: "v4"}`,
-		Good: demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.20"}`},
-	{Name: "deprecated-property", Severity: problem.Warning, Summary: "bundles do not have the property olm.deprecated",
-		Reason: "OLM Classic never installs such a bundle, and resolution fails where one is installed.",
-		Fix:    "use an olm.deprecations object instead",
-		Bad:    demoBundle + "- {type: olm.deprecated, value: {}}",
+		Good: demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.20"}`}
+	ruleDeprecatedProperty = &problem.Rule{Name: "deprecated-property", Severity: problem.Warning,
+		Summary: "bundles do not have the property olm.deprecated",
+		Reason:  "OLM Classic never installs such a bundle, and resolution fails where one is installed.",
+		Fix:     "use an olm.deprecations object instead",
+		Bad:     demoBundle + "- {type: olm.deprecated, value: {}}",
 		Good: demoBundle + "---\n" + demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.2.0}
-  message: Version 1.2.0 has a flaw. Stay with 1.1.0.`},
-	{Name: "metadata-form", Severity: problem.Info,
+  message: Version 1.2.0 has a flaw. Stay with 1.1.0.`}
+	ruleMetadataForm = &problem.Rule{Name: "metadata-form", Severity: problem.Info,
 		Summary: "a bundle has its metadata in one of two forms, olm.csv.metadata or olm.bundle.object",
 		Reason:  "With neither, consoles show nothing about the bundle; with both, readers differ in which one they use.",
 		Fix:     "render the bundle again, or migrate the catalog",
 		Bad:     demoVersion,
-		Good:    demoBundle},
-	{Name: "csv-metadata-count", Severity: problem.Warning, Summary: "a bundle has at most one property olm.csv.metadata",
-		Reason: "Registries refuse to serve a bundle with more than one.",
-		Fix:    "keep one of them",
-		Bad:    demoBundle + "- {type: olm.csv.metadata, value: {displayName: Another demo}}",
-		Good:   demoBundle},
-	{Name: "v1-dependency", Severity: problem.Info, Summary: "bundles have no dependencies, which OLM v1 rejects",
-		Reason: "OLM v1 rejects a bundle that requires packages, APIs or constraints, after it has chosen it.",
-		Fix:    "remove them to support OLM v1",
+		Good:    demoBundle}
+	ruleCSVMetadataCount = &problem.Rule{Name: "csv-metadata-count", Severity: problem.Warning,
+		Summary: "a bundle has at most one property olm.csv.metadata",
+		Reason:  "Registries refuse to serve a bundle with more than one.",
+		Fix:     "keep one of them",
+		Bad:     demoBundle + "- {type: olm.csv.metadata, value: {displayName: Another demo}}",
+		Good:    demoBundle}
+	ruleV1Dependency = &problem.Rule{Name: "v1-dependency", Severity: problem.Info,
+		Summary: "bundles have no dependencies, which OLM v1 rejects",
+		Reason:  "OLM v1 rejects a bundle that requires packages, APIs or constraints, after it has chosen it.",
+		Fix:     "remove them to support OLM v1",
 		Bad: demoBundle + `- type: olm.gvk.required
   value: {group: etcd.example, version: v1, kind: EtcdCluster}`,
-		Good: demoBundle},
-	{Name: "duplicate-gvk", Severity: problem.Warning, Summary: "a bundle lists a kind that it provides once",
+		Good: demoBundle}
+	ruleDuplicateGVK = &problem.Rule{Name: "duplicate-gvk", Severity: problem.Warning,
+		Summary: "a bundle lists a kind that it provides once",
 		Reason: "OLM Classic allows one provider of a kind in a namespace and counts the bundle twice, so it can never " +
 			"install it.",
 		Fix: "remove the second property",
 		Bad: demoBundle + `- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}
 - {type: olm.gvk, value: {group: demo.example, kind: Demo, version: v1}}`,
-		Good: demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"},
-	{Name: "object-size", Severity: problem.Warning, Summary: "a manifest fits into a ConfigMap of 1 MiB",
+		Good: demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+	ruleObjectSize = &problem.Rule{Name: "object-size", Severity: problem.Warning,
+		Summary:  "a manifest fits into a ConfigMap of 1 MiB",
 		Reason:   "OLM Classic unpacks manifests into ConfigMaps.",
 		Fix:      "shorten the manifest, for example descriptions in a CRD",
 		Abridged: "a whole one would fill this page a thousand times",
 		Bad: demoVersion + `- type: olm.bundle.object
   value: {data: a2luZDogQ3VzdG9tUmVzb3VyY2VEZWZpbml0aW9u…} # 1.2 MiB`,
-		Good: demoBundle},
-	{Name: "message-size", Severity: problem.Warning, Summary: "a bundle fits into a gRPC message of 4 MiB",
+		Good: demoBundle}
+	ruleMessageSize = &problem.Rule{Name: "message-size", Severity: problem.Warning,
+		Summary: "a bundle fits into a gRPC message of 4 MiB",
 		Reason: "Clients of a registry reject larger messages. Manifests can be left out with opm migrate; what is left is " +
 			"shortened by the author of the bundle.",
 		Abridged: "a whole one would fill this page a thousand times",
 		Bad: demoVersion + `- type: olm.bundle.object
   value: {data: a2luZDogQ2x1c3RlclNlcnZpY2VWZXJzaW9u…} # one of many, 5 MiB in all`,
-		Good: demoBundle},
-}}
+		Good: demoBundle}
+)
 
 // parseRange parses a version range as OLM does. The error is the reason without text itself.
 func parseRange(text string) (graph.Range, error) {
@@ -291,11 +306,11 @@ func parseRange(text string) (graph.Range, error) {
 }
 
 // requiredRange checks the version range of a dependency.
-func (s *scope) requiredRange(rule string, at jsontext.Pointer, text string) {
+func (s *scope) requiredRange(rule *problem.Rule, at jsontext.Pointer, text string) {
 	switch in, err := parseRange(text); {
 	case err != nil:
 		s.add(rule, at, "%q is not a valid version range: %v", text, err)
 	case in.Empty():
-		s.add("empty-range", at, "no version is in the range %q", text)
+		s.add(ruleEmptyRange, at, "no version is in the range %q", text)
 	}
 }

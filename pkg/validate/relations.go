@@ -57,7 +57,7 @@ func (r *relations) check(ctx context.Context) {
 			known = append(known, name)
 		}
 	}
-	hasRules := slices.ContainsFunc(updateRules.Rules, func(u problem.Rule) bool { return !r.validator.off[u.Name] })
+	hasRules := slices.ContainsFunc(updateRules.Rules, func(u *problem.Rule) bool { return !r.validator.isOff(u) })
 	sound := func(yield func(*declcfg.PackageIndex) bool) {
 		for p := range r.index.Each() {
 			if r.checkPackage(p, known); hasRules && r.isSound(p) && !yield(p) {
@@ -103,19 +103,19 @@ func (r *relations) isSound(p *declcfg.PackageIndex) bool {
 
 // duplicates reports packages, channels, bundles and deprecations that are defined more than once.
 func (r *relations) duplicates(p *declcfg.PackageIndex) {
-	repeated(r, "duplicate-package", "duplicate package", p.Packages)
-	repeated(r, "duplicate-channel", fmt.Sprintf("package %q has duplicate channel", p.Name), p.Channels)
-	repeated(r, "duplicate-bundle", fmt.Sprintf("package %q has duplicate bundle", p.Name), p.Bundles)
+	repeated(r, ruleDuplicatePackage, "duplicate package", p.Packages)
+	repeated(r, ruleDuplicateChannel, fmt.Sprintf("package %q has duplicate channel", p.Name), p.Channels)
+	repeated(r, ruleDuplicateBundle, fmt.Sprintf("package %q has duplicate bundle", p.Name), p.Bundles)
 	for i, d := range p.Deprecations {
 		if i > 0 {
-			r.of(d.Meta).add("duplicate-deprecations", "/package",
+			r.of(d.Meta).add(ruleDuplicateDeprecations, "/package",
 				"expected a maximum of one deprecation per package: %q already has deprecations at %s",
 				p.Name, p.Deprecations[0].Meta.Pos)
 		}
 	}
 }
 
-func repeated[T any](r *relations, rule, what string, all []declcfg.Indexed[T]) {
+func repeated[T any](r *relations, rule *problem.Rule, what string, all []declcfg.Indexed[T]) {
 	first := make(map[string]*declcfg.Meta, len(all))
 	for _, o := range all {
 		name := o.Meta.Name
@@ -133,17 +133,17 @@ func (r *relations) unknownPackage(p *declcfg.PackageIndex, known []string) {
 		return
 	}
 	hint := r.hints.Hint(p.Name, known)
-	report := func(rule string, m *declcfg.Meta, kind string) {
+	report := func(rule *problem.Rule, m *declcfg.Meta, kind string) {
 		r.of(m).add(rule, "/package", "unknown package %q for %s %q%s", p.Name, kind, m.Name, hint)
 	}
 	for _, c := range p.Channels {
-		report("channel-package", c.Meta, "channel")
+		report(ruleChannelPackage, c.Meta, "channel")
 	}
 	for _, b := range p.Bundles {
-		report("bundle-package", b.Meta, "bundle")
+		report(ruleBundlePackage, b.Meta, "bundle")
 	}
 	for _, d := range p.Deprecations {
-		r.of(d.Meta).add("deprecations-package", "/package",
+		r.of(d.Meta).add(ruleDeprecationsPackage, "/package",
 			"cannot apply deprecations to an unknown package %q%s", p.Name, hint)
 	}
 }
@@ -167,13 +167,13 @@ func namesOf[T any](all []declcfg.Indexed[T]) names {
 func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 	for _, o := range p.Packages {
 		if len(channels.list) == 0 { // so the default channel cannot exist either
-			r.of(o.Meta).add("package-channels", "/name", "package must contain at least one channel: %q has none", p.Name)
+			r.of(o.Meta).add(rulePackageChannels, "/name", "package must contain at least one channel: %q has none", p.Name)
 			continue
 		}
 		if o.Value == nil || o.Value.DefaultChannel == "" || channels.set[o.Value.DefaultChannel] {
 			continue
 		}
-		r.of(o.Meta).add("default-channel", "/defaultChannel", "default channel %q not found in channels list%s",
+		r.of(o.Meta).add(ruleDefaultChannel, "/defaultChannel", "default channel %q not found in channels list%s",
 			o.Value.DefaultChannel, r.hints.Hint(o.Value.DefaultChannel, channels.list))
 	}
 }
@@ -185,7 +185,7 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 		}
 		for i, e := range c.Value.Entries {
 			if e.Name != "" && !bundles.set[e.Name] {
-				r.of(c.Meta).addAbout([]string{e.Name}, "entry-bundle", index("/entries", i)+"/name",
+				r.of(c.Meta).addAbout([]string{e.Name}, ruleEntryBundle, index("/entries", i)+"/name",
 					"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
 					p.Name, e.Name, r.hints.Hint(e.Name, bundles.list))
 			}
@@ -205,7 +205,7 @@ func (r *relations) bundleChannels(p *declcfg.PackageIndex) {
 	}
 	for _, b := range p.Bundles {
 		if b.Meta.Name != "" && !listed[b.Meta.Name] {
-			r.of(b.Meta).add("bundle-channel", "/name",
+			r.of(b.Meta).add(ruleBundleChannel, "/name",
 				"package %q, bundle %q not found in any channel entries", p.Name, b.Meta.Name)
 		}
 	}
@@ -226,7 +226,7 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 				continue
 			}
 			if name := e.Reference.Name; name != "" && !known.set[name] {
-				r.of(d.Meta).add("deprecation-reference", index("/entries", i)+"/reference/name",
+				r.of(d.Meta).add(ruleDeprecationReference, index("/entries", i)+"/reference/name",
 					"cannot deprecate %s %q for package %q: %s not found%s", what, name, p.Name, what, r.hints.Hint(name, known.list))
 			}
 		}
@@ -244,7 +244,7 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 		case other == nil:
 			first[version] = b.Meta
 		case other.Name != b.Meta.Name: // duplicates reports a bundle that is defined twice
-			r.of(b.Meta).addAbout([]string{other.Name, b.Meta.Name}, "duplicate-version", "/properties",
+			r.of(b.Meta).addAbout([]string{other.Name, b.Meta.Name}, ruleDuplicateVersion, "/properties",
 				"duplicate versions found in bundles: [{%s: [%s, %s]}]; the first is at %s",
 				version, other.Name, b.Meta.Name, other.Pos)
 		}
@@ -276,7 +276,7 @@ func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 				continue
 			}
 			if in, err := graph.ParseRange(e.SkipRange); err == nil && in.Contains(version.Semver) {
-				r.of(c.Meta).add("skip-range-self", index("/entries", i)+"/skipRange",
+				r.of(c.Meta).add(ruleSkipRangeSelf, index("/entries", i)+"/skipRange",
 					"skipRange %q of entry %q includes its own version %s", e.SkipRange, e.Name, version.Semver)
 			}
 		}

@@ -2,7 +2,7 @@ package validate
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,7 +16,7 @@ import (
 // A validator is the state that all checks share. Several goroutines may use it.
 type validator struct {
 	opts     Options
-	off      map[string]bool // rules that are not checked
+	off      map[string]bool // names of rules that are not checked
 	alone    map[string]bool // rules of Options.Alone
 	unplaced map[string]bool // rules of Options.Unplaced
 	extra    *schemas.Extra  // of Options.Schemas
@@ -30,12 +30,15 @@ type objectChecker struct {
 }
 
 func (v *validator) newChecker() (*objectChecker, error) {
-	if v.off["schema"] && v.off["constraint"] && v.off["max-openshift-version"] && len(v.opts.Schemas) == 0 {
+	if v.isOff(ruleSchema) && v.isOff(ruleConstraint) && v.isOff(ruleMaxOpenShiftVersion) && len(v.opts.Schemas) == 0 {
 		return &objectChecker{Checker: new(schemas.Checker)}, nil // no enabled rule needs CUE
 	}
 	c, err := v.extra.NewChecker()
 	return &objectChecker{Checker: c}, err
 }
+
+// isOff reports whether a rule is not checked.
+func (v *validator) isOff(r *problem.Rule) bool { return v.off[r.Name] }
 
 func set(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
@@ -74,13 +77,13 @@ type finding struct {
 	ends  bool     // the message already describes the end of updates
 }
 
-// add reports that the value at ptr breaks the named rule. It returns false if the problem is not added, because the
+// add reports that the value at ptr breaks the rule. It returns false if the problem is not added, because the
 // rule is disabled or the limit is reached. Even if the rule is disabled, the object is marked as broken if the
 // severity of the rule is error, because the updates of a package with errors are not checked.
-func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...any) bool {
-	f := finding{rule: Rules().Of(rule), ptr: ptr}
-	s.broken = s.broken || f.rule.Severity == problem.Error
-	if s.v.off[rule] || *s.room == 0 {
+func (s *scope) add(rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any) bool {
+	f := finding{rule: rule, ptr: ptr}
+	s.broken = s.broken || rule.Severity == problem.Error
+	if s.v.isOff(rule) || *s.room == 0 {
 		return false
 	}
 	*s.room--
@@ -95,7 +98,7 @@ func (s *scope) add(rule string, ptr jsontext.Pointer, format string, args ...an
 }
 
 // addAbout is like add, for a message that may not quote the names of the bundles concerned.
-func (s *scope) addAbout(names []string, rule string, ptr jsontext.Pointer, format string, args ...any) {
+func (s *scope) addAbout(names []string, rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any) {
 	if s.add(rule, ptr, format, args...) {
 		s.found[len(s.found)-1].names = names
 	}
@@ -125,7 +128,7 @@ func (v *validator) problem(
 	r *problem.Rule, pos declcfg.Pos, m *declcfg.Meta, ptr jsontext.Pointer, msg string,
 ) *problem.Problem {
 	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: pos, Message: msg, Fix: r.Fix}
-	p.Rejected = r.Severity == problem.Error && !strings.HasPrefix(r.Name, "policy-") && r.Name != "user-schema"
+	p.Rejected = r.Severity == problem.Error && r != ruleUserSchema && !slices.Contains(policyRules.Rules, r)
 	if m != nil {
 		p.Package = legible.Value(m.Owner())
 		p.Path = pathTo(m, ptr)

@@ -16,8 +16,7 @@ import (
 // several reports sources that look like several catalogs. The other relations are not checked then, because each
 // duplicate would be an error of its own.
 func (c *Checker) several() bool {
-	const rule = "duplicate-package"
-	if len(c.sources) != 1 || c.sources[0].File != "" || c.v.off[rule] {
+	if len(c.sources) != 1 || c.sources[0].File != "" || c.v.isOff(ruleDuplicatePackage) {
 		return false
 	}
 	looks := Several(c.sources[0].Name, &c.relations.index)
@@ -32,7 +31,7 @@ func (c *Checker) several() bool {
 	}
 	first, again := twice[0].Meta, twice[1].Meta
 	message := fmt.Sprintf("duplicate package %q: it is already defined at %s; %s", again.Name, first.Pos, looks)
-	p := c.v.problem(Rules().Of(rule), again.Place("/name"), again, "/name", message)
+	p := c.v.problem(ruleDuplicatePackage, again.Place("/name"), again, "/name", message)
 	p.Fix = "check them one by one with --each " + root(c.sources[0].Name) + ", or remove one of the definitions"
 	c.keep(p)
 	return true
@@ -74,7 +73,7 @@ const NoObjects = "no-objects"
 // noObjects reports sources that have no objects. If other problems may be the reason, it reports only a source that is
 // a bundle.
 func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.Problem {
-	if v.off[NoObjects] {
+	if v.isOff(ruleNoObjects) {
 		return nil
 	}
 	var problems []*problem.Problem
@@ -86,7 +85,7 @@ func (v *validator) noObjects(sources []declcfg.Source, others bool) []*problem.
 		case others:
 			continue
 		}
-		problems = append(problems, v.problem(Rules().Of(NoObjects), declcfg.Pos{File: s.Name}, nil, "", what))
+		problems = append(problems, v.problem(ruleNoObjects, declcfg.Pos{File: s.Name}, nil, "", what))
 	}
 	return problems
 }
@@ -103,14 +102,13 @@ func isBundle(s declcfg.Source) bool {
 
 // portable returns copies of the sources that call keep for each input that opm reads but upstream rejects.
 func (v *validator) portable(sources []declcfg.Source, keep func(...*problem.Problem)) []declcfg.Source {
-	const rule = "portable"
 	sources = slices.Clone(sources)
-	if v.off[rule] {
+	if v.isOff(rulePortable) {
 		return sources
 	}
 	for i := range sources {
 		sources[i].Note = func(e *declcfg.Error) {
-			keep(v.problem(Rules().Of(rule), e.Pos, nil, "", e.Err.Error()))
+			keep(v.problem(rulePortable, e.Pos, nil, "", e.Err.Error()))
 		}
 	}
 	return sources

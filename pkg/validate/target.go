@@ -17,16 +17,18 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// v1Rules are the names of the rules about OLM v1 only.
-var v1Rules = []string{"v1-dependency", "prerelease-winner", "update-v1", "updates-differ"}
+// v1Rules are the rules about OLM v1 only.
+var v1Rules = []*problem.Rule{ruleV1Dependency, rulePrereleaseWinner, ruleUpdateV1, ruleUpdatesDiffer}
 
 // fitTarget disables the rules about OLM v1 if the target does not have it. It resets a target that no enabled rule
 // needs.
 func (v *validator) fitTarget() {
 	if v.opts.Target.OLMv1 == platform.OLMv1Absent {
-		maps.Copy(v.off, set(v1Rules))
+		for _, r := range v1Rules {
+			v.off[r.Name] = true
+		}
 	}
-	if !slices.ContainsFunc(targetRules.Rules, func(r problem.Rule) bool { return !v.off[r.Name] }) {
+	if !slices.ContainsFunc(targetRules.Rules, func(r *problem.Rule) bool { return !v.isOff(r) }) {
 		v.opts.Target = platform.Platform{}
 	}
 }
@@ -185,18 +187,18 @@ func (r *relations) target(p *declcfg.PackageIndex) {
 		r.bundleTarget(b.Meta, n)
 	}
 	if len(form) > 0 {
-		r.of(form[0]).add("target-form", "/properties", "%d of %d bundles do not have %s, which %s reads, first %q",
+		r.of(form[0]).add(ruleTargetForm, "/properties", "%d of %d bundles do not have %s, which %s reads, first %q",
 			len(form), len(p.Bundles), target.Metadata, target, form[0].Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(ignored)) {
 		all := ignored[name]
 		at := r.needs[all[0].Key()].partlyRead[name]
-		r.of(all[0]).add("target-ignored", at, "%d of %d bundles have %s, which %s, first %q",
+		r.of(all[0]).add(ruleTargetIgnored, at, "%d of %d bundles have %s, which %s, first %q",
 			len(all), len(p.Bundles), name, target.Unread(name), all[0].Name)
 	}
 	for _, d := range p.Deprecations {
 		if target.Unread(declcfg.SchemaDeprecations) != "" {
-			r.of(d.Meta).add("target-ignored", "/schema", "the OLM of %s does not read %s",
+			r.of(d.Meta).add(ruleTargetIgnored, "/schema", "the OLM of %s does not read %s",
 				target, declcfg.SchemaDeprecations)
 		}
 	}
@@ -207,19 +209,20 @@ func (r *relations) bundleTarget(m *declcfg.Meta, n *needs) {
 	target := r.validator.opts.Target
 	for _, api := range n.removed {
 		if removed, _ := platform.RemovedIn(api.version, api.kind); !removed.After(target.Kubernetes) {
-			r.of(m).add("target-api", api.at, "a manifest is a %s of %s, which Kubernetes %s removed; %s",
+			r.of(m).add(ruleTargetAPI, api.at, "a manifest is a %s of %s, which Kubernetes %s removed; %s",
 				api.kind, api.version, removed, kubernetesOf(target))
 		}
 	}
 	if n.releases == "" || target.OpenShift == (platform.Version{}) {
 		return
 	}
-	const rule, name = "target-releases", platform.AnnotationVersions
+	const name = platform.AnnotationVersions
 	switch supported, err := platform.ParseSupported(n.releases); {
 	case err != nil:
-		r.of(m).add(rule, n.releasesAt, "the annotation %s is invalid: %v", name, err)
+		r.of(m).add(ruleTargetReleases, n.releasesAt, "the annotation %s is invalid: %v", name, err)
 	case !supported.Contains(target.OpenShift):
-		r.of(m).add(rule, n.releasesAt, "the annotation %s is %q, so the bundle is not for %s", name, n.releases, target)
+		r.of(m).add(ruleTargetReleases, n.releasesAt, "the annotation %s is %q, so the bundle is not for %s",
+			name, n.releases, target)
 	}
 }
 
@@ -294,13 +297,13 @@ func headsOf(p *declcfg.PackageIndex) (heads []head) {
 func (r *relations) head(h head, kubernetes string) {
 	target := r.validator.opts.Target
 	if n := r.needs[h.bundle.Key()]; n != nil && n.last != nil && target.OpenShift.After(*n.last) {
-		r.of(h.channel).add("target-max-openshift", h.at, "the head %q is for OpenShift up to %s (%s), not for %s",
+		r.of(h.channel).add(ruleTargetMaxOpenShift, h.at, "the head %q is for OpenShift up to %s (%s), not for %s",
 			h.bundle.Name, n.last, declcfg.PropertyMaxOpenShiftVersion, target)
 	}
 	if kubernetes == "" {
 		return
 	}
-	const rule = "target-min-kubernetes"
+	rule := ruleTargetMinKubernetes
 	least, err := declcfg.ParseVersion(strings.TrimPrefix(kubernetes, "v"), "")
 	if err != nil {
 		r.of(h.channel).add(rule, h.at, "the minKubeVersion %q of the head %q is not a version", kubernetes, h.bundle.Name)
@@ -321,16 +324,22 @@ func kubernetesOf(p platform.Platform) string {
 	return fmt.Sprintf("%s has Kubernetes %s", p, p.Kubernetes)
 }
 
-var targetRules = problem.Group{Title: "Target platform", Rules: []problem.Rule{
-	{Name: "target-form", Severity: problem.Warning,
+var targetRules = &problem.Group{Title: "Target platform", Rules: []*problem.Rule{
+	ruleTargetForm, ruleTargetAPI, ruleTargetMinKubernetes, ruleTargetMaxOpenShift, ruleTargetReleases,
+	ruleTargetIgnored,
+}}
+
+var (
+	ruleTargetForm = &problem.Rule{Name: "target-form", Severity: problem.Warning,
 		Summary: "bundles have their metadata in the form that the target reads",
 		Reason: "Registries of OpenShift before 4.17 read olm.bundle.object only, so consoles show nothing about a bundle " +
 			"without it. Catalogs for later releases have olm.csv.metadata, which is much smaller.",
 		Fix:    "render the bundles again with --target",
 		Config: "target: ocp=4.18",
 		Bad:    demoVersion + `- {type: olm.bundle.object, value: {data: a2luZDogQ29uZmlnTWFwCg==}}`,
-		Good:   demoBundle},
-	{Name: "target-api", Severity: problem.Warning, Summary: "the target has the APIs of manifests",
+		Good:   demoBundle}
+	ruleTargetAPI = &problem.Rule{Name: "target-api", Severity: problem.Warning,
+		Summary: "the target has the APIs of manifests",
 		Reason: "The installation of a bundle fails if Kubernetes removed the API of one of its manifests. Only manifests " +
 			"in olm.bundle.object are in a catalog; opm bundle validate checks all.",
 		Fix:    "do not offer the bundle on this platform, or release one with newer APIs",
@@ -340,23 +349,23 @@ var targetRules = problem.Group{Title: "Target platform", Rules: []problem.Rule{
     data: eyJhcGlWZXJzaW9uIjogInBvbGljeS92MWJldGExIiwgImtpbmQiOiAiUG9kRGlzcnVwdGlvbkJ1ZGdldCJ9`,
 		Good: demoVersion + `- type: olm.bundle.object
   value: # {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
-    data: eyJhcGlWZXJzaW9uIjogInBvbGljeS92MSIsICJraW5kIjogIlBvZERpc3J1cHRpb25CdWRnZXQifQ==`},
-	{Name: "target-min-kubernetes", Severity: problem.Warning,
+    data: eyJhcGlWZXJzaW9uIjogInBvbGljeS92MSIsICJraW5kIjogIlBvZERpc3J1cHRpb25CdWRnZXQifQ==`}
+	ruleTargetMinKubernetes = &problem.Rule{Name: "target-min-kubernetes", Severity: problem.Warning,
 		Summary: "heads of channels can be installed on the Kubernetes of the target",
 		Reason:  "OLM Classic does not install a ClusterServiceVersion whose minKubeVersion is higher, or not a version.",
 		Fix:     "do not offer the bundle on this platform",
 		Config:  "target: ocp=4.18",
 		Bad:     demoVersion + `- {type: olm.csv.metadata, value: {displayName: Demo, minKubeVersion: 1.32.0}}`,
-		Good:    demoVersion + `- {type: olm.csv.metadata, value: {displayName: Demo, minKubeVersion: 1.31.0}}`},
-	{Name: "target-max-openshift", Severity: problem.Warning,
+		Good:    demoVersion + `- {type: olm.csv.metadata, value: {displayName: Demo, minKubeVersion: 1.31.0}}`}
+	ruleTargetMaxOpenShift = &problem.Rule{Name: "target-max-openshift", Severity: problem.Warning,
 		Summary: "heads of channels support the release of OpenShift",
 		Reason: "The property olm.maxOpenShiftVersion names the last release that the bundle supports. Clusters with the " +
 			"bundle cannot be upgraded to later ones.",
 		Fix:    "add a release that supports it, or remove the channel from the catalog",
 		Config: "target: ocp=4.18",
 		Bad:    demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.17"}`,
-		Good:   demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`},
-	{Name: "target-releases", Severity: problem.Warning,
+		Good:   demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`}
+	ruleTargetReleases = &problem.Rule{Name: "target-releases", Severity: problem.Warning,
 		Summary: "bundles are in the catalogs of the releases that they name",
 		Reason: "The annotation com.redhat.openshift.versions names the releases of OpenShift that the bundle supports. " +
 			"Pipelines choose its catalogs by it. It is in a catalog only if the ClusterServiceVersion has it.",
@@ -365,13 +374,13 @@ var targetRules = problem.Group{Title: "Target platform", Rules: []problem.Rule{
 		Bad: demoVersion + `- type: olm.csv.metadata
   value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12-v4.17}}`,
 		Good: demoVersion + `- type: olm.csv.metadata
-  value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12}}`},
-	{Name: "target-ignored", Severity: problem.Info,
+  value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12}}`}
+	ruleTargetIgnored = &problem.Rule{Name: "target-ignored", Severity: problem.Info,
 		Summary: "the OLM of the target reads all properties and deprecations",
 		Reason: "OLM reads olm.deprecations since OpenShift 4.15, olm.maxOpenShiftVersion on OpenShift only, a release in " +
 			"olm.package only with a feature gate that is off, and olm.deprecated and olm.label.required in OLM Classic " +
 			"only. What it ignores has no effect.",
 		Config: "target: kubernetes=1.31",
 		Bad:    demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`,
-		Good:   demoBundle},
-}}
+		Good:   demoBundle}
+)

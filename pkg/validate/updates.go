@@ -82,7 +82,7 @@ func (u *channelUpdates) check() {
 		}
 		if e.Replaces != "" {
 			if skip := slices.Index(e.Skips, e.Replaces); skip >= 0 {
-				u.cause(u.skipped, e.Name, e.Replaces, "replaces-and-skips", index(at+"/skips", skip),
+				u.cause(u.skipped, e.Name, e.Replaces, ruleReplacesAndSkips, index(at+"/skips", skip),
 					"entry %q both replaces and skips %q", e.Name, e.Replaces)
 			}
 			u.checkDowngrade(b, e.Replaces, "replaces", at+"/replaces")
@@ -92,13 +92,13 @@ func (u *channelUpdates) check() {
 		}
 	}
 	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
-		u.add("skips-only", "/entries",
+		u.add(ruleSkipsOnly, "/entries",
 			"no entry can be reached from the head %q by replaces: OLM Classic can install nothing else", u.head.Name)
 	}
 	u.checkVersions()
 	classic, v1, err := u.pkg.Plans(u.channel)
 	if err != nil {
-		u.add("update-classic", "", "OLM Classic refuses the channel: %v", err)
+		u.add(ruleUpdateClassic, "", "OLM Classic refuses the channel: %v", err)
 		return
 	}
 	u.classic, u.v1 = classic, v1
@@ -110,10 +110,10 @@ func (u *channelUpdates) checkDowngrade(b *graph.Bundle, name, edge string, ptr 
 	if older == nil || older.Version == nil || b.Version == nil || older.Version.Compare(*b.Version) <= 0 {
 		return
 	}
-	if b == u.head && older == u.top && !u.v.off["head-version"] && !u.v.alone["update-downgrade"] {
+	if b == u.head && older == u.top && !u.v.isOff(ruleHeadVersion) && !u.v.alone[ruleUpdateDowngrade.Name] {
 		return // rule head-version reports this
 	}
-	u.cause(u.lower, b.Name, name, "update-downgrade", ptr, "entry %q %s %q, whose version %s is higher than its own, %s",
+	u.cause(u.lower, b.Name, name, ruleUpdateDowngrade, ptr, "entry %q %s %q, whose version %s is higher than its own, %s",
 		b.Name, edge, name, older.Version, b.Version)
 }
 
@@ -123,7 +123,7 @@ func (u *channelUpdates) checkVersions() {
 		return
 	}
 	if u.head.Version.Compare(*u.top.Version) < 0 {
-		u.cause(u.lower, u.head.Name, u.top.Name, "head-version", u.entry(u.head),
+		u.cause(u.lower, u.head.Name, u.top.Name, ruleHeadVersion, u.entry(u.head),
 			"the head %q has version %s, but %q has the higher version %s",
 			u.head.Name, u.head.Version, u.top.Name, u.top.Version)
 	}
@@ -134,7 +134,7 @@ func (u *channelUpdates) checkVersions() {
 	}
 	for _, e := range u.channel.Entries() {
 		if b := u.pkg.Bundle(e.Name); b != nil && b.Version != nil && !b.Deprecated && len(b.Version.Semver.Pre) == 0 {
-			u.add("prerelease-winner", u.entry(u.top), "the highest version of the channel is the pre-release %s, "+
+			u.add(rulePrereleaseWinner, u.entry(u.top), "the highest version of the channel is the pre-release %s, "+
 				"which OLM v1 installs although there are releases such as %s", u.top.Version, b.Version)
 			return
 		}
@@ -176,16 +176,22 @@ func nameOf(s graph.Step) string {
 	return cmp.Or(s.To.Name, "nothing")
 }
 
-var updateRules = problem.Group{Title: "Updates", Rules: []problem.Rule{
-	{Name: "replaces-and-skips", Severity: problem.Info, Summary: "an entry does not skip what it replaces",
+var updateRules = &problem.Group{Title: "Updates", Rules: []*problem.Rule{
+	ruleReplacesAndSkips, ruleUpdateDowngrade, ruleSkipsOnly, ruleHeadVersion, rulePrereleaseWinner, ruleUpdateClassic,
+	ruleUpdateLoop, ruleZRelease, ruleUpdateV1, ruleUpdatesDiffer,
+}}
+
+var (
+	ruleReplacesAndSkips = &problem.Rule{Name: "replaces-and-skips", Severity: problem.Info,
+		Summary: "an entry does not skip what it replaces",
 		Reason: "The chain of updates ends before a skipped entry, so everything that the skipped entry replaces is " +
 			"stranded.",
 		Fix: "replace the entry before it, or do not skip it",
 		Bad: fastChannel + `- {name: demo.v1.1.0}
 - {name: demo.v1.2.0, replaces: demo.v1.1.0, skips: [demo.v1.1.0]}`,
 		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`},
-	{Name: "update-downgrade", Severity: problem.Warning,
+- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+	ruleUpdateDowngrade = &problem.Rule{Name: "update-downgrade", Severity: problem.Warning,
 		Summary: "an entry replaces and skips lower versions than its own",
 		Reason:  "OLM Classic ignores versions and installs the lower one over the higher one; OLM v1 does not.",
 		Fix:     "reverse the edge, or correct the versions",
@@ -206,8 +212,8 @@ properties:
 - {type: olm.package, value: {packageName: demo, version: 9.0.0}}
 - {type: olm.csv.metadata, value: {displayName: Demo}}`,
 		Good: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`},
-	{Name: "skips-only", Severity: problem.Info,
+- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+	ruleSkipsOnly = &problem.Rule{Name: "skips-only", Severity: problem.Info,
 		Summary: "the head of a channel with several entries replaces one of them",
 		Reason: "Without a chain of replaces, OLM Classic only knows the head: it can neither install another version when " +
 			"the head cannot be installed nor update through one.",
@@ -217,15 +223,16 @@ properties:
 - {name: demo.v1.2.0, skips: [demo.v1.1.0, demo.v1.0.0]}`,
 		Good: fastChannel + `- {name: demo.v1.0.0}
 - {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`},
-	{Name: "head-version", Severity: problem.Warning, Summary: "the head of a channel has its highest version",
-		Reason: "New users of OLM Classic get the head, new users of OLM v1 the highest version.",
-		Fix:    "make the highest version the head, or correct the versions",
+- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+	ruleHeadVersion = &problem.Rule{Name: "head-version", Severity: problem.Warning,
+		Summary: "the head of a channel has its highest version",
+		Reason:  "New users of OLM Classic get the head, new users of OLM v1 the highest version.",
+		Fix:     "make the highest version the head, or correct the versions",
 		Bad: fastChannel + `- {name: demo.v1.2.0}
 - {name: demo.v1.1.0, replaces: demo.v1.2.0}`,
 		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`},
-	{Name: "prerelease-winner", Severity: problem.Warning,
+- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+	rulePrereleaseWinner = &problem.Rule{Name: "prerelease-winner", Severity: problem.Warning,
 		Summary: "a channel for releases does not have a pre-release as its highest version",
 		Reason:  "By default OLM v1 installs the highest version, pre-releases included.",
 		Fix:     "keep pre-releases in a channel of their own",
@@ -238,8 +245,8 @@ name: candidate
 entries:
 - {name: demo.v1.3.0-rc.1}
 ---
-` + candidateBundle},
-	{Name: "update-classic", Severity: problem.Warning,
+` + candidateBundle}
+	ruleUpdateClassic = &problem.Rule{Name: "update-classic", Severity: problem.Warning,
 		Summary: "OLM Classic updates every bundle of a channel to its head",
 		Reason:  "Users of a bundle that only a skipped entry replaces are never offered an update.",
 		Fix:     "have an entry that is not skipped replace or skip it, or include its version in a skipRange",
@@ -248,15 +255,16 @@ entries:
 - {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`,
 		Good: fastChannel + `- {name: demo.v1.0.0}
 - {name: demo.v1.1.0, replaces: demo.v0.9.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0, demo.v0.9.0]}`},
-	{Name: "update-loop", Severity: problem.Warning, Summary: "updates end",
-		Reason: "OLM Classic would install the bundles of the loop one after the other, without end.",
-		Fix:    "end the skipRange below the version of its entry, or reverse the edge",
+- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0, demo.v0.9.0]}`}
+	ruleUpdateLoop = &problem.Rule{Name: "update-loop", Severity: problem.Warning,
+		Summary: "updates end",
+		Reason:  "OLM Classic would install the bundles of the loop one after the other, without end.",
+		Fix:     "end the skipRange below the version of its entry, or reverse the edge",
 		Bad: fastChannel + `- {name: demo.v1.1.0, skipRange: 1.2.0}
 - {name: demo.v1.2.0, replaces: demo.v1.1.0}`,
 		Good: fastChannel + `- {name: demo.v1.1.0, skipRange: 1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`},
-	{Name: "z-release", Severity: problem.Warning,
+- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+	ruleZRelease = &problem.Rule{Name: "z-release", Severity: problem.Warning,
 		Summary: "every patch release can update to the latest patch release of its minor version, or beyond",
 		Reason:  "Users expect the fixes for their minor version.",
 		Fix:     "have the latest release skip the others, or include them in its skipRange",
@@ -269,8 +277,8 @@ entries:
 - {name: demo.v1.1.0, replaces: demo.v1.0.1}
 - {name: demo.v1.2.0, replaces: demo.v1.0.1, skips: [demo.v1.1.0]}
 ---
-` + patchBundle},
-	{Name: "update-v1", Severity: problem.Warning,
+` + patchBundle}
+	ruleUpdateV1 = &problem.Rule{Name: "update-v1", Severity: problem.Warning,
 		Summary: "OLM v1 updates everything in a channel to its highest version",
 		Reason: "OLM v1 updates neither to a lower version nor to a deprecated bundle, so a path through one of these ends " +
 			"before it.",
@@ -278,8 +286,9 @@ entries:
 		Bad: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.1.0}
   message: Out of support. Update to the latest version.`,
 		Good: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Out of support. Update to the latest version.`},
-	{Name: "updates-differ", Severity: problem.Info, Summary: "OLM Classic and OLM v1 update to the same bundle",
+  message: Out of support. Update to the latest version.`}
+	ruleUpdatesDiffer = &problem.Rule{Name: "updates-differ", Severity: problem.Info,
+		Summary: "OLM Classic and OLM v1 update to the same bundle",
 		Reason: "Moving a cluster from one to the other changes its updates. Classic prefers the bundle nearest the head, " +
 			"v1 the highest version, deprecated ones last.",
 		Fix: "compare the two with: opm updates CATALOG --package PACKAGE",
@@ -294,5 +303,5 @@ entries:
 - {name: demo.v1.2.0, replaces: demo.v1.1.0, skipRange: ">=1.0.0 <1.2.0"}
 ---
 ` + demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Out of support. Update to the latest version.`},
-}}
+  message: Out of support. Update to the latest version.`}
+)

@@ -157,7 +157,7 @@ func (c *Checker) Add(m *declcfg.Meta, object any, err error) {
 		return
 	}
 	if err != nil {
-		c.keep(c.v.located(Unreadable, nil, err)...)
+		c.keep(c.v.located(ruleRead, nil, err)...)
 		c.relations.unreadable.add(err)
 		return
 	}
@@ -167,7 +167,7 @@ func (c *Checker) Add(m *declcfg.Meta, object any, err error) {
 	c.relations.wrong[m.Owner()] = c.relations.wrong[m.Owner()] || r.wrong
 	for _, rule := range r.rules {
 		if err := c.relations.cel.check(rule.rule); err != nil {
-			c.relations.of(m).add("constraint", rule.at, "%v", err)
+			c.relations.of(m).add(ruleConstraint, rule.at, "%v", err)
 		}
 	}
 	if r.needs != nil {

@@ -132,7 +132,7 @@ func (p *packagePlans) group(pkg string, order []graph.Semantics, byOLM map[grap
 func (j *journey) key() string {
 	key := fmt.Sprint(j.steps)
 	if o := j.obstacle; o != nil {
-		key += fmt.Sprint(o.rule, o.layer, o.limit)
+		key += fmt.Sprint(o.rule.Name, o.layer, o.limit)
 	}
 	return key
 }

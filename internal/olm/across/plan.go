@@ -7,6 +7,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/graph"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // A Plan is the plan for some installed bundles of a package.
@@ -157,7 +158,7 @@ type journey struct {
 
 // An obstacle is the reason why a journey does not reach the last version of the platform.
 type obstacle struct {
-	rule   string
+	rule   *problem.Rule
 	layer  int
 	bundle string // the bundle that is installed on that version
 	limit  *limit // the limit of the bundle that blocks the upgrade

@@ -34,9 +34,9 @@ func (g *group) drops() []drop {
 }
 
 // problem adds a problem of a package.
-func (r *Report) problem(g *group, rule string, pos declcfg.Pos, names []string, message string) {
+func (r *Report) problem(g *group, rule *problem.Rule, pos declcfg.Pos, names []string, message string) {
 	r.Problems = append(r.Problems, &problem.Problem{
-		Rule: rule, Severity: Rules().Of(rule).Severity, Pos: pos, Package: g.Package, Names: names,
+		Rule: rule.Name, Severity: rule.Severity, Pos: pos, Package: g.Package, Names: names,
 		Path: fmt.Sprintf("package %q", g.Package), Message: message,
 	})
 }

@@ -81,7 +81,7 @@ func (g *group) explain(layers []*layer) {
 	if o == nil {
 		return
 	}
-	g.Obstacle = &Obstacle{Rule: o.rule, Platform: layers[max(o.layer, 0)].version().String()}
+	g.Obstacle = &Obstacle{Rule: o.rule.Name, Platform: layers[max(o.layer, 0)].version().String()}
 	for _, j := range g.journeys {
 		g.Obstacle.Bundles = append(g.Obstacle.Bundles, j.obstacle.bundle)
 	}

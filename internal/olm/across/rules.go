@@ -6,14 +6,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// The names of the rules.
-const (
-	ruleBlocked  = "platform-blocked"
-	rulePackage  = "platform-package"
-	ruleOrphaned = "platform-orphaned"
-	ruleChannel  = "platform-channel"
-)
-
 // Rules returns the rules of upgrades of a platform. An example changes the catalogs of the example: each file
 // replaces the file with the same name.
 var Rules = sync.OnceValue(func() *problem.Rules { return problem.NewRules(example, upgradeRules) })
@@ -65,20 +57,24 @@ properties:
 const example = oldFile + demoPackage + firstChannel + firstBundle +
 	newFile + demoPackage + secondChannel + secondBundle
 
-var upgradeRules = problem.Group{Title: "Upgrades of the platform", Rules: []problem.Rule{
-	{Name: ruleBlocked, Severity: problem.Error,
+var upgradeRules = &problem.Group{Title: "Upgrades of the platform", Rules: []*problem.Rule{
+	ruleBlocked, rulePackage, ruleOrphaned, ruleChannel,
+}}
+
+var (
+	ruleBlocked = &problem.Rule{Name: "platform-blocked", Severity: problem.Error,
 		Summary: "the olm.maxOpenShiftVersion of an installed bundle does not block the upgrade of the platform",
 		Reason: "OpenShift refuses to upgrade the cluster while the bundle is installed, and no catalog has an update to a " +
 			"bundle that allows it.",
 		Fix:  "add an update that supports the next version of the platform to the catalog of the version before it",
 		Bad:  oldFile + demoPackage + firstChannel + firstBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`,
-		Good: oldFile + demoPackage + firstChannel + firstBundle + `- {type: olm.maxOpenShiftVersion, value: "4.19"}`},
-	{Name: rulePackage, Severity: problem.Error,
+		Good: oldFile + demoPackage + firstChannel + firstBundle + `- {type: olm.maxOpenShiftVersion, value: "4.19"}`}
+	rulePackage = &problem.Rule{Name: "platform-package", Severity: problem.Error,
 		Summary: "the next catalog has the package of an installed bundle",
 		Reason:  "The operator stays installed, but is no longer updated.",
 		Fix:     "add the package to the catalog, or disable the rule for it in opm.yaml",
-		Bad:     newFile, Good: newFile + demoPackage + firstChannel + firstBundle},
-	{Name: ruleOrphaned, Severity: problem.Error,
+		Bad:     newFile, Good: newFile + demoPackage + firstChannel + firstBundle}
+	ruleOrphaned = &problem.Rule{Name: "platform-orphaned", Severity: problem.Error,
 		Summary: "the next catalog has an installed bundle, or an update of it",
 		Reason: "The operator stays installed, but is no longer updated: no entry of the next catalog names, replaces or " +
 			"skips it or has its version in a skipRange. In the catalog before, no update leads to a bundle that the next " +
@@ -91,8 +87,8 @@ entries:
 - name: demo.v1.1.0
 ---
 ` + secondBundle,
-		Good: newFile + demoPackage + secondChannel + secondBundle},
-	{Name: ruleChannel, Severity: problem.Warning,
+		Good: newFile + demoPackage + secondChannel + secondBundle}
+	ruleChannel = &problem.Rule{Name: "platform-channel", Severity: problem.Warning,
 		Summary: "the next catalog has an installed bundle, or its update, in the same channel",
 		Reason: "Users have to switch to another channel before they get updates again. If the channel is gone, OLM " +
 			"Classic updates no operator in the namespace until then.",
@@ -108,5 +104,5 @@ entries:
 - {name: demo.v1.1.0, replaces: demo.v1.0.0}
 ---
 ` + secondBundle,
-		Good: newFile + demoPackage + secondChannel + secondBundle},
-}}
+		Good: newFile + demoPackage + secondChannel + secondBundle}
+)

@@ -27,7 +27,7 @@ func checkCABundle(before, after *definition) []Finding {
 	}
 	kind := apiextensionsv1.Kind("CustomResourceDefinition")
 	return []Finding{{
-		Rule: "classic-ca-bundle", CRD: after.Name,
+		Rule: ruleClassicCABundle, CRD: after.Name,
 		Message: fmt.Sprintf("error updating CRD: %s: %v", after.Name, apierrors.NewInvalid(kind, after.Name, errs)),
 	}}
 }
@@ -65,7 +65,7 @@ func checkResources(
 	if len(resources) == 0 || v.Schema.OpenAPIV3Schema == nil {
 		return nil
 	}
-	finding := Finding{Rule: "classic-resource", CRD: crd.Name, Field: v.Name}
+	finding := Finding{Rule: ruleClassicResource, CRD: crd.Name, Field: v.Name}
 	converted := convertsByWebhook(crd)
 	if converted {
 		finding.Severity = problem.Warning

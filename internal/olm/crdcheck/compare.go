@@ -13,7 +13,7 @@ import (
 
 // A Finding is a change of a CustomResourceDefinition because of which OLM refuses an update.
 type Finding struct {
-	Rule     string           // one of [Rules]
+	Rule     *problem.Rule    // one of [Rules]
 	Severity problem.Severity // "" for the severity of the rule
 	CRD      string           // the name of the definition
 	Field    string           // such as "v1: ^.spec.size", or a stored version; "" for none
@@ -39,7 +39,7 @@ func Compare(
 		// OLM itself reports only the first finding.
 		if len(after.Spec.Versions) == 0 {
 			return []Finding{{
-				Rule: "classic-versions", CRD: after.Name, Message: "could not find any versions in the new CRD",
+				Rule: ruleClassicVersions, CRD: after.Name, Message: "could not find any versions in the new CRD",
 			}}
 		}
 		var found []Finding
@@ -52,7 +52,7 @@ func Compare(
 		for _, name := range before.Status.StoredVersions {
 			if versionOf(after, name) == nil {
 				found = append(found, Finding{
-					Rule: "classic-stored-version", CRD: after.Name, Field: name,
+					Rule: ruleClassicStoredVersion, CRD: after.Name, Field: name,
 					Message: fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s "+
 						"that is listed as a stored version on the existing CRD", after.Name, name),
 				})

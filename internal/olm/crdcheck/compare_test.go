@@ -71,7 +71,7 @@ func TestProperties(t *testing.T) {
 		var got []string
 		found := Compare(graph.V1, kiln(t, row[0]), kiln(t, row[1]), nil)
 		for i, text := range messages(found) {
-			rules[found[i].Rule] = true
+			rules[found[i].Rule.Name] = true
 			got = append(got, strings.TrimPrefix(text, "v1: ^.size: "))
 		}
 		if want := strings.TrimSpace(row[2]); strings.Join(got, " && ") != want {

@@ -85,7 +85,7 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 		hidden += len(found) - room
 	}
 	for n, count := range unread {
-		p := n.problem("manifests", "")
+		p := n.problem(ruleManifests)
 		p.Names = []string{n.ref}
 		p.Message = fmt.Sprintf("%s not checked, since its manifests cannot be read: %v",
 			plural.Words(count, "update is", "updates are"), n.err)
@@ -93,23 +93,19 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 		r.Problems = append(r.Problems, p)
 	}
 	if hidden > 0 {
-		r.add(tooMany, plural.Words(hidden, "more problem is", "more problems are")+" not reported")
+		r.add(ruleTooMany, plural.Words(hidden, "more problem is", "more problems are")+" not reported")
 	}
 	if !r.evaluatesResources() && r.Compared > 0 {
-		r.add("resources", "custom resources are not known, so they were not evaluated for OLM Classic")
+		r.add(ruleResources, "custom resources are not known, so they were not evaluated for OLM Classic")
 	}
 	problem.Sort(r.Problems)
 	return r
 }
 
-// tooMany is the rule for problems omitted from the report.
-const tooMany = "too-many"
-
 // add adds a problem that is not about a particular bundle.
-func (r *Report) add(rule, message string) {
-	of := Rules().Of(rule)
+func (r *Report) add(rule *problem.Rule, message string) {
 	r.Problems = append(r.Problems, &problem.Problem{
-		Rule: rule, Severity: of.Severity, Fix: of.Fix, Message: message,
+		Rule: rule.Name, Severity: rule.Severity, Fix: rule.Fix, Message: message,
 	})
 }
 
@@ -118,7 +114,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 	if from.err != nil || p.to.err != nil {
 		p.report.Unchecked++
 		if errors.Is(from.err, errNotInCatalog) {
-			p.add(from, Finding{Rule: "not-in-catalog"}, "the update from ", " is not checked: "+from.err.Error())
+			p.add(from, Finding{Rule: ruleNotInCatalog}, "the update from ", " is not checked: "+from.err.Error())
 			return
 		}
 		for _, n := range []*node{from, p.to} {
@@ -133,7 +129,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 		v := p.verdicts[d]
 		if v.err != nil {
 			broken = true
-			p.add(from, Finding{Rule: "crd", CRD: d.name}, "the update from ", " is not checked: "+v.err.Error())
+			p.add(from, Finding{Rule: ruleCRD, CRD: d.name}, "the update from ", " is not checked: "+v.err.Error())
 		}
 		for _, olm := range p.report.olm {
 			found := v.findings[olm]
@@ -142,7 +138,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 				p.add(from, f, olm.Title()+" refuses the update from ", ": "+truncated(f.Message))
 			}
 			if found.more > 0 {
-				p.add(from, Finding{Rule: tooMany, CRD: d.name}, olm.Title()+" refuses the update from ", fmt.Sprintf(
+				p.add(from, Finding{Rule: ruleTooMany, CRD: d.name}, olm.Title()+" refuses the update from ", fmt.Sprintf(
 					": %s of %q, which this report omits", plural.Words(found.more, "more change", "more changes"), d.name))
 			}
 		}
@@ -169,10 +165,11 @@ func truncated(message string) string {
 }
 
 func (p *reporter) add(from *node, f Finding, before, after string) {
-	key := f.Rule + "\x00" + after
+	key := f.Rule.Name + "\x00" + after
 	r := p.byText[key]
 	if r == nil {
-		r = &refusal{Problem: p.to.problem(f.Rule, f.Severity), before: before, after: after}
+		r = &refusal{Problem: p.to.problem(f.Rule), before: before, after: after}
+		r.Severity = cmp.Or(f.Severity, r.Severity)
 		for _, name := range []string{f.CRD, f.Field} {
 			if name != "" {
 				r.Names = append(r.Names, name)
@@ -215,10 +212,10 @@ func (n *node) cause() string {
 	return strings.ReplaceAll(text, n.ref, "")
 }
 
-// problem returns a problem of the bundle, with this severity or, if "", the severity of the rule.
-func (n *node) problem(rule string, severity problem.Severity) *problem.Problem {
+// problem returns a problem of the bundle.
+func (n *node) problem(rule *problem.Rule) *problem.Problem {
 	return &problem.Problem{
-		Rule: rule, Severity: cmp.Or(severity, Rules().Of(rule).Severity), Pos: n.pos, Package: n.pkg,
+		Rule: rule.Name, Severity: rule.Severity, Pos: n.pos, Package: n.pkg,
 		Path: fmt.Sprintf("package %q: bundle %q", n.pkg, n.Name),
 	}
 }

@@ -25,10 +25,10 @@ func TestExamplesOfRules(t *testing.T) {
 				t.Error("the rule is not explained in full")
 			}
 			olm := graph.Classic
-			if strings.HasPrefix(r.Name, "v1-") || r.Name == tooMany {
+			if strings.HasPrefix(r.Name, "v1-") || r.Name == ruleTooMany.Name {
 				olm = graph.V1
 			}
-			if r.Name == tooMany {
+			if r.Name == ruleTooMany.Name {
 				defer func(n int) { maxFindings = n }(maxFindings)
 				maxFindings = 0
 			}

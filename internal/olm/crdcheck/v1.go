@@ -79,12 +79,12 @@ func compareV1(before, after *definition) []Finding {
 		for _, r := range results {
 			slices.Sort(r.Errors)
 			for _, text := range r.Errors {
-				f := Finding{Rule: "v1-" + kebab(r.Name), CRD: after.Name, Field: field}
+				f := Finding{Rule: Rules().Of("v1-" + kebab(r.Name)), CRD: after.Name, Field: field}
 				text = r.Name + ": " + text
 				if field != "" {
 					text = field + ": " + text
 				}
-				if f.Rule == removal {
+				if f.Rule == ruleV1ExistingFieldRemoval {
 					// The message ends with the field, as in "… : v1.^.spec.size".
 					f.Field = strings.Replace(text[strings.LastIndex(text, " ")+1:], ".^", ": ^", 1)
 				}
@@ -112,17 +112,14 @@ func compareV1(before, after *definition) []Finding {
 	return withoutConsequences(found)
 }
 
-// removal is the rule about removed fields.
-const removal = "v1-existing-field-removal"
-
 // withoutConsequences removes the findings that follow from a removed field: about its type and about the fields in it.
 func withoutConsequences(found []Finding) []Finding {
 	removed := map[string]bool{}
 	for _, f := range found {
-		removed[f.Field] = removed[f.Field] || f.Rule == removal
+		removed[f.Field] = removed[f.Field] || f.Rule == ruleV1ExistingFieldRemoval
 	}
 	return slices.DeleteFunc(found, func(f Finding) bool {
-		if f.Rule != removal && removed[f.Field] {
+		if f.Rule != ruleV1ExistingFieldRemoval && removed[f.Field] {
 			return true
 		}
 		for around := f.Field; around != ""; {
