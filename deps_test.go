@@ -189,7 +189,7 @@ var arrows = map[string][]string{
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
-		"internal/report",
+		"internal/report", "golang.org/x/tools/txtar",
 	},
 	"pkg/declcfg": {
 		"internal/place", "internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
@@ -223,6 +223,7 @@ var arrows = map[string][]string{
 	"internal/reference":   {"internal/nearest"},
 	"internal/report":      {"internal/legible", "internal/plural"},
 	"internal/regular":     {},
+	"internal/ruletest":    {"pkg/problem", "golang.org/x/tools/txtar"},
 	"internal/schematest":  {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/shared":      {},
 	"internal/shell":       {},

@@ -24,7 +24,8 @@ func TestJSONSchemaOfRuleExamples(t *testing.T) {
 	schema := schematest.Compile(t, text, "")
 	rejected := 0
 	for _, r := range validate.Rules().All() {
-		for _, o := range objects(t, r.Bad+"\n---\n"+r.Good) {
+		e := r.Example()
+		for _, o := range objects(t, e.Bad+"\n---\n"+e.Good) {
 			findings, err := checker.Object(o), schematest.Validate(schema, o.JSON())
 			if (err != nil) != (len(findings) > 0) {
 				t.Errorf("%s: %s\nthe checker finds %v, the JSON Schema %v", r.Name, o.JSON(), findings, err)
@@ -49,12 +50,12 @@ func TestJSONSchemaOfTemplateExamples(t *testing.T) {
 	schema := schematest.Compile(t, text, "")
 	groups := template.Rules().Groups
 	for _, r := range groups[len(groups)-1].Rules {
-		for _, o := range objects(t, r.Good) {
+		for _, o := range objects(t, r.Example().Good) {
 			if err := schematest.Validate(schema, o.JSON()); err != nil {
 				t.Errorf("the good example of %s: %v", r.Name, err)
 			}
 		}
-		for _, o := range objects(t, r.Bad) {
+		for _, o := range objects(t, r.Example().Bad) {
 			if err := schematest.Validate(schema, o.JSON()); (err != nil) != (r.Name == "template") {
 				t.Errorf("the bad example of %s: %v", r.Name, err)
 			}

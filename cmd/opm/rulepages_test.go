@@ -77,12 +77,12 @@ func explain(b *strings.Builder, r *problem.Rule) {
 	if r.Fix != "" {
 		fmt.Fprintf(b, "\nTo do: %s.\n", escape.Replace(r.Fix))
 	}
-	bad := "Bad"
-	if r.Abridged != "" {
-		bad += " (" + r.Abridged + ")"
+	e, bad := r.Example(), "Bad"
+	if e.Abridged != "" {
+		bad += " (" + e.Abridged + ")"
 	}
 	for _, example := range []struct{ title, text string }{
-		{"Given with `--schema`", r.Schema}, {"With `opm.yaml`", r.Config}, {bad, r.Bad}, {"Good", r.Good},
+		{"Given with `--schema`", e.Schema}, {"With `opm.yaml`", e.Config}, {bad, e.Bad}, {"Good", e.Good},
 	} {
 		if example.text != "" {
 			fmt.Fprintf(b, "\n%s:\n\n", example.title)

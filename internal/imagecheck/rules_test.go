@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/imagecheck"
+	"github.com/opm-toolchain/opm/internal/ruletest"
 )
 
 // TestExamplesOfRules checks that the bad example of each rule breaks only this rule, and the good one breaks none.
@@ -21,14 +22,12 @@ func TestExamplesOfRules(t *testing.T) {
 		}
 		return names
 	}
+	ruletest.Explained(t, imagecheck.Rules().All())
 	for _, r := range imagecheck.Rules().All() {
-		if r.Reason == "" || r.Bad == "" || r.Good == "" {
-			t.Errorf("%s is not explained in full", r.Name)
-		}
-		if got := rulesOf(r.Bad); !slices.Equal(got, []string{r.Name}) {
+		if got := rulesOf(r.Example().Bad); !slices.Equal(got, []string{r.Name}) {
 			t.Errorf("the bad example of %s breaks %q", r.Name, got)
 		}
-		if got := rulesOf(r.Good); got != nil {
+		if got := rulesOf(r.Example().Good); got != nil {
 			t.Errorf("the good example of %s breaks %q", r.Name, got)
 		}
 	}

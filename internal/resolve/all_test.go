@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/ruletest"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -135,12 +136,13 @@ func TestCheckRules(t *testing.T) {
 		}
 		return names
 	}
+	ruletest.Explained(t, Rules().All())
 	for _, r := range Rules().All() {
 		classic := strings.HasPrefix(r.Name, "classic-")
-		if got := rulesOf(r.Bad, classic, !classic); !slices.Equal(got, []string{r.Name}) {
+		if got := rulesOf(r.Example().Bad, classic, !classic); !slices.Equal(got, []string{r.Name}) {
 			t.Errorf("%s: the bad example breaks %v", r.Name, got)
 		}
-		if got := rulesOf(r.Good, true, true); len(got) > 0 {
+		if got := rulesOf(r.Example().Good, true, true); len(got) > 0 {
 			t.Errorf("%s: the good example breaks %v", r.Name, got)
 		}
 	}

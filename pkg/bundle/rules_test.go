@@ -5,23 +5,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/ruletest"
 )
 
 // The bad example of each rule breaks it and no other, and the good one breaks none.
 func TestExamplesOfRules(t *testing.T) {
+	ruletest.Explained(t, Rules().All())
 	for _, r := range Rules().All() {
 		t.Run(r.Name, func(t *testing.T) {
-			if r.Reason == "" || r.Bad == "" || r.Good == "" || r.Bad == r.Good {
-				t.Error("the rule is not explained in full")
-			}
+			e := r.Example()
 			want := []string{r.Name}
-			if strings.HasPrefix(r.Abridged, "abridged") || r.Name == "label" { // this rule is about the image
+			if strings.HasPrefix(e.Abridged, "abridged") || r.Name == "label" { // this rule is about the image
 				want = nil
 			}
-			if got := rulesOf(t, r.Bad); !slices.Equal(got, want) {
+			if got := rulesOf(t, e.Bad); !slices.Equal(got, want) {
 				t.Errorf("the bad example breaks %q, want %q", got, want)
 			}
-			if got := rulesOf(t, r.Good); got != nil {
+			if got := rulesOf(t, e.Good); got != nil {
 				t.Errorf("the good example breaks %q", got)
 			}
 		})

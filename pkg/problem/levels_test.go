@@ -8,7 +8,7 @@ import (
 )
 
 func TestAlways(t *testing.T) {
-	rules := problem.NewRules("", &problem.Group{Rules: []*problem.Rule{
+	rules := problem.NewRules("", nil, &problem.Group{Rules: []*problem.Rule{
 		{Name: "a", Severity: problem.Info}, {Name: "b", Severity: problem.Warning}, {Name: "c", Severity: problem.Error},
 	}})
 	of := func(rule string, s problem.Severity) map[string]problem.Severity {

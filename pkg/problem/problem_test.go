@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -55,17 +54,23 @@ func TestFromError(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	all := rules.All()
-	head := all[0]
-	if want := "a: 1\nb: \xef\nc: 3\nd:\t4\n"; len(all) != 3 || head.Bad != want || !strings.HasSuffix(head.Good, "d: 4\n") ||
-		head.Schema != "#Tier: {}\n" || head.Config != "policy: {}\n" || all[2].Bad != "" {
-		t.Errorf("the newlines at the ends of files: %+v", all)
+	for rule, want := range map[*problem.Rule]problem.Example{
+		ruleHead: {
+			Bad: "a: 1\nb: \xef\nc: 3\nd:\t4\n", Good: "a: 1\nb: \xef\nc: 3\nd: 4\n", Abridged: "it would be too long",
+			Schema: "#Tier: {}\n", Config: "policy: {}\n",
+		},
+		ruleUTF8: {},
+		ruleIcon: {Bad: "-- a.yaml --\n-- b/c.yaml --\nx: 1\n", Good: "-- a.yaml --\ny: 2\n"},
+	} {
+		if got := rule.Example(); got != want {
+			t.Errorf("the example of %s is %q, want %q", rule.Name, got, want)
+		}
 	}
-	if head != rules.Of("channel-head") || rules.Of("icon") != all[2] || rules.Has("ikon") {
-		t.Errorf("rules by name: %+v", all)
+	if !slices.Equal(rules.All(), []*problem.Rule{ruleHead, ruleUTF8, ruleIcon}) {
+		t.Errorf("all rules: %+v", rules.All())
 	}
-	if !slices.Equal(rules.Groups[0].Rules, all[:1]) || !slices.Equal(rules.Groups[1].Rules, all[1:]) {
-		t.Errorf("groups: %+v", rules.Groups)
+	if ruleHead != rules.Of("channel-head") || rules.Of("icon") != ruleIcon || rules.Has("ikon") {
+		t.Errorf("rules by name: %+v", rules)
 	}
 	if err := rules.CheckNames([]string{"icon", "ikon"}); err == nil || err.Error() != `unknown rule "ikon" (did you mean "icon"?)` {
 		t.Errorf("got %v", err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -22,19 +23,33 @@ var two = []*problem.Problem{
 	{Rule: "utf-8", Severity: problem.Warning, Pos: declcfg.Pos{File: "c/b,c:d.json"}, Message: "odd"},
 }
 
-var rules = problem.NewRules("", &problem.Group{Title: "Channels", Rules: []*problem.Rule{
-	{Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
-		Reason:   "The head is what new users get. A channel with none or several has no use.",
-		Fix:      "connect the entries",
-		Abridged: "it would be too long",
-		Schema:   "#Tier: {}",
-		Config:   "policy: {}",
-		Bad:      "a: 1\nb: \xef\nc: 3\nd:\t4",
-		Good:     "a: 1\nb: \xef\nc: 3\nd: 4"},
-}}, &problem.Group{Title: "Files", Rules: []*problem.Rule{
-	{Name: "utf-8", Severity: problem.Warning, Summary: "JSON files are UTF-8"},
-	{Name: "icon", Severity: problem.Info, Summary: "a package has an icon"},
-}})
+var (
+	ruleHead = &problem.Rule{Name: "channel-head", Severity: problem.Error, Summary: "a channel has exactly one head",
+		Reason: "The head is what new users get. A channel with none or several has no use.",
+		Fix:    "connect the entries"}
+	ruleUTF8 = &problem.Rule{Name: "utf-8", Severity: problem.Warning, Summary: "JSON files are UTF-8"}
+	ruleIcon = &problem.Rule{Name: "icon", Severity: problem.Info, Summary: "a package has an icon"}
+)
+
+var rules = problem.NewRules("", fstest.MapFS{"rules/channel-head.txtar": {Data: []byte(`
+it would be too long
+-- schema --
+#Tier: {}
+-- config --
+policy: {}
+-- bad --
+a: 1
+b: ` + "\xef" + `
+c: 3
+d:	4
+-- good --
+a: 1
+b: ` + "\xef" + `
+c: 3
+d: 4`)}, "rules/icon.txtar": {Data: []byte(
+	"-- bad/a.yaml --\n-- bad/b/c.yaml --\nx: 1\n-- good/a.yaml --\ny: 2\n")}},
+	&problem.Group{Title: "Channels", Rules: []*problem.Rule{ruleHead}},
+	&problem.Group{Title: "Files", Rules: []*problem.Rule{ruleUTF8, ruleIcon}})
 
 // written returns a report about a catalog with the given problems.
 func written(t *testing.T, format problem.Format, problems ...*problem.Problem) string {

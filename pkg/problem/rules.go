@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
 
-// A Rule is a requirement on checked objects. Problems, the flags that mute them, the reference and tests all use it.
-// It must not be changed.
+// A Rule is a requirement on checked objects. Problems, the flags that mute them, the reference and tests all use it. A
+// package has a variable for each of its rules, so that checks cannot misspell a name.
 type Rule struct {
 	Name     string
 	Severity Severity
@@ -21,18 +22,7 @@ type Rule struct {
 	Reason   string // the consequence of breaking it
 	Fix      string // how to fix a problem; "" if its message says that
 
-	// Bad and Good are changes to [Rules.Example] that break or keep the rule: YAML documents, each of which replaces the
-	// object with the same schema, package and name, or files in txtar form, if an example has several files.
-	Bad, Good string
-
-	// Repair is a text in Bad and its replacement in Good, for rules that leave out Good.
-	Repair [2]string
-
-	// Abridged explains why Bad only shows the mistake but does not break the rule itself; "" if it does break it.
-	Abridged string
-
-	// Schema is a CUE file of the user for the examples, and Config an opm.yaml; "" for none.
-	Schema, Config string
+	files fs.FS // has the file of Example; set by NewRules
 }
 
 // A Group is a list of rules about one part of the checked objects.
@@ -50,20 +40,16 @@ type Rules struct {
 	byName map[string]*Rule
 }
 
-// NewRules returns the rules of the groups, whose names must differ. The files of a rule may lack their last newline.
-func NewRules(example string, groups ...*Group) *Rules {
+// NewRules returns the rules of the groups, whose names must differ. The files have their examples, except those of
+// rules that an earlier call gave files; see [Rule.Example].
+func NewRules(example string, files fs.FS, groups ...*Group) *Rules {
 	r := &Rules{Example: example, Groups: groups, byName: map[string]*Rule{}}
 	for _, g := range groups {
 		r.all = append(r.all, g.Rules...)
 	}
 	for _, rule := range r.all {
-		if old := rule.Repair[0]; old != "" {
-			rule.Good = strings.Replace(rule.Bad, old, rule.Repair[1], 1)
-		}
-		for _, text := range []*string{&rule.Bad, &rule.Good, &rule.Schema, &rule.Config} {
-			if *text != "" && !strings.HasSuffix(*text, "\n") {
-				*text += "\n"
-			}
+		if rule.files == nil {
+			rule.files = files
 		}
 		r.byName[rule.Name] = rule
 	}
@@ -127,25 +113,15 @@ func (r *Rule) write(out *bufio.Writer) {
 	if r.Fix != "" {
 		writeParagraph(out, "To do: "+r.Fix+".")
 	}
-	if r.Schema != "" {
-		fmt.Fprintf(out, "\n  Given with --schema:\n\n")
-		writeExample(out, r.Schema)
+	e := r.Example()
+	for _, part := range []struct{ title, text string }{
+		{"Given with --schema", e.Schema}, {"With opm.yaml", e.Config}, {e.badTitle(), e.Bad}, {"Good", e.Good},
+	} {
+		if part.text != "" {
+			fmt.Fprintf(out, "\n  %s:\n\n", part.title)
+			writeLines(out, part.text)
+		}
 	}
-	if r.Config != "" {
-		fmt.Fprintf(out, "\n  With opm.yaml:\n\n")
-		writeExample(out, r.Config)
-	}
-	if r.Bad == "" {
-		return
-	}
-	bad := "Bad"
-	if r.Abridged != "" {
-		bad += " (" + r.Abridged + ")"
-	}
-	fmt.Fprintf(out, "\n  %s:\n\n", bad)
-	writeExample(out, r.Bad)
-	fmt.Fprintf(out, "\n  Good:\n\n")
-	writeExample(out, r.Good)
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
@@ -170,8 +146,8 @@ func writeParagraph(out *bufio.Writer, text string) {
 	fmt.Fprintln(out, line)
 }
 
-// writeExample writes a file. It shows intentionally invalid UTF-8 as a terminal would.
-func writeExample(out *bufio.Writer, text string) {
+// writeLines writes a file. It shows intentionally invalid UTF-8 as a terminal would.
+func writeLines(out *bufio.Writer, text string) {
 	for line := range strings.Lines(strings.ToValidUTF8(text, "\ufffd")) {
 		out.WriteString("    " + line)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/ruletest"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
@@ -31,6 +32,7 @@ func ownRules() []*problem.Rule {
 // TestRuleExamples checks that the bad example of each rule breaks only this rule, and that the good example breaks
 // none.
 func TestRuleExamples(t *testing.T) {
+	ruletest.Explained(t, ownRules())
 	for _, r := range ownRules() {
 		t.Run(r.Name, func(t *testing.T) {
 			broken := func(text string) (names []string) {
@@ -41,11 +43,12 @@ func TestRuleExamples(t *testing.T) {
 				}
 				return names
 			}
-			if got := broken(r.Bad); !slices.Equal(got, []string{r.Name}) {
-				t.Errorf("the bad example breaks %q\n%s", got, problem.Lines(check(t, r.Bad)))
+			e := r.Example()
+			if got := broken(e.Bad); !slices.Equal(got, []string{r.Name}) {
+				t.Errorf("the bad example breaks %q\n%s", got, problem.Lines(check(t, e.Bad)))
 			}
-			if got := broken(r.Good); got != nil {
-				t.Errorf("the good example breaks %q\n%s", got, problem.Lines(check(t, r.Good)))
+			if got := broken(e.Good); got != nil {
+				t.Errorf("the good example breaks %q\n%s", got, problem.Lines(check(t, e.Good)))
 			}
 		})
 	}
@@ -115,8 +118,8 @@ func TestCheckRealTemplates(t *testing.T) {
 // FuzzCheck checks that no text causes a panic, and that every problem has a position.
 func FuzzCheck(f *testing.F) {
 	for _, r := range ownRules() {
-		f.Add(r.Bad)
-		f.Add(r.Good)
+		f.Add(r.Example().Bad)
+		f.Add(r.Example().Good)
 	}
 	f.Add(`{"schema": "olm.semver", "Stable": {"bundles": [{"image": "a:1"}, null]}}`)
 	f.Add("# c\n---\nschema: olm.template.basic\nentries: [&a {schema: olm.bundle, image: x}, *a, null, 1]\n")

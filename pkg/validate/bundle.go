@@ -187,132 +187,54 @@ var (
 	ruleBundlePackage = &problem.Rule{Name: "bundle-package", Severity: problem.Error,
 		Summary: "a bundle belongs to a package of the catalog",
 		Reason:  "Upstream rejects bundles of unknown packages.",
-		Fix:     "correct the package, or add its olm.package",
-		Bad: `schema: olm.bundle
-package: dem
-name: demo.v1.2.0
-image: registry.example/demo-bundle@sha256:0b0ec6223b7c778319048b3a7ebd685eae41d618950e166fb9ac7553c0ed5175
-properties:
-- {type: olm.package, value: {packageName: dem, version: 1.2.0}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle}
+		Fix:     "correct the package, or add its olm.package"}
 	ruleBundleName = &problem.Rule{Name: "bundle-name", Severity: problem.Error,
 		Summary: "a bundle has a name",
 		Reason:  "Channels refer to bundles by name.",
-		Fix:     "give the bundle a name",
-		Bad: `schema: olm.bundle
-package: demo
-` + newImage,
-		Good: fastChannel + `- {name: demo.v1.3.0}
----
-` + newBundle}
+		Fix:     "give the bundle a name"}
 	ruleBundleNameDNS = &problem.Rule{Name: "bundle-name-dns", Severity: problem.Warning,
 		Summary: "the name of a bundle is a valid name of a Kubernetes object",
 		Reason:  "OLM Classic installs a bundle as a ClusterServiceVersion of the same name, which must be a DNS subdomain.",
-		Fix:     "rename the bundle",
-		Bad: fastChannel + `- {name: Demo 1.3.0}
----
-schema: olm.bundle
-package: demo
-name: Demo 1.3.0
-` + newImage,
-		Good: fastChannel + `- {name: demo.v1.3.0}
----
-` + newBundle}
+		Fix:     "rename the bundle"}
 	ruleDuplicateBundle = &problem.Rule{Name: "duplicate-bundle", Severity: problem.Error,
 		Summary: "a bundle is defined once in its package",
 		Reason:  "Upstream rejects a second definition.",
-		Fix:     "remove one of the definitions",
-		Bad:     demoBundle + "---\n" + demoBundle,
-		Good:    demoBundle}
+		Fix:     "remove one of the definitions"}
 	ruleBundleChannel = &problem.Rule{Name: "bundle-channel", Severity: problem.Error,
 		Summary: "every bundle is an entry of a channel",
 		Reason:  "Upstream rejects bundles that no channel contains.",
-		Fix:     "add it to a channel, or remove it",
-		Bad:     newBundle,
-		Good: fastChannel + `- {name: demo.v1.3.0}
----
-` + newBundle}
+		Fix:     "add it to a channel, or remove it"}
 	rulePackageProperty = &problem.Rule{Name: "package-property", Severity: problem.Error,
 		Summary: "a bundle has exactly one property olm.package",
 		Reason:  "It contains the version of the bundle.",
-		Fix:     "add one with packageName and version",
-		Bad: demoImage + `properties:
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle}
+		Fix:     "add one with packageName and version"}
 	rulePackagePropertyName = &problem.Rule{Name: "package-property-name", Severity: problem.Error,
 		Summary: "the property olm.package names the package of the bundle",
 		Reason:  "OLM resolves dependencies by the property; registries serve the bundle by its package.",
-		Fix:     "make them equal",
-		Bad: demoImage + `properties:
-- {type: olm.package, value: {packageName: dem, version: 1.2.0}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle}
+		Fix:     "make them equal"}
 	ruleBundleVersion = &problem.Rule{Name: "bundle-version", Severity: problem.Error,
 		Summary: "the version of a bundle is a semantic version",
-		Reason:  "Updates and dependencies compare versions: three numbers, optionally followed by -prerelease and +build.",
-		Bad: demoImage + `properties:
-- {type: olm.package, value: {packageName: demo, version: v1.2}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle}
+		Reason:  "Updates and dependencies compare versions: three numbers, optionally followed by -prerelease and +build."}
 	ruleBundleRelease = &problem.Rule{Name: "bundle-release", Severity: problem.Error,
 		Summary: "a release is valid and part of the name of the bundle",
 		Reason: "A release distinguishes bundles of one version: at most 20 letters, digits, hyphens and dots. The bundle " +
-			"is named PACKAGE-vVERSION-RELEASE, and the version has no build metadata.",
-		Bad: fastChannel + `- {name: demo.v1.3.0}
----
-schema: olm.bundle
-package: demo
-name: demo.v1.3.0
-image: registry.example/demo-bundle@sha256:0b0ec6223b7c778319048b3a7ebd685eae41d618950e166fb9ac7553c0ed5175
-properties:
-- {type: olm.package, value: {packageName: demo, version: 1.3.0, release: "1"}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: fastChannel + `- {name: demo-v1.3.0-1}
----
-schema: olm.bundle
-package: demo
-name: demo-v1.3.0-1
-image: registry.example/demo-bundle@sha256:0b0ec6223b7c778319048b3a7ebd685eae41d618950e166fb9ac7553c0ed5175
-properties:
-- {type: olm.package, value: {packageName: demo, version: 1.3.0, release: "1"}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`}
+			"is named PACKAGE-vVERSION-RELEASE, and the version has no build metadata."}
 	ruleBundleImage = &problem.Rule{Name: "bundle-image", Severity: problem.Error,
 		Summary: "a bundle has an image or contains its manifests",
 		Reason:  "Otherwise there is nothing to install.",
-		Fix:     "set image",
-		Bad: demoName + `image: ""
-properties:
-- {type: olm.package, value: {packageName: demo, version: 1.2.0}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle}
+		Fix:     "set image"}
 	ruleImageReference = &problem.Rule{Name: "image-reference", Severity: problem.Error,
 		Summary: "images are valid references",
 		Reason:  "Upstream rejects references that no container tool can pull.",
-		Fix:     "write it like registry.example/name@sha256:…",
-		Bad: demoName + `image: https://registry.example/demo-bundle
-properties:
-- {type: olm.package, value: {packageName: demo, version: 1.2.0}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoBundle}
+		Fix:     "write it like registry.example/name@sha256:…"}
 	ruleRelatedImageEmpty = &problem.Rule{Name: "related-image-empty", Severity: problem.Warning,
 		Summary: "related images are not empty",
 		Reason:  "Mirroring tools copy related images. An image that is not named is not copied.",
-		Fix:     "name the image, or remove the entry",
-		Bad: demoBundle + `relatedImages:
-- {name: operator, image: ""}`,
-		Good: demoBundle + `relatedImages:
-- name: operator
-  image: registry.example/demo@sha256:2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea`}
+		Fix:     "name the image, or remove the entry"}
 	ruleRelatedImageTag = &problem.Rule{Name: "related-image-tag", Severity: problem.Info,
 		Summary: "related images have digests",
 		Reason:  "Tags can move, and clusters that mirror by digest do not find an image by tag.",
-		Fix:     "refer to them by digest",
-		Bad: demoBundle + `relatedImages:
-- {name: operator, image: "registry.example/demo:1.2.0"}`,
-		Good: demoBundle + `relatedImages:
-- name: operator
-  image: registry.example/demo@sha256:2a97516c354b68848cdbd8f54a226a0a55b21ed138e207ad6c5cbb9c00aa5aea`}
+		Fix:     "refer to them by digest"}
 )
 
 const (

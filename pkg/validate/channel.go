@@ -130,113 +130,61 @@ var (
 	ruleChannelPackage = &problem.Rule{Name: "channel-package", Severity: problem.Error,
 		Summary: "a channel belongs to a package of the catalog",
 		Reason:  "Upstream rejects channels of unknown packages.",
-		Fix:     "correct the package, or add its olm.package",
-		Bad: `schema: olm.channel
-package: dem
-name: fast
-entries:
-- {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"}
+		Fix:     "correct the package, or add its olm.package"}
 	ruleChannelName = &problem.Rule{Name: "channel-name", Severity: problem.Error,
 		Summary: "a channel has a name",
 		Reason:  "Subscriptions refer to channels by name.",
-		Fix:     "give the channel a name",
-		Bad: `schema: olm.channel
-package: demo
-entries:
-- {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"}
+		Fix:     "give the channel a name"}
 	ruleDuplicateChannel = &problem.Rule{Name: "duplicate-channel", Severity: problem.Error,
 		Summary: "a channel is defined once in its package",
 		Reason:  "Upstream rejects a second definition.",
-		Fix:     "merge the two channels",
-		Bad: fastChannel + `- {name: demo.v1.1.0}
----
-` + fastChannel + "- {name: demo.v1.2.0, replaces: demo.v1.1.0}",
-		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+		Fix:     "merge the two channels"}
 	ruleChannelEntries = &problem.Rule{Name: "channel-entries", Severity: problem.Error,
 		Summary: "a channel has entries",
 		Reason:  "A channel without entries has no head to install.",
-		Fix:     "add entries, or remove the channel",
-		Bad: `schema: olm.channel
-package: demo
-name: fast
-entries: []`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"}
+		Fix:     "add entries, or remove the channel"}
 	ruleEntryName = &problem.Rule{Name: "entry-name", Severity: problem.Error,
 		Summary: "an entry has the name of a bundle",
 		Reason:  "An entry refers to its bundle by name.",
-		Fix:     "name a bundle of the package, or remove the entry",
-		Bad: fastChannel + `- {name: demo.v1.2.0}
-- {name: ""}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"}
+		Fix:     "name a bundle of the package, or remove the entry"}
 	ruleDuplicateEntry = &problem.Rule{Name: "duplicate-entry", Severity: problem.Error,
 		Summary: "a bundle is in a channel once",
 		Reason:  "Two entries for one bundle may update different versions.",
-		Fix:     "merge the two entries",
-		Bad: fastChannel + `- {name: demo.v1.2.0, replaces: demo.v1.1.0}
-- {name: demo.v1.2.0, skips: [demo.v1.0.0]}`,
-		Good: fastChannel + "- {name: demo.v1.2.0, replaces: demo.v1.1.0, skips: [demo.v1.0.0]}"}
+		Fix:     "merge the two entries"}
 	ruleEntryBundle = &problem.Rule{Name: "entry-bundle", Severity: problem.Error,
 		Summary: "every entry of a channel has its bundle",
 		Reason:  "An entry without a bundle cannot be installed. Upstream only checks the last channel of a package.",
-		Fix:     "add the olm.bundle, or remove the entry",
-		Bad: fastChannel + `- {name: demo.v1.2.0}
-- {name: demo.v1.3.0, replaces: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"}
+		Fix:     "add the olm.bundle, or remove the entry"}
 	ruleChannelHead = &problem.Rule{Name: "channel-head", Severity: problem.Error,
 		Summary: "a channel has exactly one head",
 		Reason: "The head, which no entry replaces or skips, is what new users get. Upstream rejects channels with none or " +
 			"several.",
-		Fix: "connect the entries by replaces or skips until only one is not replaced or skipped",
-		Bad: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0}`,
-		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+		Fix: "connect the entries by replaces or skips until only one is not replaced or skipped"}
 	ruleChannelCycle = &problem.Rule{Name: "channel-cycle", Severity: problem.Error,
 		Summary: "replaces does not form a cycle",
 		Reason:  "Updates would never end.",
-		Fix:     "remove one of the replaces",
-		Bad: fastChannel + `- {name: demo.v1.0.0, replaces: demo.v1.1.0}
-- {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`,
-		Good: fastChannel + stableEntries}
+		Fix:     "remove one of the replaces"}
 	ruleChannelStranded = &problem.Rule{Name: "channel-stranded", Severity: problem.Error,
 		Summary: "following replaces from the head reaches every entry that is not skipped",
 		Reason:  "Users of a stranded entry are never offered an update.",
-		Fix:     "have an entry of the chain replace or skip them",
-		Bad: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, skips: [demo.v1.1.0]}`,
-		Good: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+		Fix:     "have an entry of the chain replace or skip them"}
 	ruleEmptySkip = &problem.Rule{Name: "empty-skip", Severity: problem.Error,
 		Summary: "skips holds names",
 		Reason:  "Upstream rejects empty names in skips.",
-		Fix:     "remove the empty name",
-		Bad:     fastChannel + `- {name: demo.v1.2.0, skips: [demo.v1.1.0, ""]}`,
-		Good:    fastChannel + "- {name: demo.v1.2.0, skips: [demo.v1.1.0]}"}
+		Fix:     "remove the empty name"}
 	ruleSkipRange = &problem.Rule{Name: "skip-range", Severity: problem.Error,
 		Summary: "a skipRange is a valid version range",
 		Reason: "Upstream rejects ranges that it cannot parse. It supports comparisons joined by spaces and ||, and x as a " +
 			"wildcard.",
-		Fix:  `write it like ">=1.0.0 <1.2.0"`,
-		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0, <1.2.0"}`,
-		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`}
+		Fix: `write it like ">=1.0.0 <1.2.0"`}
 	ruleEmptyRange = &problem.Rule{Name: "empty-range", Severity: problem.Warning,
 		Summary: "a range of versions has a version in it",
 		Reason: "A skipRange without versions does nothing, and nothing can meet such a requirement. Often two bounds are " +
 			"swapped.",
-		Fix:  "correct the range",
-		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.3.0 <1.2.0"}`,
-		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`}
+		Fix: "correct the range"}
 	ruleSkipRangeSelf = &problem.Rule{Name: "skip-range-self", Severity: problem.Warning,
 		Summary: "a skipRange does not include the version of its own entry",
 		Reason: "OLM Classic finds that the installed bundle updates itself, does nothing, and does not look at entries " +
 			"further from the head.",
-		Fix:  "end the range below the version of the entry",
-		Bad:  fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <=1.2.0"}`,
-		Good: fastChannel + `- {name: demo.v1.2.0, skipRange: ">=1.0.0 <1.2.0"}`}
+		Fix: "end the range below the version of the entry"}
 )

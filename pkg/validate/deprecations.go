@@ -62,51 +62,21 @@ var (
 	ruleDeprecationsPackage = &problem.Rule{Name: "deprecations-package", Severity: problem.Error,
 		Summary: "deprecations belong to a package of the catalog",
 		Reason:  "Upstream rejects deprecations of unknown packages.",
-		Fix:     "correct the package",
-		Bad: `schema: olm.deprecations
-package: dem
-entries:
-- reference: {schema: olm.package}
-  message: The operator is no longer developed.`,
-		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is no longer developed.`}
+		Fix:     "correct the package"}
 	ruleDuplicateDeprecations = &problem.Rule{Name: "duplicate-deprecations", Severity: problem.Error,
 		Summary: "a package has at most one olm.deprecations",
 		Reason:  "Upstream rejects a second one.",
-		Fix:     "merge their entries",
-		Bad: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is no longer developed.
----
-` + demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Version 1.0.0 is out of support. Update to 1.2.0.`,
-		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is no longer developed.
-- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Version 1.0.0 is out of support. Update to 1.2.0.`}
+		Fix:     "merge their entries"}
 	ruleDeprecationReference = &problem.Rule{Name: "deprecation-reference", Severity: problem.Error,
 		Summary: "a deprecation refers to its package or to a channel or bundle of it",
 		Reason:  "Nobody would see a message about something unknown.",
-		Fix:     "correct the reference, or remove the deprecation",
-		Bad: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v0.9.0}
-  message: Version 0.9.0 is out of support.`,
-		Good: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Version 1.0.0 is out of support. Update to 1.2.0.`}
+		Fix:     "correct the reference, or remove the deprecation"}
 	ruleDuplicateDeprecation = &problem.Rule{Name: "duplicate-deprecation", Severity: problem.Error,
 		Summary: "a package, channel or bundle is deprecated once",
 		Reason:  "Only one message is shown.",
-		Fix:     "merge the messages",
-		Bad: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Version 1.0.0 is out of support. Update to 1.2.0.
-- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Support ends in May.`,
-		Good: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Support ends in May. Update to 1.2.0.`}
+		Fix:     "merge the messages"}
 	ruleDeprecationMessage = &problem.Rule{Name: "deprecation-message", Severity: problem.Error,
 		Summary: "a deprecation has a message",
 		Reason:  "The message says what users should do.",
-		Fix:     "write a message",
-		Bad: demoDeprecations + `- reference: {schema: olm.package}
-  message: ""`,
-		Good: demoDeprecations + `- reference: {schema: olm.package}
-  message: The operator is no longer developed.`}
+		Fix:     "write a message"}
 )

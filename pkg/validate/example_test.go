@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/internal/platform"
+	"github.com/opm-toolchain/opm/internal/ruletest"
 	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -30,26 +31,25 @@ var companions = map[string]struct{ bad, good []string }{
 
 func TestExamplesOfRules(t *testing.T) {
 	shared.OneGoroutine(t)
+	ruletest.Explained(t, validate.Rules().All())
 	for _, r := range validate.Rules().All() {
 		t.Run(r.Name, func(t *testing.T) {
-			if r.Summary == "" || r.Reason == "" || r.Bad == "" || r.Good == "" || r.Bad == r.Good {
-				t.Error("the rule is not explained in full")
-			}
+			e := r.Example()
 			too := companions[r.Name]
 			bad := append([]string{r.Name}, too.bad...)
 			slices.Sort(bad)
-			if got := rulesOf(changed(t, r, r.Bad)); r.Abridged == "" && !slices.Equal(got, bad) {
+			if got := rulesOf(changed(t, e, e.Bad)); e.Abridged == "" && !slices.Equal(got, bad) {
 				t.Errorf("the bad example breaks %q, want %q", got, bad)
 			}
-			if got := rulesOf(changed(t, r, r.Good)); !slices.Equal(got, too.good) {
+			if got := rulesOf(changed(t, e, e.Good)); !slices.Equal(got, too.good) {
 				t.Errorf("the good example breaks %q, want %q", got, too.good)
 			}
 		})
 	}
 }
 
-// changed validates the example catalog with the objects of change added or replaced.
-func changed(t *testing.T, r *problem.Rule, change string) []*problem.Problem {
+// changed validates the example catalog with the objects of change, a part of e, added or replaced.
+func changed(t *testing.T, e problem.Example, change string) []*problem.Problem {
 	t.Helper()
 	replaced := map[[3]string]bool{}
 	for _, m := range objects(t, change) {
@@ -69,10 +69,10 @@ func changed(t *testing.T, r *problem.Rule, change string) []*problem.Problem {
 		Policy validate.Policy
 		Target string
 	}
-	if err := yaml.Unmarshal([]byte(r.Config), &config); err != nil {
+	if err := yaml.Unmarshal([]byte(e.Config), &config); err != nil {
 		t.Fatal(err)
 	}
-	opts := validate.Options{Schemas: userSchema(r.Schema), Policy: config.Policy}
+	opts := validate.Options{Schemas: userSchema(e.Schema), Policy: config.Policy}
 	if config.Target != "" {
 		var err error
 		if opts.Target, err = platform.Parse(config.Target); err != nil {
@@ -105,7 +105,7 @@ func TestWriteRule(t *testing.T) {
 		if err := validate.Rules().WriteRule(&out, r.Name); err != nil {
 			t.Fatal(err)
 		}
-		if lines := strings.Split(strings.TrimSpace(r.Good), "\n"); !strings.Contains(out.String(), "    "+lines[len(lines)-1]+"\n") {
+		if lines := strings.Split(strings.TrimSpace(r.Example().Good), "\n"); !strings.Contains(out.String(), "    "+lines[len(lines)-1]+"\n") {
 			t.Errorf("%s is explained without its good example", r.Name)
 		}
 		for line := range strings.Lines(out.String()) {

@@ -19,7 +19,7 @@ func FuzzCatalog(f *testing.F) {
 	f.Add([]byte("schema: olm.deprecations\nentries: [{reference: {}}, 1]\n"),
 		[]byte("schema: olm.bundle\nproperties: [{}]\n"))
 	for _, r := range validate.Rules().All() {
-		f.Add([]byte(r.Bad), []byte(r.Good))
+		f.Add([]byte(r.Example().Bad), []byte(r.Example().Good))
 	}
 	for _, name := range slices.Sorted(maps.Keys(valid)) {
 		f.Add([]byte(valid[name]), []byte(valid[jsonFile]))

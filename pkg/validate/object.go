@@ -170,106 +170,51 @@ var objectRules = &problem.Group{Title: "Any object", Rules: []*problem.Rule{
 var (
 	ruleRead = &problem.Rule{Name: Unreadable, Severity: problem.Error,
 		Summary: "every file of a catalog can be read, and every document in it is an object with a schema",
-		Reason:  "Upstream stops at the first document that it cannot read, and serves nothing.",
-		Bad:     fastChannel + "\t- {name: demo.v1.2.0} # a tab cannot indent YAML",
-		Good:    fastChannel + "- {name: demo.v1.2.0}"}
+		Reason:  "Upstream stops at the first document that it cannot read, and serves nothing."}
 	ruleType = &problem.Rule{Name: "type", Severity: problem.Error,
 		Summary: "the keys of the format hold values of their type",
-		Reason:  "Upstream rejects an object of a known schema if one of its values has the wrong type.",
-		Bad: `schema: olm.package
-name: demo
-defaultChannel: 4.20`,
-		Good: `schema: olm.package
-name: demo
-defaultChannel: "4.20"
----
-schema: olm.channel
-package: demo
-name: "4.20"
-entries:
-- {name: demo.v1.2.0}`}
+		Reason:  "Upstream rejects an object of a known schema if one of its values has the wrong type."}
 	rulePortable = &problem.Rule{Name: "portable", Severity: problem.Warning,
 		Summary: "upstream's opm reads and serves the catalog as well",
 		Reason: "It refuses what opm accepts: a document without an object (blank lines or a comment before the first ---, " +
 			"at the end of a file or between two ---), links to directories, the objects of a file that two paths lead to, " +
-			"and custom schemas, and the packages of their objects, whose names it does not serve.",
-		Bad: `# What a package is.
----
-` + demoPackage + "description: Shows what a catalog looks like.",
-		Good: `---
-# What a package is.
-` + demoPackage + "description: Shows what a catalog looks like."}
+			"and custom schemas, and the packages of their objects, whose names it does not serve."}
 	ruleDuplicateKey = &problem.Rule{Name: "duplicate-key", Severity: problem.Warning,
 		Summary: "keys of an object are unique",
 		Reason:  "Upstream silently uses the last value of a duplicate key; the other values are lost.",
-		Fix:     "remove one of them",
-		Bad: `schema: olm.package
-name: demo
-description: A demonstration.
-defaultChannel: stable
-description: Shows what a catalog looks like.`,
-		Good: demoPackage + "description: Shows what a catalog looks like."}
+		Fix:     "remove one of them"}
 	ruleMisspelledKey = &problem.Rule{Name: "misspelled-key", Severity: problem.Warning,
 		Summary: "keys of the format are spelled as the format defines them",
 		Reason: "The value of a misspelled key is ignored: upgrade edges, icons or images are missing. Keys in another " +
 			"case are read by upstream's opm, but not by programs that compare exactly.",
-		Fix:  "correct the key",
-		Bad:  fastChannel + "- {name: demo.v1.2.0, skip: [demo.v1.1.0]}",
-		Good: fastChannel + "- {name: demo.v1.2.0, skips: [demo.v1.1.0]}"}
+		Fix: "correct the key"}
 	ruleUnknownKey = &problem.Rule{Name: "unknown-key", Severity: problem.Info,
 		Summary: "objects of the format have keys that the format defines",
 		Reason: "Registries ignore other keys. Keys of one's own belong into a property, or into an object of a schema of " +
-			"one's own.",
-		Bad: demoPackage + `maturity: stable
-description: Shows what a catalog looks like.`,
-		Good: demoPackage + "description: Shows what a catalog looks like."}
+			"one's own."}
 	ruleUTF8 = &problem.Rule{Name: "utf-8", Severity: problem.Warning,
 		Summary: "JSON files are UTF-8",
 		Reason:  "Upstream silently replaces invalid bytes, so the text is not what its author wrote.",
-		Fix:     "save the file as UTF-8",
-		Bad:     "{\"schema\": \"note.example.com\", \"package\": \"demo\", \"text\": \"na\xefve, in Latin 1\"}",
-		Good:    `{"schema": "note.example.com", "package": "demo", "text": "naïve, in UTF-8"}`}
+		Fix:     "save the file as UTF-8"}
 	ruleUnknownSchema = &problem.Rule{Name: "unknown-schema", Severity: problem.Warning,
 		Summary: "schemas that begin with olm. are defined by the format",
 		Reason:  "The prefix is reserved, and registries ignore objects of an unknown schema. It is often a typo.",
-		Fix:     "use a schema of the format, or one with a prefix of your own",
-		Bad: `schema: olm.chanel
-package: demo
-name: fast
-entries:
-- {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"}
+		Fix:     "use a schema of the format, or one with a prefix of your own"}
 	ruleSchema = &problem.Rule{Name: "schema", Severity: problem.Warning,
 		Summary: "objects match the definitions of the specification",
 		Reason: "Upstream does not check it, but other readers of the catalog may rely on it. opm schema prints the " +
-			"definitions.",
-		Bad:  demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1}} # which kind?",
-		Good: demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+			"definitions."}
 	ruleUserSchema = &problem.Rule{Name: "user-schema", Severity: problem.Error,
 		Summary: "objects match the definitions in the files given with --schema",
-		Reason:  "These files hold the rules of the catalog's maintainers.",
-		Schema:  `#Tier: {schema!: "tier.example.com", package!: "demo", tier!: "gold" | "silver"}`,
-		Bad: `schema: tier.example.com
-package: demo
-tier: bronze`,
-		Good: `schema: tier.example.com
-package: demo
-tier: silver`}
+		Reason:  "These files hold the rules of the catalog's maintainers."}
 	ruleNoObjects = &problem.Rule{Name: NoObjects, Severity: problem.Warning,
-		Summary:  "a catalog has objects",
-		Reason:   "A registry without objects serves nothing. Often the path is wrong, or an .indexignore ignores too much.",
-		Abridged: "the catalog of the examples has objects",
-		Bad:      "# There is nothing else in the directory.",
-		Good:     demoPackage + "description: Shows what a catalog looks like."}
+		Summary: "a catalog has objects",
+		Reason:  "A registry without objects serves nothing. Often the path is wrong, or an .indexignore ignores too much."}
 	ruleUnmergedShard = &problem.Rule{Name: "unmerged-shard", Severity: problem.Error,
 		Summary: "the shards of opm render --shard are merged",
 		Reason: "Only merging finds out whether one is missing. An object of schema opm.shard ends each, and is not part " +
 			"of a catalog.",
-		Fix: "merge all shards: opm render shard-*",
-		Bad: `{schema: opm.shard, index: 0, count: 2, references: "sha256:5feceb66"}
----
-` + demoPackage + "description: Shows what a catalog looks like.",
-		Good: demoPackage + "description: Shows what a catalog looks like."}
+		Fix: "merge all shards: opm render shard-*"}
 )
 
 // ownKeys lists, by schema, the keys that have rules of their own in Go. Most of these rules are errors, which Options

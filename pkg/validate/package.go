@@ -44,61 +44,29 @@ var (
 	rulePackageName = &problem.Rule{Name: "package-name", Severity: problem.Error,
 		Summary: "the name of a package is a DNS label",
 		Reason:  "Package names become labels of Kubernetes objects: 1 to 63 lower-case letters, digits and inner hyphens.",
-		Fix:     "rename the package",
-		Bad: `schema: olm.package
-name: Demo_2.0
-defaultChannel: stable`,
-		Good: demoPackage}
+		Fix:     "rename the package"}
 	ruleDuplicatePackage = &problem.Rule{Name: "duplicate-package", Severity: problem.Error,
 		Summary: "a package is defined once",
 		Reason:  "Upstream rejects a second definition.",
-		Fix:     "remove one of the definitions",
-		Bad:     demoPackage + "---\n" + demoPackage + "description: Shows what a catalog looks like.",
-		Good:    demoPackage + "description: Shows what a catalog looks like."}
+		Fix:     "remove one of the definitions"}
 	rulePackageChannels = &problem.Rule{Name: "package-channels", Severity: problem.Error,
 		Summary: "a package has a channel",
 		Reason:  "Bundles are only installed and updated through channels.",
-		Fix:     "add an olm.channel",
-		Bad: `schema: olm.package
-name: demo-2
-defaultChannel: stable`,
-		Good: demoPackage + "---\n" + stableChannel + stableEntries}
+		Fix:     "add an olm.channel"}
 	ruleDefaultChannel = &problem.Rule{Name: "default-channel", Severity: problem.Error,
 		Summary: "the default channel of a package exists",
 		Reason:  "Users who do not name a channel get the default channel.",
-		Fix:     "set defaultChannel to a channel of the package",
-		Bad: `schema: olm.package
-name: demo
-defaultChannel: fast`,
-		Good: demoPackage}
+		Fix:     "set defaultChannel to a channel of the package"}
 	ruleDuplicateVersion = &problem.Rule{Name: "duplicate-version", Severity: problem.Error,
 		Summary: "no two bundles of a package have the same version",
 		Reason:  "A version must identify one bundle; build metadata and releases distinguish versions.",
-		Fix:     "give one of them another version or a release",
-		Bad: demoImage + `properties:
-- {type: olm.package, value: {packageName: demo, version: 1.1.0}} # as demo.v1.1.0
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: demoImage + `properties:
-- {type: olm.package, value: {packageName: demo, version: 1.1.0+2}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`}
+		Fix:     "give one of them another version or a release"}
 	ruleIconData = &problem.Rule{Name: "icon-data", Severity: problem.Warning,
 		Summary: "an icon holds an image",
 		Reason:  "Consoles show a broken image.",
-		Fix:     "put the image in base64data, or remove the icon",
-		Bad: demoPackage + `icon:
-  base64data: ZGVtby5zdmcK # the name of the file, not what is in it
-  mediatype: image/svg+xml`,
-		Good: demoPackage + `icon:
-  base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciPjwvc3ZnPgo=
-  mediatype: image/svg+xml`}
+		Fix:     "put the image in base64data, or remove the icon"}
 	ruleIconType = &problem.Rule{Name: "icon-type", Severity: problem.Warning,
 		Summary: "the media type of an icon matches its data",
 		Reason:  "Browsers do not show an image with the wrong type.",
-		Fix:     "correct the mediatype",
-		Bad: demoPackage + `icon:
-  base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciPjwvc3ZnPgo=
-  mediatype: image/png`,
-		Good: demoPackage + `icon:
-  base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciPjwvc3ZnPgo=
-  mediatype: image/svg+xml`}
+		Fix:     "correct the mediatype"}
 )

@@ -133,49 +133,18 @@ var (
 	rulePolicyDefaultChannel = &problem.Rule{Name: "policy-default-channel", Severity: problem.Error,
 		Summary: "the default channel is the one that the policy names",
 		Reason:  "The policy is in opm.yaml, beside the catalog.",
-		Fix:     "change the default channel, or the policy",
-		Config: `policy:
-  defaultChannel: stable`,
-		Bad: "---\n" + fastChannel + stableEntries + `---
-schema: olm.package
-name: demo
-description: Shows what a catalog looks like.
-defaultChannel: fast`,
-		Good: "---\n" + fastChannel + stableEntries + `---
-schema: olm.package
-name: demo
-description: Shows what a catalog looks like.
-defaultChannel: stable`}
+		Fix:     "change the default channel, or the policy"}
 	rulePolicyChannelName = &problem.Rule{Name: "policy-channel-name", Severity: problem.Error,
 		Summary: "the name of a channel matches the policy",
 		Reason:  "The policy is in opm.yaml, beside the catalog.",
-		Fix:     "rename the channel, or change the policy",
-		Config: `policy:
-  channelNames: ^(stable|fast)$`,
-		Bad: `schema: olm.channel
-package: demo
-name: edge
-entries:
-- {name: demo.v1.2.0}`,
-		Good: fastChannel + "- {name: demo.v1.2.0}"}
+		Fix:     "rename the channel, or change the policy"}
 	rulePolicySkip = &problem.Rule{Name: "policy-skip", Severity: problem.Error,
 		Summary: "no update is larger than the policy allows",
 		Reason: "The policy is in opm.yaml, beside the catalog. It has the largest number of major versions and, within a " +
 			"major version, of minor versions that a replaces or a skip may span.",
-		Fix: "add the versions in between to the channel, or change the policy",
-		Config: `policy:
-  largestSkip: {major: 0, minor: 1}`,
-		Bad: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0}`,
-		Good: fastChannel + stableEntries}
+		Fix: "add the versions in between to the channel, or change the policy"}
 	rulePolicyRegistry = &problem.Rule{Name: "policy-registry", Severity: problem.Error,
 		Summary: "images come from the registries that the policy allows",
 		Reason:  "The policy is in opm.yaml, beside the catalog.",
-		Fix:     "mirror the image, or change the policy",
-		Config: `policy:
-  registries: [registry.example]`,
-		Bad: demoBundle + `relatedImages:
-- {name: demo, image: quay.io/demo/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef}`,
-		Good: demoBundle + `relatedImages:
-- {name: demo, image: registry.example/demo@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef}`}
+		Fix:     "mirror the image, or change the policy"}
 )

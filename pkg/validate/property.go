@@ -187,106 +187,65 @@ var propertyRules = &problem.Group{Title: "Properties", Rules: []*problem.Rule{
 var (
 	rulePropertyValue = &problem.Rule{Name: "property-value", Severity: problem.Error,
 		Summary: "a property has a value that can be decoded as its type",
-		Reason:  "Upstream rejects a property without a value, and a property of the format whose value it cannot decode.",
-		Bad:     demoBundle + "- {type: olm.gvk, value: demo.example/v1/Demo}",
-		Good:    demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+		Reason:  "Upstream rejects a property without a value, and a property of the format whose value it cannot decode."}
 	rulePropertyType = &problem.Rule{Name: "property-type", Severity: problem.Warning,
 		Summary: "a property has a type",
 		Reason:  "No tool can use a property without a type.",
-		Fix:     "add a type, or remove the property",
-		Bad:     demoBundle + "- {value: gold}",
-		Good:    demoBundle + "- {type: example.com/tier, value: gold}"}
+		Fix:     "add a type, or remove the property"}
 	ruleUnknownProperty = &problem.Rule{Name: "unknown-property", Severity: problem.Warning,
 		Summary: "properties whose types begin with olm. are known to OLM",
 		Reason:  "The prefix is reserved, and OLM ignores properties of an unknown type. It is often a typo.",
-		Fix:     "use a type that OLM knows, or one with a prefix of your own",
-		Bad:     demoBundle + "- {type: olm.gvks, value: {group: demo.example, version: v1, kind: Demo}}",
-		Good:    demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+		Fix:     "use a type that OLM knows, or one with a prefix of your own"}
 	ruleBundleObject = &problem.Rule{Name: "bundle-object", Severity: problem.Error,
 		Summary: "the property olm.bundle.object holds a manifest in base64",
 		Reason:  "Upstream decodes every manifest when it loads a catalog.",
-		Fix:     "encode the manifest, JSON or YAML, in base64",
-		Bad:     demoVersion + `- {type: olm.bundle.object, value: {data: "kind: ConfigMap"}}`,
-		Good:    demoVersion + "- {type: olm.bundle.object, value: {data: a2luZDogQ29uZmlnTWFwCg==}}"}
+		Fix:     "encode the manifest, JSON or YAML, in base64"}
 	ruleBrokenManifest = &problem.Rule{Name: "broken-manifest", Severity: problem.Warning,
 		Summary: "a manifest in olm.bundle.object that begins with { is JSON or YAML",
 		Reason:  "Upstream loads such a catalog without reading the manifest, but OLM cannot install the bundle.",
-		Fix:     "encode the whole manifest, JSON or YAML, in base64",
-		Bad:     demoVersion + `- {type: olm.bundle.object, value: {data: eyJraW5kIjogIkNvbmZpZ01hcA==}}`,
-		Good:    demoVersion + "- {type: olm.bundle.object, value: {data: eyJraW5kIjogIkNvbmZpZ01hcCJ9}}"}
+		Fix:     "encode the whole manifest, JSON or YAML, in base64"}
 	ruleRequiredRange = &problem.Rule{Name: "required-range", Severity: problem.Warning,
 		Summary: "the range of olm.package.required is a valid version range",
 		Reason:  "OLM Classic stops resolving the whole namespace at a range that it cannot parse.",
-		Fix:     `write it like ">=1.0.0 <2.0.0"`,
-		Bad: demoBundle + `- type: olm.package.required
-  value: {packageName: etcd, versionRange: "^3.5"}`,
-		Good: demoBundle + `- type: olm.package.required
-  value: {packageName: etcd, versionRange: ">=3.5.0 <4.0.0"}`}
+		Fix:     `write it like ">=1.0.0 <2.0.0"`}
 	ruleConstraint = &problem.Rule{Name: "constraint", Severity: problem.Warning,
 		Summary: "the property olm.constraint is a constraint that OLM can read",
 		Reason: "OLM Classic stops resolving the whole namespace at an unknown key, a range that it cannot parse, a rule " +
-			"that does not compile to a bool, or more than 131,072 bytes.",
-		Bad: demoBundle + `- type: olm.constraint
-  value: {failureMessage: says nothing of itself, cel: {rule: properties.size()}}`,
-		Good: demoBundle + `- type: olm.constraint
-  value: {failureMessage: says nothing of itself, cel: {rule: properties.size() > 0}}`}
+			"that does not compile to a bool, or more than 131,072 bytes."}
 	ruleMaxOpenShiftVersion = &problem.Rule{Name: "max-openshift-version", Severity: problem.Warning,
 		Summary: "the property olm.maxOpenShiftVersion is one version X.Y",
 		Reason: "OpenShift blocks cluster upgrades while an installed operator has several versions or one that cannot be " +
 			"parsed.",
-		Fix:  `set one version like "4.20", in quotes`,
-		Bad:  demoBundle + `- {type: olm.maxOpenShiftVersion, value: "v4"}`,
-		Good: demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.20"}`}
+		Fix: `set one version like "4.20", in quotes`}
 	ruleDeprecatedProperty = &problem.Rule{Name: "deprecated-property", Severity: problem.Warning,
 		Summary: "bundles do not have the property olm.deprecated",
 		Reason:  "OLM Classic never installs such a bundle, and resolution fails where one is installed.",
-		Fix:     "use an olm.deprecations object instead",
-		Bad:     demoBundle + "- {type: olm.deprecated, value: {}}",
-		Good: demoBundle + "---\n" + demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.2.0}
-  message: Version 1.2.0 has a flaw. Stay with 1.1.0.`}
+		Fix:     "use an olm.deprecations object instead"}
 	ruleMetadataForm = &problem.Rule{Name: "metadata-form", Severity: problem.Info,
 		Summary: "a bundle has its metadata in one of two forms, olm.csv.metadata or olm.bundle.object",
 		Reason:  "With neither, consoles show nothing about the bundle; with both, readers differ in which one they use.",
-		Fix:     "render the bundle again, or migrate the catalog",
-		Bad:     demoVersion,
-		Good:    demoBundle}
+		Fix:     "render the bundle again, or migrate the catalog"}
 	ruleCSVMetadataCount = &problem.Rule{Name: "csv-metadata-count", Severity: problem.Warning,
 		Summary: "a bundle has at most one property olm.csv.metadata",
 		Reason:  "Registries refuse to serve a bundle with more than one.",
-		Fix:     "keep one of them",
-		Bad:     demoBundle + "- {type: olm.csv.metadata, value: {displayName: Another demo}}",
-		Good:    demoBundle}
+		Fix:     "keep one of them"}
 	ruleV1Dependency = &problem.Rule{Name: "v1-dependency", Severity: problem.Info,
 		Summary: "bundles have no dependencies, which OLM v1 rejects",
 		Reason:  "OLM v1 rejects a bundle that requires packages, APIs or constraints, after it has chosen it.",
-		Fix:     "remove them to support OLM v1",
-		Bad: demoBundle + `- type: olm.gvk.required
-  value: {group: etcd.example, version: v1, kind: EtcdCluster}`,
-		Good: demoBundle}
+		Fix:     "remove them to support OLM v1"}
 	ruleDuplicateGVK = &problem.Rule{Name: "duplicate-gvk", Severity: problem.Warning,
 		Summary: "a bundle lists a kind that it provides once",
 		Reason: "OLM Classic allows one provider of a kind in a namespace and counts the bundle twice, so it can never " +
 			"install it.",
-		Fix: "remove the second property",
-		Bad: demoBundle + `- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}
-- {type: olm.gvk, value: {group: demo.example, kind: Demo, version: v1}}`,
-		Good: demoBundle + "- {type: olm.gvk, value: {group: demo.example, version: v1, kind: Demo}}"}
+		Fix: "remove the second property"}
 	ruleObjectSize = &problem.Rule{Name: "object-size", Severity: problem.Warning,
-		Summary:  "a manifest fits into a ConfigMap of 1 MiB",
-		Reason:   "OLM Classic unpacks manifests into ConfigMaps.",
-		Fix:      "shorten the manifest, for example descriptions in a CRD",
-		Abridged: "a whole one would fill this page a thousand times",
-		Bad: demoVersion + `- type: olm.bundle.object
-  value: {data: a2luZDogQ3VzdG9tUmVzb3VyY2VEZWZpbml0aW9u…} # 1.2 MiB`,
-		Good: demoBundle}
+		Summary: "a manifest fits into a ConfigMap of 1 MiB",
+		Reason:  "OLM Classic unpacks manifests into ConfigMaps.",
+		Fix:     "shorten the manifest, for example descriptions in a CRD"}
 	ruleMessageSize = &problem.Rule{Name: "message-size", Severity: problem.Warning,
 		Summary: "a bundle fits into a gRPC message of 4 MiB",
 		Reason: "Clients of a registry reject larger messages. Manifests can be left out with opm migrate; what is left is " +
-			"shortened by the author of the bundle.",
-		Abridged: "a whole one would fill this page a thousand times",
-		Bad: demoVersion + `- type: olm.bundle.object
-  value: {data: a2luZDogQ2x1c3RlclNlcnZpY2VWZXJzaW9u…} # one of many, 5 MiB in all`,
-		Good: demoBundle}
+			"shortened by the author of the bundle."}
 )
 
 // parseRange parses a version range as OLM does. The error is the reason without text itself.

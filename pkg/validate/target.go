@@ -334,53 +334,29 @@ var (
 		Summary: "bundles have their metadata in the form that the target reads",
 		Reason: "Registries of OpenShift before 4.17 read olm.bundle.object only, so consoles show nothing about a bundle " +
 			"without it. Catalogs for later releases have olm.csv.metadata, which is much smaller.",
-		Fix:    "render the bundles again with --target",
-		Config: "target: ocp=4.18",
-		Bad:    demoVersion + `- {type: olm.bundle.object, value: {data: a2luZDogQ29uZmlnTWFwCg==}}`,
-		Good:   demoBundle}
+		Fix: "render the bundles again with --target"}
 	ruleTargetAPI = &problem.Rule{Name: "target-api", Severity: problem.Warning,
 		Summary: "the target has the APIs of manifests",
 		Reason: "The installation of a bundle fails if Kubernetes removed the API of one of its manifests. Only manifests " +
 			"in olm.bundle.object are in a catalog; opm bundle validate checks all.",
-		Fix:    "do not offer the bundle on this platform, or release one with newer APIs",
-		Config: "target: kubernetes=1.25",
-		Bad: demoVersion + `- type: olm.bundle.object
-  value: # {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget"}
-    data: eyJhcGlWZXJzaW9uIjogInBvbGljeS92MWJldGExIiwgImtpbmQiOiAiUG9kRGlzcnVwdGlvbkJ1ZGdldCJ9`,
-		Good: demoVersion + `- type: olm.bundle.object
-  value: # {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
-    data: eyJhcGlWZXJzaW9uIjogInBvbGljeS92MSIsICJraW5kIjogIlBvZERpc3J1cHRpb25CdWRnZXQifQ==`}
+		Fix: "do not offer the bundle on this platform, or release one with newer APIs"}
 	ruleTargetMinKubernetes = &problem.Rule{Name: "target-min-kubernetes", Severity: problem.Warning,
 		Summary: "heads of channels can be installed on the Kubernetes of the target",
 		Reason:  "OLM Classic does not install a ClusterServiceVersion whose minKubeVersion is higher, or not a version.",
-		Fix:     "do not offer the bundle on this platform",
-		Config:  "target: ocp=4.18",
-		Bad:     demoVersion + `- {type: olm.csv.metadata, value: {displayName: Demo, minKubeVersion: 1.32.0}}`,
-		Good:    demoVersion + `- {type: olm.csv.metadata, value: {displayName: Demo, minKubeVersion: 1.31.0}}`}
+		Fix:     "do not offer the bundle on this platform"}
 	ruleTargetMaxOpenShift = &problem.Rule{Name: "target-max-openshift", Severity: problem.Warning,
 		Summary: "heads of channels support the release of OpenShift",
 		Reason: "The property olm.maxOpenShiftVersion names the last release that the bundle supports. Clusters with the " +
 			"bundle cannot be upgraded to later ones.",
-		Fix:    "add a release that supports it, or remove the channel from the catalog",
-		Config: "target: ocp=4.18",
-		Bad:    demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.17"}`,
-		Good:   demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`}
+		Fix: "add a release that supports it, or remove the channel from the catalog"}
 	ruleTargetReleases = &problem.Rule{Name: "target-releases", Severity: problem.Warning,
 		Summary: "bundles are in the catalogs of the releases that they name",
 		Reason: "The annotation com.redhat.openshift.versions names the releases of OpenShift that the bundle supports. " +
 			"Pipelines choose its catalogs by it. It is in a catalog only if the ClusterServiceVersion has it.",
-		Fix:    "remove the bundle from this catalog, or correct the annotation",
-		Config: "target: ocp=4.18",
-		Bad: demoVersion + `- type: olm.csv.metadata
-  value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12-v4.17}}`,
-		Good: demoVersion + `- type: olm.csv.metadata
-  value: {displayName: Demo, annotations: {com.redhat.openshift.versions: v4.12}}`}
+		Fix: "remove the bundle from this catalog, or correct the annotation"}
 	ruleTargetIgnored = &problem.Rule{Name: "target-ignored", Severity: problem.Info,
 		Summary: "the OLM of the target reads all properties and deprecations",
 		Reason: "OLM reads olm.deprecations since OpenShift 4.15, olm.maxOpenShiftVersion on OpenShift only, a release in " +
 			"olm.package only with a feature gate that is off, and olm.deprecated and olm.label.required in OLM Classic " +
-			"only. What it ignores has no effect.",
-		Config: "target: kubernetes=1.31",
-		Bad:    demoBundle + `- {type: olm.maxOpenShiftVersion, value: "4.18"}`,
-		Good:   demoBundle}
+			"only. What it ignores has no effect."}
 )

@@ -186,122 +186,44 @@ var (
 		Summary: "an entry does not skip what it replaces",
 		Reason: "The chain of updates ends before a skipped entry, so everything that the skipped entry replaces is " +
 			"stranded.",
-		Fix: "replace the entry before it, or do not skip it",
-		Bad: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0, skips: [demo.v1.1.0]}`,
-		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+		Fix: "replace the entry before it, or do not skip it"}
 	ruleUpdateDowngrade = &problem.Rule{Name: "update-downgrade", Severity: problem.Warning,
 		Summary: "an entry replaces and skips lower versions than its own",
 		Reason:  "OLM Classic ignores versions and installs the lower one over the higher one; OLM v1 does not.",
-		Fix:     "reverse the edge, or correct the versions",
-		Bad: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0, demo.v9.0.0]}
----
-schema: olm.channel
-package: demo
-name: next
-entries:
-- {name: demo.v9.0.0}
----
-schema: olm.bundle
-package: demo
-name: demo.v9.0.0
-image: registry.example/demo-bundle@sha256:7b2f7e8d8c0f1f6e7f4d5b6e3c2a190807f6e5d4c3b2a1908f7e6d5c4b3a2910
-properties:
-- {type: olm.package, value: {packageName: demo, version: 9.0.0}}
-- {type: olm.csv.metadata, value: {displayName: Demo}}`,
-		Good: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+		Fix:     "reverse the edge, or correct the versions"}
 	ruleSkipsOnly = &problem.Rule{Name: "skips-only", Severity: problem.Info,
 		Summary: "the head of a channel with several entries replaces one of them",
 		Reason: "Without a chain of replaces, OLM Classic only knows the head: it can neither install another version when " +
 			"the head cannot be installed nor update through one.",
-		Fix: "have each entry replace the one before it",
-		Bad: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, skips: [demo.v1.1.0, demo.v1.0.0]}`,
-		Good: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`}
+		Fix: "have each entry replace the one before it"}
 	ruleHeadVersion = &problem.Rule{Name: "head-version", Severity: problem.Warning,
 		Summary: "the head of a channel has its highest version",
 		Reason:  "New users of OLM Classic get the head, new users of OLM v1 the highest version.",
-		Fix:     "make the highest version the head, or correct the versions",
-		Bad: fastChannel + `- {name: demo.v1.2.0}
-- {name: demo.v1.1.0, replaces: demo.v1.2.0}`,
-		Good: fastChannel + `- {name: demo.v1.1.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+		Fix:     "make the highest version the head, or correct the versions"}
 	rulePrereleaseWinner = &problem.Rule{Name: "prerelease-winner", Severity: problem.Warning,
 		Summary: "a channel for releases does not have a pre-release as its highest version",
 		Reason:  "By default OLM v1 installs the highest version, pre-releases included.",
-		Fix:     "keep pre-releases in a channel of their own",
-		Bad: stableChannel + stableEntries + `- {name: demo.v1.3.0-rc.1, replaces: demo.v1.2.0}
----
-` + candidateBundle,
-		Good: `schema: olm.channel
-package: demo
-name: candidate
-entries:
-- {name: demo.v1.3.0-rc.1}
----
-` + candidateBundle}
+		Fix:     "keep pre-releases in a channel of their own"}
 	ruleUpdateClassic = &problem.Rule{Name: "update-classic", Severity: problem.Warning,
 		Summary: "OLM Classic updates every bundle of a channel to its head",
 		Reason:  "Users of a bundle that only a skipped entry replaces are never offered an update.",
-		Fix:     "have an entry that is not skipped replace or skip it, or include its version in a skipRange",
-		Bad: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v0.9.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0]}`,
-		Good: fastChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v0.9.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.0, skips: [demo.v1.1.0, demo.v0.9.0]}`}
+		Fix:     "have an entry that is not skipped replace or skip it, or include its version in a skipRange"}
 	ruleUpdateLoop = &problem.Rule{Name: "update-loop", Severity: problem.Warning,
 		Summary: "updates end",
 		Reason:  "OLM Classic would install the bundles of the loop one after the other, without end.",
-		Fix:     "end the skipRange below the version of its entry, or reverse the edge",
-		Bad: fastChannel + `- {name: demo.v1.1.0, skipRange: 1.2.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`,
-		Good: fastChannel + `- {name: demo.v1.1.0, skipRange: 1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0}`}
+		Fix:     "end the skipRange below the version of its entry, or reverse the edge"}
 	ruleZRelease = &problem.Rule{Name: "z-release", Severity: problem.Warning,
 		Summary: "every patch release can update to the latest patch release of its minor version, or beyond",
 		Reason:  "Users expect the fixes for their minor version.",
-		Fix:     "have the latest release skip the others, or include them in its skipRange",
-		Bad: fastChannel + `- {name: demo.v1.0.1}
-- {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.0.1, skips: [demo.v1.1.0]}
----
-` + patchBundle,
-		Good: fastChannel + `- {name: demo.v1.0.1, replaces: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v1.0.1}
-- {name: demo.v1.2.0, replaces: demo.v1.0.1, skips: [demo.v1.1.0]}
----
-` + patchBundle}
+		Fix:     "have the latest release skip the others, or include them in its skipRange"}
 	ruleUpdateV1 = &problem.Rule{Name: "update-v1", Severity: problem.Warning,
 		Summary: "OLM v1 updates everything in a channel to its highest version",
 		Reason: "OLM v1 updates neither to a lower version nor to a deprecated bundle, so a path through one of these ends " +
 			"before it.",
-		Fix: "have a bundle behind it skip the installed one, or include it in its skipRange",
-		Bad: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.1.0}
-  message: Out of support. Update to the latest version.`,
-		Good: demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Out of support. Update to the latest version.`}
+		Fix: "have a bundle behind it skip the installed one, or include it in its skipRange"}
 	ruleUpdatesDiffer = &problem.Rule{Name: "updates-differ", Severity: problem.Info,
 		Summary: "OLM Classic and OLM v1 update to the same bundle",
 		Reason: "Moving a cluster from one to the other changes its updates. Classic prefers the bundle nearest the head, " +
 			"v1 the highest version, deprecated ones last.",
-		Fix: "compare the two with: opm updates CATALOG --package PACKAGE",
-		Bad: stableChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0, skipRange: ">=1.0.0 <1.2.0"}
----
-` + demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.2.0}
-  message: Out of support. Update to the latest version.`,
-		Good: stableChannel + `- {name: demo.v1.0.0}
-- {name: demo.v1.1.0, replaces: demo.v1.0.0}
-- {name: demo.v1.2.0, replaces: demo.v1.1.0, skipRange: ">=1.0.0 <1.2.0"}
----
-` + demoDeprecations + `- reference: {schema: olm.bundle, name: demo.v1.0.0}
-  message: Out of support. Update to the latest version.`}
+		Fix: "compare the two with: opm updates CATALOG --package PACKAGE"}
 )

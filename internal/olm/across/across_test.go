@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/platform"
+	"github.com/opm-toolchain/opm/internal/ruletest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -367,15 +368,13 @@ func TestGaps(t *testing.T) {
 
 // TestExamplesOfRules checks that the bad example of each rule breaks only this rule, and the good one breaks none.
 func TestExamplesOfRules(t *testing.T) {
+	ruletest.Explained(t, across.Rules().All())
 	for _, r := range across.Rules().All() {
 		t.Run(r.Name, func(t *testing.T) {
-			if r.Reason == "" || r.Bad == "" || r.Good == "" || r.Bad == r.Good {
-				t.Error("the rule is not explained in full")
-			}
-			if got := rulesOf(t, r.Bad); !slices.Equal(got, []string{r.Name}) {
+			if got := rulesOf(t, r.Example().Bad); !slices.Equal(got, []string{r.Name}) {
 				t.Errorf("the bad example breaks %q", got)
 			}
-			if got := rulesOf(t, r.Good); got != nil {
+			if got := rulesOf(t, r.Example().Good); got != nil {
 				t.Errorf("the good example breaks %q", got)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/ruletest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -19,11 +20,9 @@ import (
 // TestExamplesOfRules checks that the bad example of each rule breaks only this rule, and the good one breaks none.
 // Each version of OLM has its own rules.
 func TestExamplesOfRules(t *testing.T) {
+	ruletest.Explained(t, Rules().All())
 	for _, r := range Rules().All() {
 		t.Run(r.Name, func(t *testing.T) {
-			if r.Reason == "" || r.Bad == "" || r.Good == "" || r.Bad == r.Good {
-				t.Error("the rule is not explained in full")
-			}
 			olm := graph.Classic
 			if strings.HasPrefix(r.Name, "v1-") || r.Name == ruleTooMany.Name {
 				olm = graph.V1
@@ -32,10 +31,10 @@ func TestExamplesOfRules(t *testing.T) {
 				defer func(n int) { maxFindings = n }(maxFindings)
 				maxFindings = 0
 			}
-			if got := rulesOf(t, r.Bad, olm); !slices.Equal(got, []string{r.Name}) {
+			if got := rulesOf(t, r.Example().Bad, olm); !slices.Equal(got, []string{r.Name}) {
 				t.Errorf("the bad example breaks %q", got)
 			}
-			if got := rulesOf(t, r.Good, olm); got != nil {
+			if got := rulesOf(t, r.Example().Good, olm); got != nil {
 				t.Errorf("the good example breaks %q", got)
 			}
 		})
