@@ -19,6 +19,7 @@ type Finding struct {
 	Definition string // name of the violated definition, such as #Bundle
 	Extra      bool   // the definition comes from the user's files
 	Empty      bool   // the wrong value is an empty string
+	Rule       string // name of the rule about the value, such as bundle-image; "" if the definition names none
 }
 
 // A Kind is the kind of a violation.

@@ -88,8 +88,8 @@ func TestExtraIsMarked(t *testing.T) {
 	c := newChecker(t, File{Name: "ours.cue", Data: []byte(ownRules)})
 	got := c.object("olm.bundle", jsontext.Value(`{"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "i"}`))
 	want := []Finding{
-		{"/image", Invalid, `want =~"^quay.io/ours/", found "i"`, "#OurBundle", true, false},
-		{"/properties", Missing, "is required", "#Bundle", false, false},
+		{"/image", Invalid, `want =~"^quay.io/ours/", found "i"`, "#OurBundle", true, false, ""},
+		{"/properties", Missing, "is required", "#Bundle", false, false, "package-property"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)

@@ -1,6 +1,9 @@
 package schemas_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"testing/fstest"
 
@@ -10,6 +13,30 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 	"github.com/opm-toolchain/opm/schemas"
 )
+
+// TestRulesOfDefinitions checks that the attributes of the definitions name rules.
+func TestRulesOfDefinitions(t *testing.T) {
+	files, err := filepath.Glob("*.cue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`@(\w+)\(([\w-]*)`).FindAllSubmatch(text, -1) {
+			if string(m[1]) != "rule" || !validate.Rules().Has(string(m[2])) {
+				t.Errorf("%s: %s names no rule", file, m[0])
+			}
+			found++
+		}
+	}
+	if found == 0 {
+		t.Error("no definition names a rule")
+	}
+}
 
 // TestJSONSchemaOfRuleExamples checks that the JSON Schema of catalogs rejects the same example objects as the checker.
 func TestJSONSchemaOfRuleExamples(t *testing.T) {

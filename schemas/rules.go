@@ -55,7 +55,7 @@ func (r *rules) explain(def *definition, tree any) []Finding {
 	}
 	found = append(found, findings(r.definition(name), tree)...)
 	for i := range found {
-		found[i].Definition = def.name
+		found[i].Definition, found[i].Rule = def.name, ruleNames().of(def.name, found[i].Pointer)
 	}
 	return found
 }

@@ -84,7 +84,7 @@ func concat(names []string) string {
 	return all.String()
 }
 
-func source(name string) string { return read(name + ".cue") }
+func source(name string) string { return withoutRules(read(name + ".cue")) }
 
 func read(name string) string {
 	data, err := files.ReadFile(name)

@@ -217,62 +217,23 @@ var (
 		Fix: "merge all shards: opm render shard-*"}
 )
 
-// ownKeys lists, by schema, the keys that have rules of their own in Go. Most of these rules are errors, which Options
-// with ErrorsOnly report without CUE.
-var ownKeys = map[string][]string{
-	declcfg.SchemaPackage: {"/name", "/defaultChannel", "/icon/base64data", "/icon/mediatype"},
-	declcfg.SchemaChannel: {"/package", "/name", "/entries", "/entries/*/name", "/entries/*/skips/*"},
-	declcfg.SchemaBundle: {
-		"/package", "/name", "/image", "/relatedImages/*/image",
-		"/properties", "/properties/*/type",
-	},
-	declcfg.SchemaDeprecations: {
-		"/package", "/entries/*/message",
-		"/entries/*/reference", "/entries/*/reference/schema", "/entries/*/reference/name",
-	},
-}
-
-// ownValues lists, by CUE definition, the keys of property values that have rules of their own in Go.
-var ownValues = map[string][]string{
-	"#PropertyPackage":         {"packageName", "version"},
-	"#PropertyPackageRequired": {"versionRange"},
-}
-
-// shapeRule returns the rule for a CUE finding, or nil if a check in Go reports it.
+// shapeRule returns the rule for a CUE finding, or nil if a check in Go reports it. Most of these checks are errors,
+// which Options with ErrorsOnly report without CUE.
 func (s *scope) shapeRule(f schemas.Finding) *problem.Rule {
 	path := slices.Collect(f.Pointer.Tokens())
-	var pattern strings.Builder // the path with * in place of list indexes
-	for _, step := range path {
-		if digits(step) {
-			step = "*"
-		}
-		pattern.WriteString("/" + step)
-	}
+	isProperty := len(path) > 2 && path[0] == "properties"
 	switch {
 	case f.Extra:
 		return ruleUserSchema
-	case s.meta.Schema == declcfg.SchemaBundle && len(path) > 2 && path[0] == "properties":
-		return s.propertyRule(f, path[1], path[2:])
-	case f.Kind == schemas.Excess && f.Empty: // Go treats the empty value like a missing key
+	case isProperty && s.meta.Schema != declcfg.SchemaBundle: // Go checks no others
 		return ruleSchema
-	case slices.Contains(ownKeys[s.meta.Schema], pattern.String()):
-		return nil
-	}
-	return ruleSchema
-}
-
-// propertyRule is shapeRule for a path inside the bundle property of that index.
-func (s *scope) propertyRule(f schemas.Finding, index string, path []string) *problem.Rule {
-	switch {
-	case path[0] == "type":
-		return nil // reported by rule property-type
-	case len(path) == 1 && f.Kind == schemas.Missing, f.Kind == schemas.WrongType && s.refused[index]:
+	case isProperty && (f.Kind == schemas.Missing && len(path) == 3 || f.Kind == schemas.WrongType && s.refused[path[1]]):
 		return nil // reported by rule property-value
-	case f.Definition == "#PropertyMaxOpenShiftVersion":
-		return ruleMaxOpenShiftVersion
-	case f.Definition == "#PropertyConstraint":
+	case f.Rule == ruleConstraint.Name:
 		return constraintRule(f)
-	case len(path) == 2 && slices.Contains(ownValues[f.Definition], path[1]):
+	case f.Rule == ruleMaxOpenShiftVersion.Name:
+		return ruleMaxOpenShiftVersion
+	case f.Rule != "" && (f.Kind != schemas.Excess || !f.Empty): // Go treats an empty value like a missing key
 		return nil
 	}
 	return ruleSchema

@@ -11,8 +11,9 @@
 // # Checks
 //
 // Decoding rejects wrong types, the CUE of package schemas checks the shape of one object, and the Go of this package
-// the relations between objects. Each rule is beside its check, with its severity, reason and examples; help, reference
-// and SARIF are printed from the rules.
+// the relations between objects. Each rule is a variable beside its check, with its severity and reason, and a file
+// with its examples; help, reference and SARIF are printed from the rules. What both CUE and Go check is reported by
+// Go: the definition of the value has the attribute @rule with the name of the rule.
 //
 // # Unreadable text
 //
