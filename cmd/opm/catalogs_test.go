@@ -57,8 +57,8 @@ func TestBrokenExample(t *testing.T) {
 	want := []string{
 		"broken/sieve/bundles.yaml:6:8",
 		"broken/sieve/bundles.yaml:25:14",
-		"broken/sieve/channels.yaml:14:14",
-		"broken/sieve/channels.yaml:21:3",
+		"broken/sieve/channels.yaml:15:14",
+		"broken/sieve/channels.yaml:22:3",
 		"broken/sieve/deprecations.yaml:6:1",
 		"Error",
 	}

@@ -56,7 +56,8 @@ func TestMessages(t *testing.T) {
 	for _, tt := range tests {
 		files := maps.Clone(valid)
 		tt.edit.apply(t, files)
-		if got := check(t, validate.Options{}, files); len(got) == 0 || got[0].String() != tt.want {
+		rules := named([]string{tt.want})
+		if got := only(check(t, validate.Options{}, files), rules...); len(got) != 1 || got[0].String() != tt.want {
 			t.Errorf("got\n%swant\n\t%s", listing(got), tt.want)
 		}
 	}
@@ -95,7 +96,7 @@ func TestConstraints(t *testing.T) {
 	for _, tt := range tests {
 		files := maps.Clone(valid)
 		property("{type: olm.constraint, value: "+tt.value+"}").apply(t, files)
-		problems := check(t, validate.Options{Disable: []string{"v1-dependency"}}, files)
+		problems := only(check(t, validate.Options{}, files), "constraint")
 		if tt.at == "" {
 			expect(t, problems)
 			continue
@@ -115,7 +116,8 @@ func TestConstraintSize(t *testing.T) {
 		files := maps.Clone(valid)
 		value := `{failureMessage: "` + strings.Repeat("x", size-around) + `", cel: {rule: 'true'}}`
 		property("{type: olm.constraint, value: "+value+"}").apply(t, files)
-		if got := rulesOf(check(t, validate.Options{}, files)); !slices.Equal(got, want) {
+		got := rulesOf(only(check(t, validate.Options{}, files), "constraint", "v1-dependency"))
+		if !slices.Equal(got, want) {
 			t.Errorf("a constraint of %d bytes breaks %q, want %q", size, got, want)
 		}
 	}
@@ -127,7 +129,7 @@ func TestObjectSize(t *testing.T) {
 	for size, want := range map[int][]string{mebibyte: nil, mebibyte + 1: {"oak/bundles.yaml:31:36 object-size"}} {
 		files := maps.Clone(valid)
 		edit{bundleFile, "e30=", manifest("", size)}.apply(t, files)
-		if got := briefs(check(t, validate.Options{}, files)); !slices.Equal(got, want) {
+		if got := briefs(only(check(t, validate.Options{}, files), "object-size")); !slices.Equal(got, want) {
 			t.Errorf("a manifest of %d bytes breaks %q, want %q", size, got, want)
 		}
 	}
@@ -164,13 +166,13 @@ func TestMessageSize(t *testing.T) {
 		}
 		files := maps.Clone(valid)
 		edit{bundleFile, "- {type: olm.bundle.object, value: {data: e30=}}\n", objects}.apply(t, files)
-		if got := rulesOf(check(t, validate.Options{}, files)); !slices.Equal(got, tt.want) {
+		if got := rulesOf(only(check(t, validate.Options{}, files), "message-size")); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: breaks %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	files := maps.Clone(valid)
 	property(`{type: olm.csv.metadata, value: {description: "`+strings.Repeat("x", 2100<<10)+`"}}`).apply(t, files)
-	got := check(t, validate.Options{Disable: []string{"csv-metadata-count"}}, files)
+	got := only(check(t, validate.Options{}, files), "message-size")
 	expect(t, got, "oak/bundles.yaml:17:1 message-size")
 	if text := problem.Lines(got); strings.Contains(text, "migrate") {
 		t.Errorf("a bundle without manifests: %s", text)
@@ -185,7 +187,7 @@ func TestUserSchemas(t *testing.T) {
 	files := maps.Clone(valid)
 	files["a.yaml"] = "schema: tier\nlevel: bronze\n"
 	files["b.json"] = `{"schema": "tier"}`
-	problems := check(t, validate.Options{Schemas: userSchema(own)}, files)
+	problems := only(check(t, validate.Options{Schemas: userSchema(own)}, files), "user-schema")
 	expect(t, problems, "a.yaml:2:8 user-schema", "b.json:1:1 user-schema", "oak/bundles.yaml:28:8 user-schema")
 	for _, p := range problems {
 		if p.Severity != problem.Error {
@@ -230,13 +232,18 @@ var brokenWant = []string{
 	"pine.json:18:81 read",
 }
 
-func TestBroken(t *testing.T) { expect(t, check(t, validate.Options{}, broken(t)), brokenWant...) }
+// checkBroken returns the problems of the rules in brokenWant.
+func checkBroken(t *testing.T, opts validate.Options) []*problem.Problem {
+	t.Helper()
+	return only(check(t, opts, broken(t)), named(brokenWant)...)
+}
+
+func TestBroken(t *testing.T) { expect(t, checkBroken(t, validate.Options{}), brokenWant...) }
 
 func TestDisable(t *testing.T) {
-	files := broken(t)
-	for _, name := range rulesOf(check(t, validate.Options{}, files)) {
+	for _, name := range named(brokenWant) {
 		want := slices.DeleteFunc(slices.Clone(brokenWant), func(s string) bool { return strings.HasSuffix(s, " "+name) })
-		expect(t, check(t, validate.Options{Disable: []string{name}}, files), want...)
+		expect(t, checkBroken(t, validate.Options{Disable: []string{name}}), want...)
 	}
 }
 
@@ -244,7 +251,7 @@ func TestDisable(t *testing.T) {
 // their position.
 func TestUnplaced(t *testing.T) {
 	opts := validate.Options{Unplaced: []string{"related-image-empty", "default-channel"}}
-	expect(t, check(t, opts, broken(t)),
+	expect(t, checkBroken(t, opts),
 		"more/README.md:1:1 read",
 		"oak/bundles.yaml:1:1 related-image-empty",
 		"oak/bundles.yaml:9:14 bundle-version",
@@ -338,7 +345,7 @@ func TestUnreadableFiles(t *testing.T) {
 			files[tt.file] = tt.text
 			files["elm.yaml"] = "schema: olm.package\nname: elm\ndefaultChannel: c\n"
 			want := append([]string{"elm.yaml:2:7 package-channels"}, tt.want...)
-			expect(t, check(t, validate.Options{}, files), want...)
+			expect(t, only(check(t, validate.Options{}, files), brokenRules()...), want...)
 		})
 	}
 }
@@ -369,7 +376,7 @@ func TestUnknownFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, report.Problems, tt.want...)
+			expect(t, only(report.Problems, brokenRules()...), tt.want...)
 		})
 	}
 }
@@ -402,7 +409,7 @@ func TestManyProblems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := maps.Clone(valid)
 			files["many.yaml"] = tt.text
-			problems := check(t, validate.Options{}, files)
+			problems := only(check(t, validate.Options{}, files), brokenRules()...)
 			if len(problems) != tt.want {
 				t.Errorf("%d problems, want %d; the first: %v", len(problems), tt.want, problems[:min(3, len(problems))])
 			}
@@ -424,7 +431,8 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, w := problem.Count(report.Problems, problem.Error), problem.Count(report.Problems, problem.Warning); e != 4 || w != 4 {
+	problems := only(report.Problems, named(brokenWant)...)
+	if e, w := problem.Count(problems, problem.Error), problem.Count(problems, problem.Warning); e != 4 || w != 4 {
 		t.Errorf("%d errors and %d warnings, want 4 and 4", e, w)
 	}
 	if p := report.Index.Package("oak"); p == nil || len(p.Bundles) != 3 {

@@ -15,6 +15,7 @@ import (
 var brokenCatalog = fstest.MapFS{"demo.yaml": {Data: []byte(`schema: olm.package
 name: demo
 defaultChannel: stabel
+description: Shows what a catalog looks like.
 ---
 schema: olm.channel
 package: demo
@@ -47,10 +48,10 @@ func ExampleCatalog() {
 	// catalog/demo.yaml:3:17: error [default-channel]
 	// package "demo": defaultChannel:
 	// - default channel "stabel" not found in channels list (did you mean "stable"?)
-	// catalog/demo.yaml:10:9: error [entry-bundle]
+	// catalog/demo.yaml:11:9: error [entry-bundle]
 	// package "demo": channel "stable": entries[1].name:
 	// - no olm.bundle blobs found in package "demo" for olm.channel entries [demo.v1.1.0] (did you mean "demo.v1.0.0"?)
-	// catalog/demo.yaml:19:26: warning [schema]
+	// catalog/demo.yaml:20:26: warning [schema]
 	// package "demo": bundle "demo.v1.0.0": properties[1].value.kind:
 	// - is required (#PropertyGVK)
 }
@@ -61,7 +62,7 @@ func ExampleCatalog_schemas() {
 		ErrorsOnly: true,
 		Schemas: []schemas.File{{
 			Name: "ours.cue",
-			Data: []byte(`#OurPackage: {schema: "olm.package", name!: string, description!: string, ...}`),
+			Data: []byte(`#OurPackage: {schema: "olm.package", name!: string, icon!: #Icon, ...}`),
 		}},
 	}
 	source := declcfg.Source{Name: "catalog", FS: brokenCatalog}
@@ -75,7 +76,7 @@ func ExampleCatalog_schemas() {
 		}
 	}
 	// Output:
-	// catalog/demo.yaml:1:1: package "demo": description: is required (#OurPackage)
+	// catalog/demo.yaml:1:1: package "demo": icon: is required (#OurPackage)
 }
 
 func ExampleRules() {

@@ -141,6 +141,22 @@ func briefs(problems []*problem.Problem) []string {
 	return all
 }
 
+// only returns the problems that break one of the rules. A test compares the problems of the rules that it is about, so
+// that another rule, such as a new one, does not concern it.
+func only(problems []*problem.Problem, rules ...string) []*problem.Problem {
+	return slices.DeleteFunc(problems, func(p *problem.Problem) bool { return !slices.Contains(rules, p.Rule) })
+}
+
+// named returns the sorted names of the rules in lists of problems in the form of [brief] or of their String method.
+func named(lists ...[]string) []string {
+	var names []string
+	for _, text := range slices.Concat(lists...) {
+		names = append(names, strings.Trim(text[strings.LastIndexByte(text, ' ')+1:], "[]"))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // expect fails the test unless the problems are equal to want, in this order.
 func expect(t testing.TB, problems []*problem.Problem, want ...string) {
 	t.Helper()

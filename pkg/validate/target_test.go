@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestTarget(t *testing.T) {
 	operator := objectOf(`{"kind": "ClusterServiceVersion", "metadata": {"annotations": {"com.redhat.openshift.versions": "=v4.16"}},
 		"spec": {"minKubeVersion": "v1.30.1"}}`)
 	const form416, form418 = "oak/bundles.yaml:6:1 target-form", "oak/bundles.yaml:30:1 target-form"
-	for _, tt := range []struct {
+	rows := []struct {
 		name, target string
 		edits        []edit
 		want         []string
@@ -87,13 +88,18 @@ func TestTarget(t *testing.T) {
 			[]string{form418, "oak/bundles.yaml:31:36 target-releases"}},
 		{"minimum in a manifest", "kubernetes=1.29", []edit{{bundleFile, "{type: olm.bundle.object, value: {data: e30=}}", operator}},
 			[]string{"oak/channels.yaml:8:9 target-min-kubernetes"}},
-	} {
+	}
+	rules := targetRules
+	for _, tt := range rows {
+		rules = slices.Concat(rules, named(tt.want))
+	}
+	for _, tt := range rows {
 		t.Run(tt.name, func(t *testing.T) {
 			files := maps.Clone(valid)
 			for _, e := range tt.edits {
 				e.apply(t, files)
 			}
-			expect(t, check(t, validate.Options{Target: parseTarget(t, tt.target)}, files), tt.want...)
+			expect(t, only(check(t, validate.Options{Target: parseTarget(t, tt.target)}, files), rules...), tt.want...)
 		})
 	}
 }
