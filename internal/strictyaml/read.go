@@ -111,13 +111,13 @@ func (r *reader) object(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 // quoted returns a key in quotes, after a blank, or "" for a text that is no likely name: the file may be a link to a
 // secret, whose lines can look like keys.
 func quoted(key string) string {
-	if !likelyName.MatchString(key) {
+	if len(key) > 64 || !likelyName.MatchString(key) {
 		return ""
 	}
 	return fmt.Sprintf(" %q", key)
 }
 
-var likelyName = regexp.MustCompile(`^[\w./-]{1,64}$`)
+var likelyName = regexp.MustCompile(`^[\w./-]+$`)
 
 // hint returns the nearest of the names or, for a few, all of them.
 func (r *reader) hint(key string, names []string) string {
