@@ -15,6 +15,7 @@ func (o Options) memo() *declcfg.Memo {
 	}
 	how := o
 	how.Memo, how.Other = nil, nil
+	how.Policy.LargestSkip = nil           // of the relations between objects
 	if o.Target != (platform.Platform{}) { // objects do not depend on the version, see needs and fitTarget
 		how.Target = platform.Platform{Metadata: "any"}
 		if o.Target.OLMv1 == platform.OLMv1Absent {

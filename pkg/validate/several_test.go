@@ -2,6 +2,7 @@ package validate_test
 
 import (
 	"maps"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -50,14 +51,30 @@ func TestSeveral(t *testing.T) {
 }
 
 // TestMemo checks that catalogs that share files have the same problems whether they are validated with a memo or
-// alone.
+// alone, also if their options differ.
 func TestMemo(t *testing.T) {
 	changed := maps.Clone(broken(t))
 	changed["new.yaml"] = "{schema: olm.package, name: ash, defaultChannel: a}"
+	names := func(pattern string) validate.Policy {
+		return validate.Policy{ChannelNames: &validate.Pattern{Regexp: regexp.MustCompile(pattern)}}
+	}
 	var memo declcfg.Memo
-	for i, files := range []map[string]string{broken(t), changed, broken(t)} {
-		source := declcfg.Source{Name: "v" + strconv.Itoa(i), FS: mapFS(files)}
-		opts := validate.Options{Target: parseTarget(t, "ocp=4."+strconv.Itoa(18+i))}
+	for i, tt := range []struct {
+		files map[string]string
+		opts  validate.Options
+	}{
+		{broken(t), validate.Options{Target: parseTarget(t, "ocp=4.18")}},
+		{changed, validate.Options{Target: parseTarget(t, "ocp=4.19")}},
+		{broken(t), validate.Options{Target: parseTarget(t, "ocp=4.20")}},
+		{broken(t), validate.Options{}},
+		{broken(t), validate.Options{ErrorsOnly: true}},
+		{broken(t), validate.Options{Disable: []string{"bundle-image", "icon-data"}}},
+		{broken(t), validate.Options{Policy: names("^never$")}},
+		{broken(t), validate.Options{Policy: names(".")}},
+		{broken(t), validate.Options{Policy: validate.Policy{Registries: []string{"registry.example/none"}}}},
+		{broken(t), validate.Options{Policy: validate.Policy{LargestSkip: &validate.Skip{Minor: 1}}}},
+	} {
+		source, opts := declcfg.Source{Name: "v" + strconv.Itoa(i), FS: mapFS(tt.files)}, tt.opts
 		want, err := validate.Catalog(t.Context(), opts, source)
 		if err != nil {
 			t.Fatal(err)

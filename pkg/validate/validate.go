@@ -86,8 +86,9 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		return c.Object(o, value, err), nil
 	}
 	sources = c.v.portable(sources, c.keep)
+	memo := opts.memo()
 	for i := range sources {
-		sources[i].Memo = opts.memo()
+		sources[i].Memo = memo
 	}
 	for r, err := range declcfg.Convert(ctx, object, sources...) {
 		if ctx.Err() != nil {
