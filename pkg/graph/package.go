@@ -97,18 +97,13 @@ func (p *Package) node(name string) {
 
 func (p *Package) deprecate(messages map[declcfg.Subject]string) {
 	for of := range messages {
-		switch of.Schema {
-		case declcfg.SchemaPackage:
-			p.Deprecated = true
-		case declcfg.SchemaChannel:
-			for _, c := range p.Channels { // of an invalid catalog, several may have the name
-				c.Deprecated = c.Deprecated || c.Name == of.Name
-			}
-		case declcfg.SchemaBundle:
-			if b := p.byName[of.Name]; b != nil {
-				b.Deprecated = true
-			}
-		}
+		p.Deprecated = p.Deprecated || of.Schema == declcfg.SchemaPackage // even if it has a name, which is an error
+	}
+	for _, c := range p.Channels {
+		_, c.Deprecated = messages[declcfg.Subject{Schema: declcfg.SchemaChannel, Name: c.Name}]
+	}
+	for name, b := range p.byName {
+		_, b.Deprecated = messages[declcfg.Subject{Schema: declcfg.SchemaBundle, Name: name}]
 	}
 }
 

@@ -6,7 +6,7 @@ import "slices"
 // value is empty.
 type Trail struct {
 	states []string
-	index  map[string]int // of the last occurrence of a state
+	index  map[string]int // in states
 }
 
 // Add adds the state that an update leads to, such as the name of the installed bundle, or the first state.
