@@ -68,8 +68,8 @@ image: build release ## Make the image of opm from dist/, without a container en
 demo: build ## Show the way of the examples from a bundle and a template to a served image
 	@sh scripts/demo.sh bin/opm
 
-# Tests write many small files and make much garbage. Both cost a quarter of the time less with temporary files in memory,
-# where the system has room there, and with a rare collection.
+# Tests write many small files and make much garbage. Temporary files in memory, if it has room, and rare collections save
+# a quarter of the time.
 test race: export TMPDIR := $(or $(TMPDIR),$(shell sh scripts/memory-dir.sh),/tmp)
 test race: export GOGC := 300
 test: ## Run the tests of all modules

@@ -161,8 +161,8 @@ func copyWritable(to, from string) error {
 // imageOfTemplate matches an image in a template.
 var imageOfTemplate = regexp.MustCompile(`(?i)\bimage: *\n? *\S+`)
 
-// rewriteTemplates replaces the images in the templates, which no registry has, by those of [newSeeds]. One image
-// gets one replacement in all templates.
+// rewriteTemplates replaces the images in the templates, absent from all registries, by images of [newSeeds]. One
+// image gets one replacement in all templates.
 func (in *inputs) rewriteTemplates() error {
 	files, err := filepath.Glob(filepath.Join(in.data, "shared", "catalog-templates", "*", "*"))
 	if err != nil {

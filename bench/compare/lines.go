@@ -75,8 +75,7 @@ func joinLines(text string) []string {
 	return all
 }
 
-// A value is what a placeholder stands for: the texts of its fields, by name. The field "" is for {NAME}, and others
-// are for {NAME.FIELD}.
+// A value of a placeholder has the texts of its fields, by name: "" for {NAME}, FIELD for {NAME.FIELD}.
 type value map[string]string
 
 // errNoData is the error of a placeholder that has no values because the directory shared does not exist.

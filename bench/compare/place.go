@@ -99,7 +99,7 @@ func (p *place) makeFiles() error {
 	return err
 }
 
-// list returns the files of a run. It reads only those that were not there when the run started, or have changed.
+// list returns the files of a run. It reads only new and changed files.
 func (p *place) list() (map[string]*file, error) {
 	files := map[string]*file{}
 	for _, name := range compared {

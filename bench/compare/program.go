@@ -39,8 +39,8 @@ func newProgram(name, file string) (program, error) {
 	return p, nil
 }
 
-// replacer replaces the version, the commit and the date of a build by words. A version may look like that of a bundle,
-// so it is replaced only in the places where opm prints it.
+// replacer replaces the version, the commit and the date of a build by words: the version only in output about opm, as
+// a bundle may have the same one.
 func (b build) replacer() *strings.Replacer {
 	var pairs []string
 	if b.Version != "" {

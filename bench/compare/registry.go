@@ -35,7 +35,7 @@ type seeds struct {
 	bundles http.Handler        // a registry with the bundles of real operators, which nobody writes to
 }
 
-// newSeeds makes the images of the examples, and those of bundle directories.
+// newSeeds makes the images of the examples and of bundle directories.
 func newSeeds(examples string, bundles []string) (*seeds, error) {
 	s := &seeds{images: map[string]v1.Image{}, bundles: newRegistry()}
 	for _, b := range []struct{ dir, pkg, ref string }{
@@ -123,7 +123,7 @@ type host struct {
 	current *content
 }
 
-// A content is what is in a registry during one run.
+// A content has the repositories of a registry during one run.
 type content struct {
 	registry http.Handler
 	seed     sync.Once
@@ -150,7 +150,7 @@ func newHost(s *seeds) (*host, error) {
 	return h, nil
 }
 
-// empty makes the registry contain the seeds only, and returns what it contains from now on.
+// empty removes everything but the seeds, and returns the new content.
 func (h *host) empty() *content {
 	h.mu.Lock()
 	defer h.mu.Unlock()

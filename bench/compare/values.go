@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// values returns the values of a placeholder: the files that match its pattern or, without one, those of a function.
+// values returns the values of a placeholder: the files of its pattern or, without one, the results of a function.
 func (in *inputs) values(name, pattern string) ([]value, error) {
 	switch {
 	case pattern != "":

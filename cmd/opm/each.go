@@ -234,7 +234,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// memo returns what the catalogs share if they have equal files, or nil without --each.
+// memo returns the memo of all catalogs, or nil without --each.
 func (f *eachFlag) memo() *declcfg.Memo {
 	if !f.given() {
 		return nil

@@ -8,8 +8,8 @@
 //
 // The selection is made on the index; only the written objects are read again. Where oc-mirror would leave an invalid
 // channel or stranded versions, edges are added to the head, as few as possible, and to the bundle that OLM v1 prefers
-// if that is another one. The plans of package graph before and after decide which versions are stranded. The warnings
-// about missing dependencies are the same as those of opm resolve --all for the result.
+// if that is another one. The plans of package graph before and after decide which versions are stranded. For missing
+// dependencies it has the warnings of opm resolve --all.
 package filter
 
 import (
