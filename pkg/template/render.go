@@ -41,17 +41,18 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 // error.
 func (c *Catalog) Index(check func(*declcfg.Meta, any) error) (*declcfg.Index, error) {
 	x := &declcfg.Index{}
-	for _, m := range c.Metas {
-		v, err := m.Decode()
-		if err != nil {
-			return nil, err
+	err := declcfg.ReadAll(c.Metas, func(o *declcfg.Object) error {
+		v, err := o.Decode()
+		if err == nil && check != nil {
+			err = check(o.Meta, v)
 		}
-		if check != nil {
-			if err := check(m, v); err != nil {
-				return nil, err
-			}
+		if err == nil {
+			x.Add(o.Meta, declcfg.Slim(v))
 		}
-		x.Add(m, declcfg.Slim(v))
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return x, nil
 }
