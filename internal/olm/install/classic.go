@@ -51,38 +51,18 @@ func (n *NamespaceResult) Explain(ctx context.Context, opts resolve.Options) (*r
 
 // Annotations that change the result.
 const (
-	annotationProperties    = "operatorframework.io/properties"
+	AnnotationProperties    = "operatorframework.io/properties" // see [resolve.AnnotatedProperties]
+	AnnotationGeneratedBy   = "olm.generated-by"                // the name of the InstallPlan that created a Subscription
 	annotationExcludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
-	annotationGeneratedBy   = "olm.generated-by"
 )
-
-// objects are the objects of a namespace that affect its resolution.
-type objects struct {
-	groups        []cluster.Object[*operatorsv1.OperatorGroup]
-	operators     []cluster.Object[*v1alpha1.ClusterServiceVersion]
-	subscriptions []cluster.Object[*v1alpha1.Subscription]
-	plans         map[string]*v1alpha1.InstallPlan
-	plansKnown    bool // the State has InstallPlans, or is the State of a whole cluster
-}
 
 // definitionOfPlans is the name of the CustomResourceDefinition of InstallPlans.
 const definitionOfPlans = "installplans.operators.coreos.com"
 
-func (q *Request) objects(namespace string) *objects {
-	ns := &objects{
-		groups:        slices.Collect(q.OperatorGroups.In(namespace)),
-		operators:     slices.Collect(q.ClusterServiceVersions.In(namespace)),
-		subscriptions: slices.Collect(q.Subscriptions.In(namespace)),
-		plans:         map[string]*v1alpha1.InstallPlan{},
-		plansKnown:    q.InstallPlans.Len() > 0,
-	}
-	if _, ok := q.CustomResourceDefinitions.Get("", definitionOfPlans); ok {
-		ns.plansKnown = true
-	}
-	for o := range q.InstallPlans.In(namespace) {
-		ns.plans[o.Value.Name] = o.Value
-	}
-	return ns
+// knowsPlans reports whether the State has InstallPlans, or is the State of a whole cluster.
+func (q *Request) knowsPlans() bool {
+	_, ok := q.CustomResourceDefinitions.Get("", definitionOfPlans)
+	return ok || q.InstallPlans.Len() > 0
 }
 
 // Classic returns the results of OLM Classic in all namespaces that have Subscriptions, by name. The error is
@@ -135,35 +115,34 @@ func (q *Request) AssumeClassic() {
 // Namespace returns the result of OLM Classic in one namespace. It follows the steps of the catalog operator, and
 // returns the same errors as Classic.
 func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Options) (*NamespaceResult, error) {
-	ns := q.objects(name)
 	answer := &NamespaceResult{Name: name, ClassicResult: resolve.ClassicResult{Install: []resolve.Choice{}}}
-	if n := len(ns.groups); n != 1 {
+	subscriptions, groups := q.SyncedSubscriptions(name), slices.Collect(q.OperatorGroups.In(name))
+	if n := len(groups); n != 1 {
 		answer.Outcome, answer.Message = resolve.Failed, fmt.Sprintf("found %d operatorGroups, expected 1", n)
-		q.describe(answer, ns, ns.current(false))
+		q.describe(answer, subscriptions)
 		return answer, nil
 	}
-	group := ns.groups[0].Value
 	request := &resolve.ClassicRequest{Name: name, Global: q.global, Catalogs: q.catalogSources}
-	request.FailForward = ns.failForward()
-	if group.Annotations[annotationExcludeGlobal] == "true" {
+	request.FailForward = q.failForward(name)
+	if groups[0].Value.Annotations[annotationExcludeGlobal] == "true" {
 		request.Global = ""
 	}
-	subscriptions := ns.current(request.FailForward)
 	if plans, ok := waiting(subscriptions); ok {
 		answer.Outcome, answer.Message = Waiting, "every Subscription waits for its InstallPlan: "+plans
-		q.describe(answer, ns, subscriptions)
+		q.describe(answer, subscriptions)
 		return answer, nil
 	}
-	for _, o := range ns.operators {
+	for o := range q.ClusterServiceVersions.In(name) {
 		if !o.Value.IsCopied() {
 			request.Installed = append(request.Installed, operator(o))
 		}
 	}
-	for i, s := range subscriptions {
+	for _, o := range subscriptions {
+		spec, status := o.Value.Spec, &o.Value.Status
 		request.Subscriptions = append(request.Subscriptions, resolve.Subscription{
-			Name: s.Name, Package: s.Package, Channel: s.Channel, StartingCSV: s.StartingCSV,
-			Catalog: s.Catalog, CatalogNamespace: s.CatalogNamespace,
-			InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV, Pos: ns.subscriptions[i].Pos,
+			Name: o.Value.Name, Package: spec.Package, Channel: spec.Channel, StartingCSV: spec.StartingCSV,
+			Catalog: spec.CatalogSource, CatalogNamespace: spec.CatalogSourceNamespace,
+			InstalledCSV: status.InstalledCSV, CurrentCSV: status.CurrentCSV, Pos: o.Pos,
 		})
 	}
 	result, err := request.Resolve(ctx, opts)
@@ -173,15 +152,17 @@ func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Optio
 	answer.ClassicResult, answer.request = *result, request
 	answer.setConditions()
 	if len(result.Updated) > 0 {
-		answer.InstallPlan = ns.approval()
+		answer.InstallPlan = q.approval(name)
 	}
-	q.describe(answer, ns, subscriptions)
+	q.describe(answer, subscriptions)
 	return answer, nil
 }
 
-// failForward reports whether the OperatorGroup allows OLM to replace failed operators and InstallPlans.
-func (ns *objects) failForward() bool {
-	return len(ns.groups) == 1 && ns.groups[0].Value.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+// failForward reports whether the OperatorGroup of a namespace, if it has only one, allows OLM to replace failed
+// operators and InstallPlans.
+func (q *Request) failForward(namespace string) bool {
+	groups := slices.Collect(q.OperatorGroups.In(namespace))
+	return len(groups) == 1 && groups[0].Value.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
 }
 
 // setConditions sets the condition of a failed resolution. A resolution without an error removes that condition.
@@ -197,8 +178,8 @@ func (n *NamespaceResult) setConditions() {
 }
 
 // approval returns the approval of an InstallPlan of the namespace.
-func (ns *objects) approval() v1alpha1.Approval {
-	for _, o := range ns.subscriptions {
+func (q *Request) approval(namespace string) v1alpha1.Approval {
+	for o := range q.Subscriptions.In(namespace) {
 		if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {
 			return v1alpha1.ApprovalManual
 		}
@@ -207,13 +188,14 @@ func (ns *objects) approval() v1alpha1.Approval {
 }
 
 // waiting reports whether all Subscriptions wait for an InstallPlan, and returns the names of these InstallPlans.
-func waiting(subscriptions []Subscription) (plans string, ok bool) {
+func waiting(subscriptions []cluster.Object[*v1alpha1.Subscription]) (plans string, ok bool) {
 	names := map[string]bool{}
-	for _, s := range subscriptions {
-		if s.InstallPlan == "" || s.State != v1alpha1.SubscriptionStateUpgradePending {
+	for _, o := range subscriptions {
+		status := &o.Value.Status
+		if PlanName(status) == "" || status.State != v1alpha1.SubscriptionStateUpgradePending {
 			return "", false
 		}
-		names[s.InstallPlan] = true
+		names[PlanName(status)] = true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", "), true
 }
@@ -227,7 +209,7 @@ func operator(o cluster.Object[*v1alpha1.ClusterServiceVersion]) resolve.Install
 	crds, services := &c.Spec.CustomResourceDefinitions, &c.Spec.APIServiceDefinitions
 	in.CustomResources.Owned, in.CustomResources.Required = definitions(crds.Owned), definitions(crds.Required)
 	in.APIServices.Owned, in.APIServices.Required = apis(services.Owned), apis(services.Required)
-	if text, ok := c.Annotations[annotationProperties]; ok {
+	if text, ok := c.Annotations[AnnotationProperties]; ok {
 		in.Properties, in.PropertiesError = resolve.AnnotatedProperties(text)
 	}
 	return in
@@ -259,69 +241,119 @@ type Subscription struct {
 	CatalogNamespace string         `json:"catalogNamespace"`
 	StartingCSV      string         `json:"startingCSV,omitzero"`
 
-	InstallPlan  string                     `json:"-"`                     // the InstallPlan that it refers to, or ""
 	InstalledCSV string                     `json:"installedCSV,omitzero"` // of its status, as are the fields below
 	CurrentCSV   string                     `json:"currentCSV,omitzero"`
 	State        v1alpha1.SubscriptionState `json:"state,omitzero"`
-
-	Health []v1alpha1.SubscriptionCatalogHealth `json:"-"` // of the visible catalogs; see Statuses
 
 	// Conditions are the conditions with status True, without the conditions of the whole namespace. They are unknown
 	// for a Subscription that OLM creates.
 	Conditions []resolve.Condition `json:"conditions,omitempty"`
 }
 
-// current returns the Subscriptions with the status that OLM sets before it resolves.
-func (ns *objects) current(failForward bool) []Subscription {
-	running := map[string]bool{}
-	for _, o := range ns.operators {
-		running[o.Value.Name] = true
-	}
-	var all []Subscription
-	for _, o := range ns.subscriptions {
-		spec, status := o.Value.Spec, &o.Value.Status
-		s := Subscription{
-			Name: o.Value.Name, Package: spec.Package, Channel: spec.Channel, StartingCSV: spec.StartingCSV,
-			Catalog: spec.CatalogSource, CatalogNamespace: spec.CatalogSourceNamespace,
-			InstalledCSV: status.InstalledCSV, CurrentCSV: status.CurrentCSV, State: status.State,
+// SyncedSubscriptions returns the Subscriptions of a namespace, by name, with the state, the ClusterServiceVersions and
+// the InstallPlan that OLM sets in their status before it resolves. The rest of the status is unchanged.
+func (q *Request) SyncedSubscriptions(namespace string) []cluster.Object[*v1alpha1.Subscription] {
+	failForward := q.failForward(namespace)
+	all := slices.Collect(q.Subscriptions.In(namespace))
+	for i := range all {
+		s := *all[i].Value
+		all[i].Value = &s
+		status, by := &s.Status, s.Annotations[AnnotationGeneratedBy]
+		switch plan := PlanName(status); {
+		case plan != "" && status.State == v1alpha1.SubscriptionStateUpgradePending && q.isGone(namespace, plan):
+			status.State, status.CurrentCSV = v1alpha1.SubscriptionStateNone, ""
+			status.InstallPlanRef, status.Install = nil, nil
+		case plan == "" && by != "" && !q.isGone(namespace, by):
+			status.State, status.CurrentCSV = q.pending(namespace, by, failForward), s.Spec.StartingCSV
+			q.SetPlan(status, namespace, by)
 		}
-		by, ref := o.Value.Annotations[annotationGeneratedBy], status.InstallPlanRef
+		_, isRunning := q.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
 		switch {
-		case ref != nil && s.State == v1alpha1.SubscriptionStateUpgradePending && ns.isGone(ref.Name):
-			s.State, s.CurrentCSV = v1alpha1.SubscriptionStateNone, "" // OLM removes the reference to the InstallPlan
-		case ref != nil:
-			s.InstallPlan = ref.Name
-		case by != "" && !ns.isGone(by):
-			s.InstallPlan, s.State, s.CurrentCSV = by, ns.pending(by, failForward), spec.StartingCSV
-		}
-		switch {
-		case s.CurrentCSV == "":
-		case running[s.CurrentCSV]:
-			s.State, s.InstalledCSV = v1alpha1.SubscriptionStateAtLatest, s.CurrentCSV
+		case status.CurrentCSV == "":
+		case isRunning:
+			status.State, status.InstalledCSV = v1alpha1.SubscriptionStateAtLatest, status.CurrentCSV
 		default:
-			s.State = ns.pending(s.InstallPlan, failForward)
+			status.State = q.pending(namespace, PlanName(status), failForward)
 		}
-		all = append(all, s)
 	}
 	return all
 }
 
+// SetPlan makes the status of a Subscription refer to an InstallPlan.
+func (q *Request) SetPlan(status *v1alpha1.SubscriptionStatus, namespace, plan string) {
+	ref := &corev1.ObjectReference{
+		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.InstallPlanKind, Namespace: namespace, Name: plan,
+	}
+	if o, ok := q.InstallPlans.Get(namespace, plan); ok {
+		ref.UID, ref.ResourceVersion = o.Value.UID, o.Value.ResourceVersion
+	}
+	status.InstallPlanRef, status.Install = ref, v1alpha1.NewInstallPlanReference(ref)
+}
+
+// PlanName returns the name of the InstallPlan that a Subscription refers to, "" for none.
+func PlanName(status *v1alpha1.SubscriptionStatus) string {
+	if status.InstallPlanRef == nil {
+		return ""
+	}
+	return status.InstallPlanRef.Name
+}
+
 // isGone reports whether an InstallPlan does not exist. It returns false if the State has no InstallPlans at all.
-func (ns *objects) isGone(plan string) bool { return ns.plansKnown && ns.plans[plan] == nil }
+func (q *Request) isGone(namespace, plan string) bool {
+	_, exists := q.InstallPlans.Get(namespace, plan)
+	return !exists && q.knowsPlans()
+}
 
 // pending returns the state of a Subscription whose ClusterServiceVersion does not exist yet.
-func (ns *objects) pending(plan string, failForward bool) v1alpha1.SubscriptionState {
-	if p := ns.plans[plan]; failForward && p != nil && p.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
+func (q *Request) pending(namespace, plan string, failForward bool) v1alpha1.SubscriptionState {
+	o, ok := q.InstallPlans.Get(namespace, plan)
+	if failForward && ok && o.Value.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
 		return v1alpha1.SubscriptionStateFailed
 	}
 	return v1alpha1.SubscriptionStateUpgradePending
 }
 
-// Statuses returns the Subscriptions of a namespace, by name, with the status that OLM sets before it resolves: it
-// reflects their ClusterServiceVersions, InstallPlans and catalogs.
-func (q *Request) Statuses(namespace string) []Subscription {
-	ns, answer := q.objects(namespace), &NamespaceResult{Name: namespace}
-	q.describe(answer, ns, ns.current(ns.failForward()))
+// describe sets the Subscriptions of a result.
+func (q *Request) describe(answer *NamespaceResult, subscriptions []cluster.Object[*v1alpha1.Subscription]) {
+	updated := map[string]string{}
+	for _, s := range answer.Updated {
+		updated[s.Name] = s.CurrentCSV
+	}
+	for _, o := range subscriptions {
+		spec, status := o.Value.Spec, &o.Value.Status
+		s := Subscription{
+			Name: o.Value.Name, Package: spec.Package, Channel: spec.Channel, StartingCSV: spec.StartingCSV,
+			Catalog: spec.CatalogSource, CatalogNamespace: spec.CatalogSourceNamespace,
+		}
+		if current, ok := updated[s.Name]; ok {
+			s.Change, status.CurrentCSV, status.State = cluster.Updated, current, v1alpha1.SubscriptionStateUpgradePending
+			status.InstallPlanRef = nil // the new InstallPlan does not exist yet
+		}
+		s.InstalledCSV, s.CurrentCSV, s.State = status.InstalledCSV, status.CurrentCSV, status.State
+		s.Conditions = q.Conditions(o.Value)
+		answer.Subscriptions = append(answer.Subscriptions, s)
+	}
+	for _, g := range answer.Generated {
+		answer.Subscriptions = append(answer.Subscriptions, Subscription{
+			Name: g.Name, Change: cluster.Created, Package: g.Package, Channel: g.Channel,
+			Catalog: g.Catalog, CatalogNamespace: g.CatalogNamespace, StartingCSV: g.StartingCSV,
+		})
+	}
+	slices.SortStableFunc(answer.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Conditions returns the conditions with status True that OLM sets in a synced Subscription before it resolves: about
+// catalogs, deprecations and its InstallPlan.
+func (q *Request) Conditions(s *v1alpha1.Subscription) []resolve.Condition {
+	conditions := append(q.health(s), q.deprecations(s)...)
+	if c, ok := q.planCondition(s.Namespace, PlanName(&s.Status)); ok {
+		conditions = append(conditions, c)
+	}
+	return conditions
+}
+
+// Health returns the health of the catalogs that Subscriptions of a namespace can see, by namespace and name.
+func (q *Request) Health(namespace string) []v1alpha1.SubscriptionCatalogHealth {
 	var health []v1alpha1.SubscriptionCatalogHealth
 	for o := range q.CatalogSources.All() {
 		c := o.Value
@@ -337,34 +369,7 @@ func (q *Request) Statuses(namespace string) []Subscription {
 			Healthy: c.Spec.Image == "" && c.Spec.Address != "" || q.Reads(c.Namespace, c.Name),
 		})
 	}
-	for i := range answer.Subscriptions {
-		answer.Subscriptions[i].Health = health
-	}
-	return answer.Subscriptions
-}
-
-// describe sets the Subscriptions of a result.
-func (q *Request) describe(answer *NamespaceResult, ns *objects, subscriptions []Subscription) {
-	updated := map[string]string{}
-	for _, s := range answer.Updated {
-		updated[s.Name] = s.CurrentCSV
-	}
-	for _, s := range subscriptions {
-		s.Conditions = append(q.health(answer.Name, &s), q.deprecations(&s)...)
-		if current, ok := updated[s.Name]; ok {
-			s.Change, s.CurrentCSV, s.State = cluster.Updated, current, v1alpha1.SubscriptionStateUpgradePending
-		} else if c, ok := ns.planCondition(s.InstallPlan); ok {
-			s.Conditions = append(s.Conditions, c)
-		}
-		answer.Subscriptions = append(answer.Subscriptions, s)
-	}
-	for _, g := range answer.Generated {
-		answer.Subscriptions = append(answer.Subscriptions, Subscription{
-			Name: g.Name, Change: cluster.Created, Package: g.Package, Channel: g.Channel,
-			Catalog: g.Catalog, CatalogNamespace: g.CatalogNamespace, StartingCSV: g.StartingCSV,
-		})
-	}
-	slices.SortStableFunc(answer.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
+	return health
 }
 
 func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) resolve.Condition {
@@ -373,10 +378,11 @@ func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) reso
 
 // health returns the condition about unhealthy CatalogSources among those that a Subscription can see. The condition
 // does not affect resolution.
-func (q *Request) health(namespace string, s *Subscription) []resolve.Condition {
-	visible := func(c *resolve.Catalog) bool { return c.Namespace == namespace || c.Namespace == q.global }
-	reason, message := v1alpha1.UnhealthyCatalogSourceFound, "targeted catalogsource "+s.CatalogNamespace+"/"+s.Catalog
-	target := q.target(s.CatalogNamespace, s.Catalog)
+func (q *Request) health(s *v1alpha1.Subscription) []resolve.Condition {
+	visible := func(c *resolve.Catalog) bool { return c.Namespace == s.Namespace || c.Namespace == q.global }
+	namespace, name := s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource
+	reason, message := v1alpha1.UnhealthyCatalogSourceFound, "targeted catalogsource "+namespace+"/"+name
+	target := q.target(namespace, name)
 	switch {
 	case !slices.ContainsFunc(q.catalogSources, visible):
 		reason, message = v1alpha1.NoCatalogSourcesFound, "dependency resolution requires at least one catalogsource"
@@ -392,14 +398,15 @@ func (q *Request) health(namespace string, s *Subscription) []resolve.Condition 
 
 // planCondition returns the condition of a Subscription about its InstallPlan. It reports false if there is none, or
 // the State has no InstallPlans.
-func (ns *objects) planCondition(name string) (c resolve.Condition, ok bool) {
-	if name == "" || !ns.plansKnown {
+func (q *Request) planCondition(namespace, name string) (c resolve.Condition, ok bool) {
+	if name == "" || !q.knowsPlans() {
 		return c, false
 	}
-	plan := ns.plans[name]
-	if plan == nil {
+	o, exists := q.InstallPlans.Get(namespace, name)
+	if !exists {
 		return isTrue(v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.ReferencedInstallPlanNotFound, ""), true
 	}
+	plan := o.Value
 	installed := plan.Status.GetCondition(v1alpha1.InstallPlanInstalled)
 	switch phase := plan.Status.Phase; phase {
 	case v1alpha1.InstallPlanPhaseComplete:
@@ -415,22 +422,22 @@ func (ns *objects) planCondition(name string) (c resolve.Condition, ok bool) {
 
 // deprecations returns the conditions about a deprecated package, channel or bundle of a Subscription. They do not
 // affect resolution.
-func (q *Request) deprecations(s *Subscription) []resolve.Condition {
-	target := q.target(s.CatalogNamespace, s.Catalog)
-	if s.InstalledCSV == "" || target == nil || target.Failure != nil {
+func (q *Request) deprecations(s *v1alpha1.Subscription) []resolve.Condition {
+	target := q.target(s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource)
+	if s.Status.InstalledCSV == "" || target == nil || target.Failure != nil {
 		return nil
 	}
 	kinds := []struct {
 		schema, name string
 		condition    v1alpha1.SubscriptionConditionType
 	}{
-		{declcfg.SchemaPackage, s.Package, v1alpha1.SubscriptionPackageDeprecated},
-		{declcfg.SchemaChannel, s.Channel, v1alpha1.SubscriptionChannelDeprecated},
-		{declcfg.SchemaBundle, s.InstalledCSV, v1alpha1.SubscriptionBundleDeprecated},
+		{declcfg.SchemaPackage, s.Spec.Package, v1alpha1.SubscriptionPackageDeprecated},
+		{declcfg.SchemaChannel, s.Spec.Channel, v1alpha1.SubscriptionChannelDeprecated},
+		{declcfg.SchemaBundle, s.Status.InstalledCSV, v1alpha1.SubscriptionBundleDeprecated},
 	}
 	var conditions []resolve.Condition
 	var messages []string
-	entries := target.Deprecations(s.Package)
+	entries := target.Deprecations(s.Spec.Package)
 	for _, k := range kinds {
 		i := slices.IndexFunc(entries, func(d declcfg.Deprecation) bool {
 			ref := d.Reference

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/olm/rbac"
 	"github.com/opm-toolchain/opm/internal/operator"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -147,11 +148,6 @@ func (x *execution) object(b *contents, step *v1alpha1.Step) (cluster.Kubernetes
 	return nil, fmt.Errorf("bundle %s has no %s %s", step.Resolving, step.Resource.Kind, step.Resource.Name)
 }
 
-const (
-	annotationGeneratedBy = "olm.generated-by"
-	annotationProperties  = "operatorframework.io/properties"
-)
-
 // createSubscription creates a Subscription for a dependency.
 func (x *execution) createSubscription(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	s := new(v1alpha1.Subscription)
@@ -166,7 +162,7 @@ func (x *execution) createSubscription(step *v1alpha1.Step) (v1alpha1.StepStatus
 		return step.Status, fmt.Errorf(whileCreating[v1alpha1.SubscriptionKind]+": %w", s.Name, err)
 	}
 	s.Namespace = x.plan.Namespace
-	s.Annotations = with(s.Annotations, annotationGeneratedBy, x.plan.Name)
+	s.Annotations = with(s.Annotations, install.AnnotationGeneratedBy, x.plan.Name)
 	s.Labels = with(s.Labels, operator.LabelManaged, "true")
 	create(x.run, fmt.Sprintf("startingCSV %s", s.Spec.StartingCSV),
 		computed("OLM subscribes to the dependencies that it installs"), s)

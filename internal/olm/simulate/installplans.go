@@ -275,7 +275,7 @@ func listedManifest(c resolve.Choice, o cluster.Kubernetes, b *contents) string 
 // planned returns a ClusterServiceVersion as an InstallPlan creates it. It shares the unchanged fields.
 func planned(csv *v1alpha1.ClusterServiceVersion, replaces string, b *contents) *v1alpha1.ClusterServiceVersion {
 	changed := *csv
-	changed.Annotations = with(csv.Annotations, annotationProperties, propertiesText(b.Properties))
+	changed.Annotations = with(csv.Annotations, install.AnnotationProperties, propertiesText(b.Properties))
 	changed.Spec.Replaces = replaces
 	return &changed
 }

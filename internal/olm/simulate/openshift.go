@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -42,7 +43,7 @@ func (r *run) openShift() error {
 		}
 	}
 	for o := range r.State.ClusterServiceVersions.All() {
-		if text, ok := o.Value.Annotations[annotationProperties]; ok && !o.Value.IsCopied() {
+		if text, ok := o.Value.Annotations[install.AnnotationProperties]; ok && !o.Value.IsCopied() {
 			properties, err := resolve.AnnotatedProperties(text)
 			block(RefTo(o.Value), o.Pos, blocksClassic(o.Value.Namespace+"/"+o.Value.Name, properties, err, current))
 		}

@@ -159,7 +159,7 @@ func (r *run) setBlockers(out *Outcome, conflict []Blocker) {
 			out.BlockedBy = append(out.BlockedBy, b)
 		}
 	}
-	plan, ok := r.State.InstallPlans.Get(namespace, planName(&subscription.Value.Status))
+	plan, ok := r.State.InstallPlans.Get(namespace, install.PlanName(&subscription.Value.Status))
 	if ok && plan.Value.Status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval {
 		out.Help = append(out.Help, "approve InstallPlan "+plan.Value.Name)
 		if subscription.Value.Spec.InstallPlanApproval != v1alpha1.ApprovalManual {

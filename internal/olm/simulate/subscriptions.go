@@ -34,17 +34,16 @@ var statusConditions = []v1alpha1.SubscriptionConditionType{
 func subscriptions(_ context.Context, r *run) error {
 	for _, namespace := range r.due() {
 		r.createOperators(namespace)
-		for _, s := range r.question.Statuses(namespace) {
-			o, _ := r.State.Subscriptions.Get(namespace, s.Name)
+		health := r.question.Health(namespace)
+		for _, s := range r.question.SyncedSubscriptions(namespace) {
+			o, _ := r.State.Subscriptions.Get(namespace, s.Value.Name)
 			before, installed := len(r.Events), o.Value.Status.InstalledCSV
 			o = r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
-				status.State, status.CurrentCSV, status.InstalledCSV = s.State, s.CurrentCSV, s.InstalledCSV
-				switch {
-				case s.InstallPlan == "":
-					status.InstallPlanRef, status.Install = nil, nil
-				case status.InstallPlanRef == nil:
-					r.setPlan(status, namespace, s.InstallPlan)
-					r.setPlanPending(status, s.InstallPlan)
+				old, synced := install.PlanName(status), &s.Value.Status
+				status.State, status.CurrentCSV, status.InstalledCSV = synced.State, synced.CurrentCSV, synced.InstalledCSV
+				status.InstallPlanRef, status.Install = synced.InstallPlanRef, synced.Install
+				if plan := install.PlanName(status); plan != old && plan != "" {
+					r.setPlanPending(status, plan)
 				}
 			}, computed("a Subscription follows its InstallPlan and its ClusterServiceVersion"))
 			if len(r.Events) > before {
@@ -54,8 +53,8 @@ func subscriptions(_ context.Context, r *run) error {
 				r.reported[keyOf(o.Value)] = r.Steps + 1
 			}
 			r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
-				setConditions(status, s.Conditions, o.Value.Annotations[annotationGeneratedBy])
-				setHealth(status, s.Health)
+				setConditions(status, r.question.Conditions(o.Value), o.Value.Annotations[install.AnnotationGeneratedBy])
+				setHealth(status, health)
 			}, computed("a Subscription shows its catalogs, its InstallPlan and deprecations"))
 		}
 	}
@@ -86,17 +85,6 @@ func (r *run) due() []string {
 		}
 	}
 	return names
-}
-
-// setPlan sets the reference of a Subscription to its InstallPlan.
-func (r *run) setPlan(status *v1alpha1.SubscriptionStatus, namespace, plan string) {
-	ref := &corev1.ObjectReference{
-		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.InstallPlanKind, Namespace: namespace, Name: plan,
-	}
-	if o, ok := r.State.InstallPlans.Get(namespace, plan); ok {
-		ref.UID, ref.ResourceVersion = o.Value.UID, o.Value.ResourceVersion
-	}
-	status.InstallPlanRef, status.Install = ref, v1alpha1.NewInstallPlanReference(ref)
 }
 
 // setStatus changes the status of a Subscription.
@@ -130,7 +118,7 @@ func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Con
 	}
 	all := append([]resolve.Condition{healthy}, conditions...)
 	slices.Reverse(all) // the last condition of a type wins
-	isGenerated := generatedBy != "" && planName(status) == generatedBy
+	isGenerated := generatedBy != "" && install.PlanName(status) == generatedBy
 	for _, of := range statusConditions {
 		if isGenerated && slices.Contains(planConditions, of) {
 			continue
@@ -188,7 +176,7 @@ func statusChanges(old, status *v1alpha1.SubscriptionStatus) string {
 	add("state", string(old.State), string(status.State))
 	add("currentCSV", old.CurrentCSV, status.CurrentCSV)
 	add("installedCSV", old.InstalledCSV, status.InstalledCSV)
-	add("InstallPlan", planName(old), planName(status))
+	add("InstallPlan", install.PlanName(old), install.PlanName(status))
 	for _, c := range status.Conditions {
 		if !old.GetCondition(c.Type).Equals(c) {
 			parts = append(parts, conditionText(string(c.Type), string(c.Status), c.Reason, c.Message))
@@ -214,13 +202,6 @@ func statusChanges(old, status *v1alpha1.SubscriptionStatus) string {
 		parts = append(parts, "all catalogs are healthy")
 	}
 	return strings.Join(parts, ", ")
-}
-
-func planName(status *v1alpha1.SubscriptionStatus) string {
-	if status.InstallPlanRef == nil {
-		return ""
-	}
-	return status.InstallPlanRef.Name
 }
 
 // conditionText describes a condition: Installed=False, reason Failed: No bundle installed.
@@ -329,7 +310,7 @@ func (r *run) install(answer *install.NamespaceResult) {
 			if unpacking.Status == corev1.ConditionTrue { // OLM removes it at the next answer
 				status.SetCondition(unpacking)
 			}
-			r.setPlan(status, answer.Name, plan.Name)
+			r.question.SetPlan(status, answer.Name, plan.Name)
 			status.State, status.CurrentCSV = v1alpha1.SubscriptionStateUpgradePending, updated.CurrentCSV
 			status.InstallPlanGeneration = plan.Spec.Generation
 		}, why)
