@@ -93,6 +93,7 @@ var arrows = map[string][]string{
 	},
 	"internal/olm/install": {
 		"internal/olm/cluster", "internal/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
+		"internal/catalogsource",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		json,
 	},

@@ -69,6 +69,7 @@ func (q *Request) knowsPlans() bool {
 // ctx.Err(), or about a catalog that is given twice.
 func (q *Request) Classic(ctx context.Context, opts resolve.Options) ([]*NamespaceResult, error) {
 	q.AssumeClassic()
+	q.DisconnectInvalid()
 	return q.Answers(ctx, q.Subscriptions.Namespaces(), opts)
 }
 

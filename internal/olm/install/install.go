@@ -10,9 +10,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -254,9 +257,34 @@ func (q *Request) Reads(namespace, name string) bool {
 	return c != nil && c.Failure == nil
 }
 
-// Disconnect makes a CatalogSource unreadable for the cluster.
-func (q *Request) Disconnect(namespace, name string) {
-	if c := q.target(namespace, name); c != nil {
+// DisconnectInvalid makes the CatalogSources unreadable for which OLM has no client, because their spec is invalid or
+// their ConfigMap is missing. It records the reasons as assumptions.
+func (q *Request) DisconnectInvalid() {
+	for o := range q.CatalogSources.All() {
+		err := catalogsource.Check(o.Value)
+		if _, missing := q.ConfigMap(o.Value); missing {
+			err = fmt.Errorf("ConfigMap %q does not exist", o.Value.Spec.ConfigMap)
+		}
+		if err == nil {
+			continue
+		}
+		c := q.target(o.Value.Namespace, o.Value.Name)
+		if c.Failure == nil {
+			q.assume("CatalogSource %s/%s cannot be read: %v", c.Namespace, c.Name, err)
+		}
 		markUnreadable(c)
 	}
+}
+
+// ConfigMap returns the ConfigMap of a CatalogSource, nil if the State does not have it. In that case it is known to be
+// missing only if the State has other ConfigMaps of the namespace.
+func (q *Request) ConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
+	all := q.Others[schema.GroupKind{Kind: "ConfigMap"}]
+	if all == nil || !catalogsource.FromConfigMap(c) {
+		return nil, false
+	}
+	if o, ok := all.Get(c.Namespace, c.Spec.ConfigMap); ok {
+		return o.Value, false
+	}
+	return nil, all.LenIn(c.Namespace) > 0
 }

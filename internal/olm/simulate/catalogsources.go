@@ -151,14 +151,12 @@ func (r *run) connect(o source) {
 	}, fmt.Sprintf("connection to %s: %s", address, state), assumed("OLM connects to the catalogs that it resolves from"))
 }
 
-var configMapKind = schema.GroupKind{Kind: "ConfigMap"}
-
 // configMap records the version of the ConfigMap of a CatalogSource, and makes the CatalogSource its owner. It reports
 // whether OLM continues with the CatalogSource in this step.
 func (r *run) configMap(o source) (source, bool) {
 	c := o.Value
 	name := c.Namespace + "/" + c.Spec.ConfigMap
-	found, missing := r.findConfigMap(c)
+	found, missing := r.question.ConfigMap(c)
 	if missing {
 		why := computed("OLM reads the ConfigMap of a CatalogSource of type " + string(c.Spec.SourceType))
 		o = r.setError(o, v1alpha1.CatalogSourceConfigMapError, fmt.Sprintf(
@@ -184,19 +182,6 @@ func (r *run) configMap(o source) (source, bool) {
 			Name: found.Name, Namespace: found.Namespace, UID: found.UID, ResourceVersion: found.ResourceVersion,
 		}
 	}, "configMapReference "+found.Name, computed("the status has the version of the served ConfigMap")), false
-}
-
-// findConfigMap returns the ConfigMap of a CatalogSource, nil if the state does not have it. In that case it is known
-// to be missing only if the state has other ConfigMaps of the namespace.
-func (r *run) findConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
-	all := r.State.Others[configMapKind]
-	if all == nil || !catalogsource.FromConfigMap(c) {
-		return nil, false
-	}
-	if o, ok := all.Get(c.Namespace, c.Spec.ConfigMap); ok {
-		return o.Value, false
-	}
-	return nil, all.LenIn(c.Namespace) > 0
 }
 
 var podKind = schema.GroupKind{Kind: "Pod"}

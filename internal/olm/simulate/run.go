@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -67,8 +66,7 @@ func newRun(state *cluster.State, opts Options) *run {
 }
 
 // setQuestion reads the catalogs and checks the options that refer to them. The run has only one question, because the
-// contents of catalogs do not change. OLM has no client for a CatalogSource with an invalid spec or a missing
-// ConfigMap.
+// contents of catalogs do not change.
 func (r *run) setQuestion() error {
 	q, err := install.NewRequest(r.State, r.opts.Cluster)
 	if err != nil {
@@ -80,11 +78,7 @@ func (r *run) setQuestion() error {
 	for _, a := range q.Assumed {
 		r.assume(a)
 	}
-	for o := range r.State.CatalogSources.All() {
-		if _, missing := r.findConfigMap(o.Value); missing || catalogsource.Check(o.Value) != nil {
-			q.Disconnect(o.Value.Namespace, o.Value.Name)
-		}
-	}
+	q.DisconnectInvalid() // the controller of CatalogSources has the reasons
 	_, _, err = r.openShiftVersion()
 	return cmp.Or(r.checkNames(), err)
 }
