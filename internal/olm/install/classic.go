@@ -252,7 +252,8 @@ type Subscription struct {
 }
 
 // SyncedSubscriptions returns the Subscriptions of a namespace, by name, with the state, the ClusterServiceVersions and
-// the InstallPlan that OLM sets in their status before it resolves. The rest of the status is unchanged.
+// the InstallPlan that OLM sets in their status before it resolves. A new InstallPlan has its condition. The rest of the
+// status is unchanged.
 func (q *Request) SyncedSubscriptions(namespace string) []cluster.Object[*v1alpha1.Subscription] {
 	failForward := q.failForward(namespace)
 	all := slices.Collect(q.Subscriptions.In(namespace))
@@ -267,6 +268,10 @@ func (q *Request) SyncedSubscriptions(namespace string) []cluster.Object[*v1alph
 		case plan == "" && by != "" && !q.isGone(namespace, by):
 			status.State, status.CurrentCSV = q.pending(namespace, by, failForward), s.Spec.StartingCSV
 			q.SetPlan(status, namespace, by)
+			if c := q.planCondition(namespace, by); c.Status == corev1.ConditionTrue {
+				status.Conditions = slices.Clone(status.Conditions)
+				status.SetCondition(c)
+			}
 		}
 		_, isRunning := q.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
 		switch {
@@ -347,10 +352,24 @@ func (q *Request) describe(answer *NamespaceResult, subscriptions []cluster.Obje
 // catalogs, deprecations and its InstallPlan.
 func (q *Request) Conditions(s *v1alpha1.Subscription) []resolve.Condition {
 	conditions := append(q.health(s), q.deprecations(s)...)
-	if c, ok := q.planCondition(s.Namespace, PlanName(&s.Status)); ok {
-		conditions = append(conditions, c)
+	plan := PlanName(&s.Status)
+	all := []v1alpha1.SubscriptionCondition{q.planCondition(s.Namespace, plan)}
+	if plan != "" && plan == s.Annotations[AnnotationGeneratedBy] {
+		// The Subscription does not own the InstallPlan that created it, so OLM does not notice that it is complete.
+		all = s.Status.Conditions
+	}
+	for _, c := range all {
+		if c.Status == corev1.ConditionTrue && slices.Contains(PlanConditions, c.Type) {
+			conditions = append(conditions, isTrue(c.Type, c.Reason, c.Message))
+		}
 	}
 	return conditions
+}
+
+// PlanConditions are the types of the conditions of a Subscription about its InstallPlan.
+var PlanConditions = []v1alpha1.SubscriptionConditionType{
+	v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.SubscriptionInstallPlanPending,
+	v1alpha1.SubscriptionInstallPlanFailed,
 }
 
 // Health returns the health of the catalogs that Subscriptions of a namespace can see, by namespace and name.
@@ -397,27 +416,30 @@ func (q *Request) health(s *v1alpha1.Subscription) []resolve.Condition {
 	return []resolve.Condition{isTrue(v1alpha1.SubscriptionCatalogSourcesUnhealthy, reason, message)}
 }
 
-// planCondition returns the condition of a Subscription about its InstallPlan. It reports false if there is none, or
-// the State has no InstallPlans.
-func (q *Request) planCondition(namespace, name string) (c resolve.Condition, ok bool) {
+// planCondition returns the condition of a Subscription about its InstallPlan. Its status is not True if the InstallPlan
+// is complete, if there is none, or if the State has no InstallPlans.
+func (q *Request) planCondition(namespace, name string) v1alpha1.SubscriptionCondition {
+	is := func(of v1alpha1.SubscriptionConditionType, reason, message string) v1alpha1.SubscriptionCondition {
+		return v1alpha1.SubscriptionCondition{Type: of, Status: corev1.ConditionTrue, Reason: reason, Message: message}
+	}
 	if name == "" || !q.knowsPlans() {
-		return c, false
+		return v1alpha1.SubscriptionCondition{}
 	}
-	o, exists := q.InstallPlans.Get(namespace, name)
-	if !exists {
-		return isTrue(v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.ReferencedInstallPlanNotFound, ""), true
+	o, ok := q.InstallPlans.Get(namespace, name)
+	if !ok {
+		return is(v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.ReferencedInstallPlanNotFound, "")
 	}
-	plan := o.Value
-	installed := plan.Status.GetCondition(v1alpha1.InstallPlanInstalled)
-	switch phase := plan.Status.Phase; phase {
+	status := &o.Value.Status
+	installed := status.GetCondition(v1alpha1.InstallPlanInstalled)
+	switch status.Phase {
 	case v1alpha1.InstallPlanPhaseComplete:
-		return c, false
+		return v1alpha1.SubscriptionCondition{}
 	case v1alpha1.InstallPlanPhaseFailed:
 		reason := cmp.Or(installed.Reason, v1alpha1.InstallPlanReasonComponentFailed)
-		return isTrue(v1alpha1.SubscriptionInstallPlanFailed, string(reason), installed.Message), true
+		return is(v1alpha1.SubscriptionInstallPlanFailed, string(reason), installed.Message)
 	default:
-		reason := cmp.Or(string(phase), v1alpha1.InstallPlanNotYetReconciled)
-		return isTrue(v1alpha1.SubscriptionInstallPlanPending, reason, installed.Message), true
+		reason := cmp.Or(string(status.Phase), v1alpha1.InstallPlanNotYetReconciled)
+		return is(v1alpha1.SubscriptionInstallPlanPending, reason, installed.Message)
 	}
 }
 

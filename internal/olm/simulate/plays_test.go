@@ -58,6 +58,8 @@ func TestPlays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts := playOptions(t, dir)
+			checkResolution(t, "before", stateIn(t, dir, "state.json"), opts)
+			checkResolution(t, "after", stateIn(t, dir, "result.json"), opts)
 			result, err := Run(t.Context(), stateIn(t, dir, "state.json"), opts)
 			if err != nil {
 				t.Fatal(err)

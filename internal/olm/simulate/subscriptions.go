@@ -39,12 +39,8 @@ func subscriptions(_ context.Context, r *run) error {
 			o, _ := r.State.Subscriptions.Get(namespace, s.Value.Name)
 			before, installed := len(r.Events), o.Value.Status.InstalledCSV
 			o = r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
-				old, synced := install.PlanName(status), &s.Value.Status
-				status.State, status.CurrentCSV, status.InstalledCSV = synced.State, synced.CurrentCSV, synced.InstalledCSV
-				status.InstallPlanRef, status.Install = synced.InstallPlanRef, synced.Install
-				if plan := install.PlanName(status); plan != old && plan != "" {
-					r.setPlanPending(status, plan)
-				}
+				*status = *s.Value.Status.DeepCopy()
+				r.setPlanPending(&o.Value.Status, status)
 			}, computed("a Subscription follows its InstallPlan and its ClusterServiceVersion"))
 			if len(r.Events) > before {
 				r.synced[namespace] = r.Steps + 1
@@ -53,7 +49,7 @@ func subscriptions(_ context.Context, r *run) error {
 				r.reported[keyOf(o.Value)] = r.Steps + 1
 			}
 			r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
-				setConditions(status, r.question.Conditions(o.Value), o.Value.Annotations[install.AnnotationGeneratedBy])
+				setConditions(status, r.question.Conditions(o.Value))
 				setHealth(status, health)
 			}, computed("a Subscription shows its catalogs, its InstallPlan and deprecations"))
 		}
@@ -61,19 +57,20 @@ func subscriptions(_ context.Context, r *run) error {
 	return nil
 }
 
-// setPlanPending sets the condition of a Subscription about the InstallPlan that created it. In a cluster, that
-// InstallPlan is still installing at this time.
-func (r *run) setPlanPending(status *v1alpha1.SubscriptionStatus, plan string) {
-	phase := v1alpha1.InstallPlanPhaseInstalling
-	if old, ok := r.input.InstallPlans.Get(status.InstallPlanRef.Namespace, plan); ok {
-		if isDone(old.Value) {
-			return
-		}
-		phase = old.Value.Status.Phase
+// setPlanPending sets the condition of a Subscription about the InstallPlan that created it, if the simulation created
+// both: in a cluster, that InstallPlan is still installing at this time.
+func (r *run) setPlanPending(old, status *v1alpha1.SubscriptionStatus) {
+	plan := install.PlanName(status)
+	if plan == "" || plan == install.PlanName(old) {
+		return
 	}
-	setCondition(status, resolve.Condition{
-		Type: string(v1alpha1.SubscriptionInstallPlanPending), Status: metav1.ConditionTrue, Reason: string(phase),
-	})
+	_, isOld := r.input.InstallPlans.Get(status.InstallPlanRef.Namespace, plan)
+	if _, exists := r.State.InstallPlans.Get(status.InstallPlanRef.Namespace, plan); exists && !isOld {
+		setCondition(status, resolve.Condition{
+			Type: string(v1alpha1.SubscriptionInstallPlanPending), Status: metav1.ConditionTrue,
+			Reason: string(v1alpha1.InstallPlanPhaseInstalling),
+		})
+	}
 }
 
 // due returns the namespaces with Subscriptions in which an object changed since they were last resolved.
@@ -100,16 +97,9 @@ func (r *run) setStatus(
 	return update(r, o, func(s *v1alpha1.Subscription) { s.Status = status }, text, why)
 }
 
-// planConditions are the conditions about the InstallPlan.
-var planConditions = []v1alpha1.SubscriptionConditionType{
-	v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.SubscriptionInstallPlanPending,
-	v1alpha1.SubscriptionInstallPlanFailed,
-}
-
 // setConditions sets the given conditions, which are true, and removes the controller's other conditions. The condition
-// about the health of catalogs is always set. The conditions about the InstallPlan that generated the Subscription are
-// kept: the Subscription does not own that InstallPlan, so OLM does not notice that it is complete.
-func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condition, generatedBy string) {
+// about the health of catalogs is always set.
+func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Condition) {
 	healthy := resolve.Condition{
 		Type:    string(v1alpha1.SubscriptionCatalogSourcesUnhealthy),
 		Status:  "False",
@@ -118,11 +108,7 @@ func setConditions(status *v1alpha1.SubscriptionStatus, conditions []resolve.Con
 	}
 	all := append([]resolve.Condition{healthy}, conditions...)
 	slices.Reverse(all) // the last condition of a type wins
-	isGenerated := generatedBy != "" && install.PlanName(status) == generatedBy
 	for _, of := range statusConditions {
-		if isGenerated && slices.Contains(planConditions, of) {
-			continue
-		}
 		i := slices.IndexFunc(all, func(c resolve.Condition) bool { return c.Type == string(of) })
 		if i < 0 {
 			status.RemoveConditions(of)
