@@ -70,7 +70,7 @@ var arrows = map[string][]string{
 	"internal/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
-		"pkg/problem", "internal/parallel", "internal/installmode",
+		"pkg/problem", "internal/parallel", "internal/installmode", "internal/updates",
 	},
 	"internal/resolve/internal/solver": {"github.com/go-air/gini"},
 	"internal/olm/simulate": {
@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/report", "internal/plural", "internal/nearest", json,
 		"github.com/blang/semver/v4", "internal/olm/rbac", "internal/olm/operatorgroup", "internal/operator", "k8s.io/apiextensions-apiserver", "internal/olm/crdcheck",
 		"pkg/graph", "pkg/problem", "internal/catalogsource", "github.com/prometheus/client_golang",
-		"github.com/prometheus/common", "pkg/bundle", "internal/platform",
+		"github.com/prometheus/common", "pkg/bundle", "internal/platform", "internal/updates",
 	},
 	"internal/olm/cluster": {
 		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
@@ -181,6 +181,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/graph": {
 		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",
+		"internal/updates",
 	},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
 	"internal/olm/impact": {
@@ -239,6 +240,7 @@ var arrows = map[string][]string{
 		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
 	},
 	"internal/tartest":  {"github.com/klauspost/compress"},
+	"internal/updates":  {},
 	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 }
 

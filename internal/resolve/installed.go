@@ -12,8 +12,8 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/updates"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // AnnotatedProperties reads the annotation operatorframework.io/properties of a ClusterServiceVersion.
@@ -268,7 +268,7 @@ func (ns *ClassicRequest) Next(answer *ClassicResult) *ClassicRequest {
 // That last answer is only returned if it is the first one or an error. If loop is true, the last answer leads back to
 // an earlier state of the namespace, as skipRanges can. Only the first answer is explained.
 func (ns *ClassicRequest) Path(ctx context.Context, opts Options) (answers []*ClassicResult, loop bool, err error) {
-	var trail graph.Trail
+	var trail updates.Trail
 	for trail.Loop(ns.state()) == nil {
 		trail.Add(ns.state())
 		answer, err := ns.Resolve(ctx, opts)
@@ -313,7 +313,7 @@ func (e *V1Request) Next(answer *V1Result) *V1Request {
 
 // Path is [ClassicRequest.Path] for OLM v1.
 func (e *V1Request) Path(catalogs []*Catalog) (answers []*V1Result, loop bool) {
-	var trail graph.Trail
+	var trail updates.Trail
 	for e.Installed == nil || trail.Loop(e.Installed.Name) == nil {
 		if e.Installed != nil {
 			trail.Add(e.Installed.Name)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/opm-toolchain/opm/internal/updates"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -157,7 +158,7 @@ func (p *Plan) End(b *Bundle) (at *Bundle, hops int, ok bool) {
 // Path returns the updates of a bundle, in order. If they end in a loop, loop is true and the last step leads to b or
 // to the target of an earlier step.
 func (p *Plan) Path(b *Bundle) (steps []Step, loop bool) {
-	var trail Trail
+	var trail updates.Trail
 	for trail.Loop(b.Name) == nil {
 		trail.Add(b.Name)
 		s, ok := p.Next(b)

@@ -12,8 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/internal/updates"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // A run is a simulation in progress.
@@ -32,7 +32,7 @@ type run struct {
 
 	unpacking map[string]int               // the step in which unpacking started, by the images of bundles
 	bundles   map[string]*contents         // by catalog and name
-	history   map[string]*graph.Trail      // see historyOf
+	history   map[string]*updates.Trail    // see historyOf
 	unchanged map[string]Wait              // the waits of ClusterExtensions that have become stable, by name
 	refused   map[string]*resolve.V1Result // the answers about ClusterExtensions that are not resolved, by name
 	groups    *groupController             // of OperatorGroups, nil before the first step
@@ -57,7 +57,7 @@ func newRun(state *cluster.State, opts Options) *run {
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{},
 		blocked:   map[string]namespaceWait{},
-		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string]*graph.Trail{},
+		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string]*updates.Trail{},
 		unchanged: map[string]Wait{}, refused: map[string]*resolve.V1Result{},
 		copied:   map[types.NamespacedName]copyInputs{},
 		reported: map[types.NamespacedName]int{}, reinstalls: map[types.NamespacedName]int{},
@@ -169,10 +169,10 @@ func (r *run) updateLoop(of Ref, next string) string {
 }
 
 // historyOf returns the bundles that a Subscription or ClusterExtension had installed.
-func (r *run) historyOf(of Ref) *graph.Trail {
+func (r *run) historyOf(of Ref) *updates.Trail {
 	trail := r.history[of.String()]
 	if trail == nil {
-		trail = new(graph.Trail)
+		trail = new(updates.Trail)
 		r.history[of.String()] = trail
 	}
 	return trail

@@ -1,9 +1,10 @@
-package graph
+// Package updates detects update loops: updates that lead back to where they came from, as a skip range can do again and
+// again.
+package updates
 
 import "slices"
 
-// A Trail notices updates that lead back to where they came from, as a skip range can do again and again. The zero
-// value is empty.
+// A Trail is the states that updates lead to, in order. The zero value is empty.
 type Trail struct {
 	states []string
 	index  map[string]int // in states
