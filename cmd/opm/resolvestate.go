@@ -48,27 +48,27 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
 		f.state.opts.Catalogs = catalogs
-		q, err := install.NewRequest(state, f.state.opts)
+		request, err := install.NewRequest(state, f.state.opts)
 		if err != nil {
 			return usageError{fmt.Errorf("--catalog-priority: %w", err)}
 		}
 		r := &stateResolution{}
 		if f.olm != olmV1 {
-			namespaces, err := q.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
+			namespaces, err := request.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
 			if err != nil {
 				return err
 			}
 			r.addNamespaces(namespaces)
 		}
 		if f.olm != olmClassic {
-			for e, a := range q.V1() {
+			for e, a := range request.V1() {
 				r.Extensions = append(r.Extensions, extensionResolution{
 					Name: e.Name, Conditions: a.Conditions,
 					v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs, first: a},
 				})
 			}
 		}
-		r.Assumed = q.Assumed
+		r.Assumed = request.Assumed
 		done()
 		return f.print(cmd, r)
 	})

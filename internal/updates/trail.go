@@ -1,4 +1,4 @@
-// Package updates detects update loops: updates that lead back to where they came from, as a skip range can do again and
+// Package updates detects update loops: updates that lead back to an earlier state, as a skip range can do again and
 // again.
 package updates
 

@@ -60,23 +60,23 @@ const (
 const definitionOfPlans = "installplans.operators.coreos.com"
 
 // knowsPlans reports whether the State has InstallPlans, or is the State of a whole cluster.
-func (q *Request) knowsPlans() bool {
-	_, ok := q.CustomResourceDefinitions.Get("", definitionOfPlans)
-	return ok || q.InstallPlans.Len() > 0
+func (r *Request) knowsPlans() bool {
+	_, ok := r.CustomResourceDefinitions.Get("", definitionOfPlans)
+	return ok || r.InstallPlans.Len() > 0
 }
 
 // Classic returns the results of OLM Classic in all namespaces that have Subscriptions, by name. The error is
 // ctx.Err(), or about a catalog that is given twice.
-func (q *Request) Classic(ctx context.Context, opts resolve.Options) ([]*NamespaceResult, error) {
-	q.AssumeClassic()
-	q.DisconnectInvalid()
-	return q.Answers(ctx, q.Subscriptions.Namespaces(), opts)
+func (r *Request) Classic(ctx context.Context, opts resolve.Options) ([]*NamespaceResult, error) {
+	r.AssumeClassic()
+	r.DisconnectInvalid()
+	return r.Answers(ctx, r.Subscriptions.Namespaces(), opts)
 }
 
 // Answers returns the results of OLM Classic in the given namespaces, in their order. It returns the same errors as
 // Classic.
-func (q *Request) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*NamespaceResult, error) {
-	one := func(name string) (*NamespaceResult, error) { return q.Namespace(ctx, name, opts) }
+func (r *Request) Answers(ctx context.Context, namespaces []string, opts resolve.Options) ([]*NamespaceResult, error) {
+	one := func(name string) (*NamespaceResult, error) { return r.Namespace(ctx, name, opts) }
 	var answers []*NamespaceResult
 	for answer, err := range parallel.Try(ctx, 0, slices.Values(namespaces), one) {
 		if err != nil {
@@ -88,52 +88,52 @@ func (q *Request) Answers(ctx context.Context, namespaces []string, opts resolve
 }
 
 // AssumeClassic records the assumptions about the CatalogSources that the namespaces can see or Subscriptions name.
-func (q *Request) AssumeClassic() {
-	namespaces := q.Subscriptions.Namespaces()
+func (r *Request) AssumeClassic() {
+	namespaces := r.Subscriptions.Namespaces()
 	if len(namespaces) == 0 {
 		return
 	}
-	if q.globalFound {
-		q.assume("the CatalogSources of namespace %s are global", q.global)
+	if r.globalFound {
+		r.assume("the CatalogSources of namespace %s are global", r.global)
 	}
-	for _, c := range q.catalogSources {
+	for _, c := range r.catalogSources {
 		_, seen := slices.BinarySearch(namespaces, c.Namespace)
-		if c.Failure != nil && (c.Namespace == q.global || seen) {
-			q.assume("CatalogSource %s/%s cannot be read: %s", c.Namespace, c.Name, missing(c))
+		if c.Failure != nil && (c.Namespace == r.global || seen) {
+			r.assume("CatalogSource %s/%s cannot be read: %s", c.Namespace, c.Name, missing(c))
 		}
 	}
 	absent := map[string]bool{}
-	for o := range q.Subscriptions.All() {
-		if spec := o.Value.Spec; q.target(spec.CatalogSourceNamespace, spec.CatalogSource) == nil {
+	for o := range r.Subscriptions.All() {
+		if spec := o.Value.Spec; r.target(spec.CatalogSourceNamespace, spec.CatalogSource) == nil {
 			absent[spec.CatalogSourceNamespace+"/"+spec.CatalogSource] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(absent)) {
-		q.assume("there is no CatalogSource %s: neither the state nor the given catalogs have it", name)
+		r.assume("there is no CatalogSource %s: neither the state nor the given catalogs have it", name)
 	}
 }
 
 // Namespace returns the result of OLM Classic in one namespace. It follows the steps of the catalog operator, and
 // returns the same errors as Classic.
-func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Options) (*NamespaceResult, error) {
+func (r *Request) Namespace(ctx context.Context, name string, opts resolve.Options) (*NamespaceResult, error) {
 	answer := &NamespaceResult{Name: name, ClassicResult: resolve.ClassicResult{Install: []resolve.Choice{}}}
-	subscriptions, groups := q.SyncedSubscriptions(name), slices.Collect(q.OperatorGroups.In(name))
+	subscriptions, groups := r.SyncedSubscriptions(name), slices.Collect(r.OperatorGroups.In(name))
 	if n := len(groups); n != 1 {
 		answer.Outcome, answer.Message = resolve.Failed, fmt.Sprintf("found %d operatorGroups, expected 1", n)
-		q.describe(answer, subscriptions)
+		r.describe(answer, subscriptions)
 		return answer, nil
 	}
-	request := &resolve.ClassicRequest{Name: name, Global: q.global, Catalogs: q.catalogSources}
-	request.FailForward = q.failForward(name)
+	request := &resolve.ClassicRequest{Name: name, Global: r.global, Catalogs: r.catalogSources}
+	request.FailForward = r.failForward(name)
 	if groups[0].Value.Annotations[annotationExcludeGlobal] == "true" {
 		request.Global = ""
 	}
 	if plans, ok := waiting(subscriptions); ok {
 		answer.Outcome, answer.Message = Waiting, "every Subscription waits for its InstallPlan: "+plans
-		q.describe(answer, subscriptions)
+		r.describe(answer, subscriptions)
 		return answer, nil
 	}
-	for o := range q.ClusterServiceVersions.In(name) {
+	for o := range r.ClusterServiceVersions.In(name) {
 		if !o.Value.IsCopied() {
 			request.Installed = append(request.Installed, operator(o))
 		}
@@ -153,16 +153,16 @@ func (q *Request) Namespace(ctx context.Context, name string, opts resolve.Optio
 	answer.ClassicResult, answer.request = *result, request
 	answer.setConditions()
 	if len(result.Updated) > 0 {
-		answer.InstallPlan = q.approval(name)
+		answer.InstallPlan = r.approval(name)
 	}
-	q.describe(answer, subscriptions)
+	r.describe(answer, subscriptions)
 	return answer, nil
 }
 
 // failForward reports whether the OperatorGroup of a namespace, if it has only one, allows OLM to replace failed
 // operators and InstallPlans.
-func (q *Request) failForward(namespace string) bool {
-	groups := slices.Collect(q.OperatorGroups.In(namespace))
+func (r *Request) failForward(namespace string) bool {
+	groups := slices.Collect(r.OperatorGroups.In(namespace))
 	return len(groups) == 1 && groups[0].Value.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
 }
 
@@ -179,8 +179,8 @@ func (n *NamespaceResult) setConditions() {
 }
 
 // approval returns the approval of an InstallPlan of the namespace.
-func (q *Request) approval(namespace string) v1alpha1.Approval {
-	for o := range q.Subscriptions.In(namespace) {
+func (r *Request) approval(namespace string) v1alpha1.Approval {
+	for o := range r.Subscriptions.In(namespace) {
 		if o.Value.Spec.InstallPlanApproval == v1alpha1.ApprovalManual {
 			return v1alpha1.ApprovalManual
 		}
@@ -252,45 +252,45 @@ type Subscription struct {
 }
 
 // SyncedSubscriptions returns the Subscriptions of a namespace, by name, with the state, the ClusterServiceVersions and
-// the InstallPlan that OLM sets in their status before it resolves. A new InstallPlan has its condition. The rest of the
-// status is unchanged.
-func (q *Request) SyncedSubscriptions(namespace string) []cluster.Object[*v1alpha1.Subscription] {
-	failForward := q.failForward(namespace)
-	all := slices.Collect(q.Subscriptions.In(namespace))
+// the InstallPlan that OLM sets in their status before it resolves. The condition about the InstallPlan is set if the
+// reference to it is new. The rest of the status is unchanged.
+func (r *Request) SyncedSubscriptions(namespace string) []cluster.Object[*v1alpha1.Subscription] {
+	failForward := r.failForward(namespace)
+	all := slices.Collect(r.Subscriptions.In(namespace))
 	for i := range all {
 		s := *all[i].Value
 		all[i].Value = &s
 		status, by := &s.Status, s.Annotations[AnnotationGeneratedBy]
 		switch plan := PlanName(status); {
-		case plan != "" && status.State == v1alpha1.SubscriptionStateUpgradePending && q.isGone(namespace, plan):
+		case plan != "" && status.State == v1alpha1.SubscriptionStateUpgradePending && r.isGone(namespace, plan):
 			status.State, status.CurrentCSV = v1alpha1.SubscriptionStateNone, ""
 			status.InstallPlanRef, status.Install = nil, nil
-		case plan == "" && by != "" && !q.isGone(namespace, by):
-			status.State, status.CurrentCSV = q.pending(namespace, by, failForward), s.Spec.StartingCSV
-			q.SetPlan(status, namespace, by)
-			if c := q.planCondition(namespace, by); c.Status == corev1.ConditionTrue {
+		case plan == "" && by != "" && !r.isGone(namespace, by):
+			status.State, status.CurrentCSV = r.pending(namespace, by, failForward), s.Spec.StartingCSV
+			r.SetPlan(status, namespace, by)
+			if c := r.planCondition(namespace, by); c.Status == corev1.ConditionTrue {
 				status.Conditions = slices.Clone(status.Conditions)
 				status.SetCondition(c)
 			}
 		}
-		_, isRunning := q.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
+		_, isRunning := r.ClusterServiceVersions.Get(namespace, status.CurrentCSV)
 		switch {
 		case status.CurrentCSV == "":
 		case isRunning:
 			status.State, status.InstalledCSV = v1alpha1.SubscriptionStateAtLatest, status.CurrentCSV
 		default:
-			status.State = q.pending(namespace, PlanName(status), failForward)
+			status.State = r.pending(namespace, PlanName(status), failForward)
 		}
 	}
 	return all
 }
 
 // SetPlan makes the status of a Subscription refer to an InstallPlan.
-func (q *Request) SetPlan(status *v1alpha1.SubscriptionStatus, namespace, plan string) {
+func (r *Request) SetPlan(status *v1alpha1.SubscriptionStatus, namespace, plan string) {
 	ref := &corev1.ObjectReference{
 		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.InstallPlanKind, Namespace: namespace, Name: plan,
 	}
-	if o, ok := q.InstallPlans.Get(namespace, plan); ok {
+	if o, ok := r.InstallPlans.Get(namespace, plan); ok {
 		ref.UID, ref.ResourceVersion = o.Value.UID, o.Value.ResourceVersion
 	}
 	status.InstallPlanRef, status.Install = ref, v1alpha1.NewInstallPlanReference(ref)
@@ -305,14 +305,14 @@ func PlanName(status *v1alpha1.SubscriptionStatus) string {
 }
 
 // isGone reports whether an InstallPlan does not exist. It returns false if the State has no InstallPlans at all.
-func (q *Request) isGone(namespace, plan string) bool {
-	_, exists := q.InstallPlans.Get(namespace, plan)
-	return !exists && q.knowsPlans()
+func (r *Request) isGone(namespace, plan string) bool {
+	_, exists := r.InstallPlans.Get(namespace, plan)
+	return !exists && r.knowsPlans()
 }
 
 // pending returns the state of a Subscription whose ClusterServiceVersion does not exist yet.
-func (q *Request) pending(namespace, plan string, failForward bool) v1alpha1.SubscriptionState {
-	o, ok := q.InstallPlans.Get(namespace, plan)
+func (r *Request) pending(namespace, plan string, failForward bool) v1alpha1.SubscriptionState {
+	o, ok := r.InstallPlans.Get(namespace, plan)
 	if failForward && ok && o.Value.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
 		return v1alpha1.SubscriptionStateFailed
 	}
@@ -320,7 +320,7 @@ func (q *Request) pending(namespace, plan string, failForward bool) v1alpha1.Sub
 }
 
 // describe sets the Subscriptions of a result.
-func (q *Request) describe(answer *NamespaceResult, subscriptions []cluster.Object[*v1alpha1.Subscription]) {
+func (r *Request) describe(answer *NamespaceResult, subscriptions []cluster.Object[*v1alpha1.Subscription]) {
 	updated := map[string]string{}
 	for _, s := range answer.Updated {
 		updated[s.Name] = s.CurrentCSV
@@ -336,7 +336,7 @@ func (q *Request) describe(answer *NamespaceResult, subscriptions []cluster.Obje
 			status.InstallPlanRef = nil // the new InstallPlan does not exist yet
 		}
 		s.InstalledCSV, s.CurrentCSV, s.State = status.InstalledCSV, status.CurrentCSV, status.State
-		s.Conditions = q.Conditions(o.Value)
+		s.Conditions = r.Conditions(o.Value)
 		answer.Subscriptions = append(answer.Subscriptions, s)
 	}
 	for _, g := range answer.Generated {
@@ -350,10 +350,10 @@ func (q *Request) describe(answer *NamespaceResult, subscriptions []cluster.Obje
 
 // Conditions returns the conditions with status True that OLM sets in a synced Subscription before it resolves: about
 // catalogs, deprecations and its InstallPlan.
-func (q *Request) Conditions(s *v1alpha1.Subscription) []resolve.Condition {
-	conditions := append(q.health(s), q.deprecations(s)...)
+func (r *Request) Conditions(s *v1alpha1.Subscription) []resolve.Condition {
+	conditions := append(r.health(s), r.deprecations(s)...)
 	plan := PlanName(&s.Status)
-	all := []v1alpha1.SubscriptionCondition{q.planCondition(s.Namespace, plan)}
+	all := []v1alpha1.SubscriptionCondition{r.planCondition(s.Namespace, plan)}
 	if plan != "" && plan == s.Annotations[AnnotationGeneratedBy] {
 		// The Subscription does not own the InstallPlan that created it, so OLM does not notice that it is complete.
 		all = s.Status.Conditions
@@ -373,11 +373,11 @@ var PlanConditions = []v1alpha1.SubscriptionConditionType{
 }
 
 // Health returns the health of the catalogs that Subscriptions of a namespace can see, by namespace and name.
-func (q *Request) Health(namespace string) []v1alpha1.SubscriptionCatalogHealth {
+func (r *Request) Health(namespace string) []v1alpha1.SubscriptionCatalogHealth {
 	var health []v1alpha1.SubscriptionCatalogHealth
-	for o := range q.CatalogSources.All() {
+	for o := range r.CatalogSources.All() {
 		c := o.Value
-		if c.Namespace != namespace && c.Namespace != q.global {
+		if c.Namespace != namespace && c.Namespace != r.global {
 			continue
 		}
 		health = append(health, v1alpha1.SubscriptionCatalogHealth{
@@ -386,7 +386,7 @@ func (q *Request) Health(namespace string) []v1alpha1.SubscriptionCatalogHealth 
 				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 			},
 			// OLM assumes that a server that it does not run itself is healthy.
-			Healthy: c.Spec.Image == "" && c.Spec.Address != "" || q.Reads(c.Namespace, c.Name),
+			Healthy: c.Spec.Image == "" && c.Spec.Address != "" || r.Reads(c.Namespace, c.Name),
 		})
 	}
 	return health
@@ -398,13 +398,13 @@ func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) reso
 
 // health returns the condition about unhealthy CatalogSources among those that a Subscription can see. The condition
 // does not affect resolution.
-func (q *Request) health(s *v1alpha1.Subscription) []resolve.Condition {
-	visible := func(c *resolve.Catalog) bool { return c.Namespace == s.Namespace || c.Namespace == q.global }
+func (r *Request) health(s *v1alpha1.Subscription) []resolve.Condition {
+	visible := func(c *resolve.Catalog) bool { return c.Namespace == s.Namespace || c.Namespace == r.global }
 	namespace, name := s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource
 	reason, message := v1alpha1.UnhealthyCatalogSourceFound, "targeted catalogsource "+namespace+"/"+name
-	target := q.target(namespace, name)
+	target := r.target(namespace, name)
 	switch {
-	case !slices.ContainsFunc(q.catalogSources, visible):
+	case !slices.ContainsFunc(r.catalogSources, visible):
 		reason, message = v1alpha1.NoCatalogSourcesFound, "dependency resolution requires at least one catalogsource"
 	case target == nil || !visible(target):
 		message += " missing"
@@ -416,16 +416,16 @@ func (q *Request) health(s *v1alpha1.Subscription) []resolve.Condition {
 	return []resolve.Condition{isTrue(v1alpha1.SubscriptionCatalogSourcesUnhealthy, reason, message)}
 }
 
-// planCondition returns the condition of a Subscription about its InstallPlan. Its status is not True if the InstallPlan
-// is complete, if there is none, or if the State has no InstallPlans.
-func (q *Request) planCondition(namespace, name string) v1alpha1.SubscriptionCondition {
+// planCondition returns the condition of a Subscription about its InstallPlan. Its status is not True if the
+// InstallPlan is complete, if there is none, or if the State has no InstallPlans.
+func (r *Request) planCondition(namespace, name string) v1alpha1.SubscriptionCondition {
 	is := func(of v1alpha1.SubscriptionConditionType, reason, message string) v1alpha1.SubscriptionCondition {
 		return v1alpha1.SubscriptionCondition{Type: of, Status: corev1.ConditionTrue, Reason: reason, Message: message}
 	}
-	if name == "" || !q.knowsPlans() {
+	if name == "" || !r.knowsPlans() {
 		return v1alpha1.SubscriptionCondition{}
 	}
-	o, ok := q.InstallPlans.Get(namespace, name)
+	o, ok := r.InstallPlans.Get(namespace, name)
 	if !ok {
 		return is(v1alpha1.SubscriptionInstallPlanMissing, v1alpha1.ReferencedInstallPlanNotFound, "")
 	}
@@ -445,8 +445,8 @@ func (q *Request) planCondition(namespace, name string) v1alpha1.SubscriptionCon
 
 // deprecations returns the conditions about a deprecated package, channel or bundle of a Subscription. They do not
 // affect resolution.
-func (q *Request) deprecations(s *v1alpha1.Subscription) []resolve.Condition {
-	target := q.target(s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource)
+func (r *Request) deprecations(s *v1alpha1.Subscription) []resolve.Condition {
+	target := r.target(s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource)
 	if s.Status.InstalledCSV == "" || target == nil || target.Failure != nil {
 		return nil
 	}

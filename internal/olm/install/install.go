@@ -1,7 +1,7 @@
 // Package install predicts what OLM Classic and OLM v1 do next in a cluster, given its objects and its catalogs.
 //
-//	q, err := install.NewRequest(state, install.Options{Catalogs: catalogs})
-//	namespaces, err := q.Classic(ctx, resolve.Options{})
+//	r, err := install.NewRequest(state, install.Options{Catalogs: catalogs})
+//	namespaces, err := r.Classic(ctx, resolve.Options{})
 package install
 
 import (
@@ -62,41 +62,41 @@ const Waiting resolve.Outcome = "waiting"
 
 // NewRequest adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
 func NewRequest(s *cluster.State, opts Options) (*Request, error) {
-	q := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
-	if q.global == "" {
+	r := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
+	if r.global == "" {
 		// OLM takes the global namespace from a command-line argument, so only the catalogs can hint at it.
 		for _, name := range globalNamespaces {
 			isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
-			_, isRead := slices.BinarySearch(q.CatalogSources.Namespaces(), name)
-			q.global, q.globalFound = name, isRead || slices.ContainsFunc(opts.Catalogs, isGiven)
-			if q.globalFound {
+			_, isRead := slices.BinarySearch(r.CatalogSources.Namespaces(), name)
+			r.global, r.globalFound = name, isRead || slices.ContainsFunc(opts.Catalogs, isGiven)
+			if r.globalFound {
 				break
 			}
 		}
 	}
-	q.addCatalogs(opts.Catalogs)
+	r.addCatalogs(opts.Catalogs)
 	for _, name := range slices.Sorted(maps.Keys(opts.Priorities)) {
-		if err := q.change(name, func(c *resolve.Catalog) { c.Priority = opts.Priorities[name] }); err != nil {
-			return q, err
+		if err := r.change(name, func(c *resolve.Catalog) { c.Priority = opts.Priorities[name] }); err != nil {
+			return r, err
 		}
 	}
 	for _, name := range opts.Down {
-		if err := q.change(name, q.disconnect); err != nil {
-			return q, err
+		if err := r.change(name, r.disconnect); err != nil {
+			return r, err
 		}
 	}
-	return q, nil
+	return r, nil
 }
 
-func (q *Request) assume(format string, args ...any) {
-	q.Assumed = append(q.Assumed, fmt.Sprintf(format, args...))
+func (r *Request) assume(format string, args ...any) {
+	r.Assumed = append(r.Assumed, fmt.Sprintf(format, args...))
 }
 
 // AssumeV1 records the assumptions about the ClusterCatalogs.
-func (q *Request) AssumeV1() {
-	for _, c := range q.clusterCatalogs {
-		if c.Failure != nil && q.ClusterExtensions.Len() > 0 {
-			q.assume("ClusterCatalog %q is not being served: %s", c.Name, missing(c))
+func (r *Request) AssumeV1() {
+	for _, c := range r.clusterCatalogs {
+		if c.Failure != nil && r.ClusterExtensions.Len() > 0 {
+			r.assume("ClusterCatalog %q is not being served: %s", c.Name, missing(c))
 		}
 	}
 }
@@ -110,11 +110,11 @@ func missing(c *resolve.Catalog) string {
 }
 
 // V1 yields the request of each ClusterExtension to OLM v1, and the result, by name.
-func (q *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
-	q.AssumeV1()
+func (r *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
+	r.AssumeV1()
 	return func(yield func(*resolve.V1Request, *resolve.V1Result) bool) {
-		for o := range q.ClusterExtensions.All() {
-			if !yield(q.Extension(o)) {
+		for o := range r.ClusterExtensions.All() {
+			if !yield(r.Extension(o)) {
 				return
 			}
 		}
@@ -122,12 +122,12 @@ func (q *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
 }
 
 // Extension returns the request of a ClusterExtension to OLM v1, and the result.
-func (q *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Request, *resolve.V1Result) {
+func (r *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Request, *resolve.V1Result) {
 	e := o.Value.Request()
-	e.Pos, e.SingleOwnNamespace = o.Pos, q.singleOwnNamespace
+	e.Pos, e.SingleOwnNamespace = o.Pos, r.singleOwnNamespace
 	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
 	if !slices.ContainsFunc(o.Value.Status.Conditions, isRollingOut) {
-		return e, e.Resolve(q.clusterCatalogs)
+		return e, e.Resolve(r.clusterCatalogs)
 	}
 	answer := &resolve.V1Result{Extension: e.Name, Outcome: Waiting, Message: "a bundle is being rolled out", Pos: e.Pos}
 	for _, c := range o.Value.Status.Conditions {
@@ -142,7 +142,7 @@ func (q *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Re
 var globalNamespaces = []string{"openshift-marketplace", "olm"}
 
 // addCatalogs sets the catalogs of the request, the catalogs of the State first.
-func (q *Request) addCatalogs(given []*resolve.Catalog) {
+func (r *Request) addCatalogs(given []*resolve.Catalog) {
 	used := map[*resolve.Catalog]bool{}
 	// contents returns a catalog with its given contents. The cluster cannot read a catalog without contents.
 	contents := func(namespace, name string) *resolve.Catalog {
@@ -158,32 +158,32 @@ func (q *Request) addCatalogs(given []*resolve.Catalog) {
 		markUnreadable(c)
 		return c
 	}
-	for o := range q.CatalogSources.All() {
+	for o := range r.CatalogSources.All() {
 		c := contents(o.Value.Namespace, o.Value.Name)
 		c.Priority = o.Value.Spec.Priority
-		q.catalogSources = append(q.catalogSources, c)
+		r.catalogSources = append(r.catalogSources, c)
 	}
-	for o := range q.ClusterCatalogs.All() {
+	for o := range r.ClusterCatalogs.All() {
 		c := contents("", o.Value.Name)
 		c.Priority, c.Labels = int(o.Value.Spec.Priority), o.Value.Labels
 		c.Unavailable = o.Value.Spec.AvailabilityMode == cluster.Unavailable
-		q.clusterCatalogs = append(q.clusterCatalogs, c)
+		r.clusterCatalogs = append(r.clusterCatalogs, c)
 	}
 	for _, g := range given {
 		if !used[g] {
-			q.addCatalog(g)
+			r.addCatalog(g)
 		}
 	}
-	q.named = make(map[types.NamespacedName]*resolve.Catalog, len(q.catalogSources))
-	for _, c := range slices.Backward(q.catalogSources) { // the first of several equal names wins
-		q.named[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
+	r.named = make(map[types.NamespacedName]*resolve.Catalog, len(r.catalogSources))
+	for _, c := range slices.Backward(r.catalogSources) { // the first of several equal names wins
+		r.named[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
 	}
 }
 
 // addCatalog adds a catalog that is missing from the State.
-func (q *Request) addCatalog(c *resolve.Catalog) {
+func (r *Request) addCatalog(c *resolve.Catalog) {
 	var names []string
-	for _, known := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+	for _, known := range slices.Concat(r.catalogSources, r.clusterCatalogs) {
 		names = append(names, known.Name)
 	}
 	hint := ""
@@ -191,14 +191,14 @@ func (q *Request) addCatalog(c *resolve.Catalog) {
 		hint = fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	if c.Namespace != "" {
-		q.assume("the cluster also has CatalogSource %s/%s, of priority 0%s", c.Namespace, c.Name, hint)
-		q.catalogSources = append(q.catalogSources, c.As(c.Namespace, c.Name))
+		r.assume("the cluster also has CatalogSource %s/%s, of priority 0%s", c.Namespace, c.Name, hint)
+		r.catalogSources = append(r.catalogSources, c.As(c.Namespace, c.Name))
 		return
 	}
-	q.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0%[3]s",
-		c.Name, q.global, hint)
-	q.clusterCatalogs = append(q.clusterCatalogs, c.As("", c.Name))
-	q.catalogSources = append(q.catalogSources, c.As(q.global, c.Name))
+	r.assume("the cluster also has ClusterCatalog %s and CatalogSource %s/%[1]s, of priority 0%[3]s",
+		c.Name, r.global, hint)
+	r.clusterCatalogs = append(r.clusterCatalogs, c.As("", c.Name))
+	r.catalogSources = append(r.catalogSources, c.As(r.global, c.Name))
 }
 
 // A NoCatalogError is the error about a name that no catalog has.
@@ -210,10 +210,10 @@ type NoCatalogError struct {
 func (e *NoCatalogError) Error() string { return fmt.Sprintf("no catalog %q%s", e.Name, e.Hint) }
 
 // change applies a function to the catalogs with a name.
-func (q *Request) change(name string, to func(*resolve.Catalog)) error {
+func (r *Request) change(name string, to func(*resolve.Catalog)) error {
 	var names []string
 	found := false
-	for _, c := range slices.Concat(q.catalogSources, q.clusterCatalogs) {
+	for _, c := range slices.Concat(r.catalogSources, r.clusterCatalogs) {
 		qualified := c.Namespace + "/" + c.Name
 		if c.Name == name || qualified == name {
 			to(c)
@@ -237,9 +237,9 @@ func markUnreadable(c *resolve.Catalog) {
 
 // disconnect marks a catalog as unreadable because its server does not answer. OLM keeps its client of a server that it
 // does not run itself.
-func (q *Request) disconnect(c *resolve.Catalog) {
+func (r *Request) disconnect(c *resolve.Catalog) {
 	markUnreadable(c)
-	o, ok := q.CatalogSources.Get(c.Namespace, c.Name)
+	o, ok := r.CatalogSources.Get(c.Namespace, c.Name)
 	if ok && o.Value.Spec.Image == "" && o.Value.Spec.Address != "" {
 		c.Failure = fmt.Errorf("failed to list bundles: rpc error: code = Unavailable desc = connection error: desc = "+
 			`"transport: Error while dialing: dial tcp %s: connect: connection refused"`, o.Value.Spec.Address)
@@ -247,30 +247,30 @@ func (q *Request) disconnect(c *resolve.Catalog) {
 }
 
 // target returns a CatalogSource by name, nil if it does not exist.
-func (q *Request) target(namespace, name string) *resolve.Catalog {
-	return q.named[types.NamespacedName{Namespace: namespace, Name: name}]
+func (r *Request) target(namespace, name string) *resolve.Catalog {
+	return r.named[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
 // Reads reports whether the cluster can read a CatalogSource.
-func (q *Request) Reads(namespace, name string) bool {
-	c := q.target(namespace, name)
+func (r *Request) Reads(namespace, name string) bool {
+	c := r.target(namespace, name)
 	return c != nil && c.Failure == nil
 }
 
 // DisconnectInvalid makes the CatalogSources unreadable for which OLM has no client, because their spec is invalid or
 // their ConfigMap is missing. It records the reasons as assumptions.
-func (q *Request) DisconnectInvalid() {
-	for o := range q.CatalogSources.All() {
+func (r *Request) DisconnectInvalid() {
+	for o := range r.CatalogSources.All() {
 		err := catalogsource.Check(o.Value)
-		if _, missing := q.ConfigMap(o.Value); missing {
+		if _, missing := r.ConfigMap(o.Value); missing {
 			err = fmt.Errorf("ConfigMap %q does not exist", o.Value.Spec.ConfigMap)
 		}
 		if err == nil {
 			continue
 		}
-		c := q.target(o.Value.Namespace, o.Value.Name)
+		c := r.target(o.Value.Namespace, o.Value.Name)
 		if c.Failure == nil {
-			q.assume("CatalogSource %s/%s cannot be read: %v", c.Namespace, c.Name, err)
+			r.assume("CatalogSource %s/%s cannot be read: %v", c.Namespace, c.Name, err)
 		}
 		markUnreadable(c)
 	}
@@ -278,8 +278,8 @@ func (q *Request) DisconnectInvalid() {
 
 // ConfigMap returns the ConfigMap of a CatalogSource, nil if the State does not have it. In that case it is known to be
 // missing only if the State has other ConfigMaps of the namespace.
-func (q *Request) ConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
-	all := q.Others[schema.GroupKind{Kind: "ConfigMap"}]
+func (r *Request) ConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
+	all := r.Others[schema.GroupKind{Kind: "ConfigMap"}]
 	if all == nil || !catalogsource.FromConfigMap(c) {
 		return nil, false
 	}

@@ -62,11 +62,11 @@ func TestManySubscriptions(t *testing.T) {
 					"metadata: {name: s%d, namespace: ns%d}, spec: {name: p, source: cat, sourceNamespace: olm}}\n", i, i%namespaces)
 			}
 			s, c := read(t, string(text))
-			q, err := install.NewRequest(s, install.Options{Catalogs: []*resolve.Catalog{c}})
+			r, err := install.NewRequest(s, install.Options{Catalogs: []*resolve.Catalog{c}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			answers, err := q.Classic(t.Context(), resolve.Options{})
+			answers, err := r.Classic(t.Context(), resolve.Options{})
 			if err != nil || len(answers) != namespaces {
 				t.Fatalf("%d answers, %v", len(answers), err)
 			}

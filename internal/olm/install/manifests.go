@@ -159,8 +159,8 @@ func (m *Manifests) addDefinitions() {
 
 // Bundle returns a bundle of a CatalogSource, nil if the contents of the CatalogSource are not given or lack the
 // bundle.
-func (q *Request) Bundle(namespace, catalog, name string) *declcfg.Meta {
-	if c := q.target(namespace, catalog); c != nil {
+func (r *Request) Bundle(namespace, catalog, name string) *declcfg.Meta {
+	if c := r.target(namespace, catalog); c != nil {
 		for b := range bundles(c) {
 			if b.Name == name {
 				return b
@@ -171,9 +171,9 @@ func (q *Request) Bundle(namespace, catalog, name string) *declcfg.Meta {
 }
 
 // BundleNames returns the names of all bundles of the catalogs.
-func (q *Request) BundleNames() []string {
+func (r *Request) BundleNames() []string {
 	var names []string
-	for _, c := range q.catalogSources {
+	for _, c := range r.catalogSources {
 		for b := range bundles(c) {
 			names = append(names, b.Name)
 		}
@@ -199,8 +199,8 @@ func bundles(c *resolve.Catalog) iter.Seq[*declcfg.Meta] {
 
 // InstalledProperties returns the properties of the bundle that a ClusterExtension has installed, and false if no
 // ClusterCatalog has the bundle.
-func (q *Request) InstalledProperties(e *cluster.Extension) (properties []resolve.Property, ok bool) {
-	for _, c := range q.clusterCatalogs {
+func (r *Request) InstalledProperties(e *cluster.Extension) (properties []resolve.Property, ok bool) {
+	for _, c := range r.clusterCatalogs {
 		if c.Index == nil || e.Spec.Source.Catalog == nil {
 			continue
 		}

@@ -133,7 +133,7 @@ func (r *run) expandTemplate(o source) source {
 func (r *run) connect(o source) {
 	state := disconnected
 	switch name := o.Value.Namespace + "/" + o.Value.Name; {
-	case r.question.Reads(o.Value.Namespace, o.Value.Name):
+	case r.request.Reads(o.Value.Namespace, o.Value.Name):
 		state = connected
 	case !slices.Contains(r.opts.Cluster.Down, name) && !slices.Contains(r.opts.Cluster.Down, o.Value.Name):
 		return // the state is not known
@@ -156,7 +156,7 @@ func (r *run) connect(o source) {
 func (r *run) configMap(o source) (source, bool) {
 	c := o.Value
 	name := c.Namespace + "/" + c.Spec.ConfigMap
-	found, missing := r.question.ConfigMap(c)
+	found, missing := r.request.ConfigMap(c)
 	if missing {
 		why := computed("OLM reads the ConfigMap of a CatalogSource of type " + string(c.Spec.SourceType))
 		o = r.setError(o, v1alpha1.CatalogSourceConfigMapError, fmt.Sprintf(
@@ -164,7 +164,7 @@ func (r *run) configMap(o source) (source, bool) {
 		wait(r, o, "ConfigMap "+name, Computed)
 		return o, false
 	}
-	if !r.question.Reads(c.Namespace, c.Name) {
+	if !r.request.Reads(c.Namespace, c.Name) {
 		r.assume(fmt.Sprintf("CatalogSource %s/%s serves ConfigMap %s, whose contents are not read: pass them with --catalog",
 			c.Namespace, c.Name, name))
 	}

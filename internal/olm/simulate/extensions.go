@@ -44,21 +44,21 @@ func (r *run) waitFor(o cluster.Object[*cluster.Extension], w Wait) {
 
 // reconcileExtension reconciles a ClusterExtension as OLM v1 does, and returns the reason why it waits.
 func (r *run) reconcileExtension(o cluster.Object[*cluster.Extension]) Wait {
-	question, answer := r.question.Extension(o)
+	request, answer := r.request.Extension(o)
 	if answer.Outcome == install.Waiting {
 		return Wait{For: "the bundle that is being rolled out, which no object names", Verdict: NotEvaluable}
 	}
 	text, why := "", computed("OLM v1 resolves each ClusterExtension on its own, and retries until it succeeds")
 	changed := func(*cluster.Extension) {}
-	if question.Changes(answer) {
+	if request.Changes(answer) {
 		ref := RefTo(o.Value)
-		next := question.Next(answer).Installed
+		next := request.Next(answer).Installed
 		if loop := r.updateLoop(ref, next.Name); loop != "" {
 			return Wait{For: "a bundle outside its update loop, " + loop, Verdict: Computed}
 		}
 		from := ""
-		if question.Installed != nil {
-			from = question.Installed.Name
+		if request.Installed != nil {
+			from = request.Installed.Name
 		}
 		r.addHistory(ref, from, next.Name)
 		text = fmt.Sprintf("installs %s from catalog %s", next.Name, answer.Choice.Catalog)

@@ -325,7 +325,7 @@ func (r *run) bundle(namespace, catalog, name string) (*contents, error) {
 	b := r.bundles[key]
 	if b == nil {
 		b = &contents{Manifests: &install.Manifests{}, err: errNotInCatalog}
-		if meta := r.question.Bundle(namespace, catalog, name); meta != nil {
+		if meta := r.request.Bundle(namespace, catalog, name); meta != nil {
 			if m, err := install.ReadManifests(meta); err != nil {
 				b.err = err
 			} else {

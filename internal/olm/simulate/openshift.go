@@ -49,7 +49,7 @@ func (r *run) openShift() error {
 		}
 	}
 	for o := range r.State.ClusterExtensions.All() {
-		properties, ok := r.question.InstalledProperties(o.Value)
+		properties, ok := r.request.InstalledProperties(o.Value)
 		if name := o.Value.Status.Install.Bundle.Name; !ok && name != "" {
 			r.assume(fmt.Sprintf("no catalog has %s: it is not known which version of OpenShift it supports", name))
 		}

@@ -82,7 +82,7 @@ func outcome(r *Result) string {
 func simulated(t *testing.T, state *cluster.State, opts Options, all []controller) *Result {
 	t.Helper()
 	r := newRun(state, opts)
-	if err := r.setQuestion(); err != nil {
+	if err := r.setRequest(); err != nil {
 		t.Fatal(err)
 	}
 	result, err := r.loop(t.Context(), all)

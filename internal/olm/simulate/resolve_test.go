@@ -26,11 +26,11 @@ import (
 // Subscriptions do until the first resolution, if all bundles can be unpacked. It returns the number of results.
 func checkResolution(t *testing.T, title string, state *cluster.State, opts Options) int {
 	t.Helper()
-	q, err := install.NewRequest(state, opts.Cluster)
+	request, err := install.NewRequest(state, opts.Cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
-	predicted, err := q.Classic(t.Context(), resolve.Options{})
+	predicted, err := request.Classic(t.Context(), resolve.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

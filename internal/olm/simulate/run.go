@@ -19,9 +19,9 @@ import (
 // A run is a simulation in progress.
 type run struct {
 	Result
-	opts     Options
-	input    *cluster.State   // the state at the start
-	question *install.Request // to OLM about the current State
+	opts    Options
+	input   *cluster.State   // the state at the start
+	request *install.Request // to OLM about the current State
 
 	// The last step in which an object of a namespace changed; "" is for objects without a namespace.
 	changed map[string]int
@@ -65,20 +65,20 @@ func newRun(state *cluster.State, opts Options) *run {
 	}
 }
 
-// setQuestion reads the catalogs and checks the options that refer to them. The run has only one question, because the
+// setRequest reads the catalogs and checks the options that refer to them. The run has only one request, because the
 // contents of catalogs do not change.
-func (r *run) setQuestion() error {
-	q, err := install.NewRequest(r.State, r.opts.Cluster)
+func (r *run) setRequest() error {
+	request, err := install.NewRequest(r.State, r.opts.Cluster)
 	if err != nil {
 		return err
 	}
-	r.question = q
-	q.AssumeClassic()
-	q.AssumeV1()
-	for _, a := range q.Assumed {
+	r.request = request
+	request.AssumeClassic()
+	request.AssumeV1()
+	for _, a := range request.Assumed {
 		r.assume(a)
 	}
-	q.DisconnectInvalid() // the controller of CatalogSources has the reasons
+	request.DisconnectInvalid() // the controller of CatalogSources has the reasons
 	_, _, err = r.openShiftVersion()
 	return cmp.Or(r.checkNames(), err)
 }

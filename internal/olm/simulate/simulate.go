@@ -83,7 +83,7 @@ var controllers = []controller{
 // options.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
 	r := newRun(state, opts)
-	if err := r.setQuestion(); err != nil {
+	if err := r.setRequest(); err != nil {
 		return nil, err
 	}
 	result, err := r.loop(ctx, controllers)
@@ -170,7 +170,7 @@ func (r *run) checkNames() error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	names := r.question.BundleNames()
+	names := r.request.BundleNames()
 	for o := range r.State.ClusterServiceVersions.All() {
 		names = append(names, o.Value.Name)
 	}

@@ -34,8 +34,8 @@ var statusConditions = []v1alpha1.SubscriptionConditionType{
 func subscriptions(_ context.Context, r *run) error {
 	for _, namespace := range r.due() {
 		r.createOperators(namespace)
-		health := r.question.Health(namespace)
-		for _, s := range r.question.SyncedSubscriptions(namespace) {
+		health := r.request.Health(namespace)
+		for _, s := range r.request.SyncedSubscriptions(namespace) {
 			o, _ := r.State.Subscriptions.Get(namespace, s.Value.Name)
 			before, installed := len(r.Events), o.Value.Status.InstalledCSV
 			o = r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
@@ -49,7 +49,7 @@ func subscriptions(_ context.Context, r *run) error {
 				r.reported[keyOf(o.Value)] = r.Steps + 1
 			}
 			r.setStatus(o, func(status *v1alpha1.SubscriptionStatus) {
-				setConditions(status, r.question.Conditions(o.Value))
+				setConditions(status, r.request.Conditions(o.Value))
 				setHealth(status, health)
 			}, computed("a Subscription shows its catalogs, its InstallPlan and deprecations"))
 		}
@@ -211,7 +211,7 @@ func resolution(ctx context.Context, r *run) error {
 			names = append(names, name)
 		}
 	}
-	answers, err := r.question.Answers(ctx, names, r.opts.Resolve)
+	answers, err := r.request.Answers(ctx, names, r.opts.Resolve)
 	if err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func (r *run) install(answer *install.NamespaceResult) {
 			if unpacking.Status == corev1.ConditionTrue { // OLM removes it at the next answer
 				status.SetCondition(unpacking)
 			}
-			r.question.SetPlan(status, answer.Name, plan.Name)
+			r.request.SetPlan(status, answer.Name, plan.Name)
 			status.State, status.CurrentCSV = v1alpha1.SubscriptionStateUpgradePending, updated.CurrentCSV
 			status.InstallPlanGeneration = plan.Spec.Generation
 		}, why)
