@@ -204,15 +204,12 @@ var arrows = map[string][]string{
 	"internal/atomicfile": {"internal/regular"},
 	"internal/skim":       {json},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
-	"internal/cputime":    {},
 	"internal/dockerfile": {json},
 	"internal/document": {
 		"internal/place", "internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
 		"internal/skim",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},
-	"internal/golden":      {"github.com/rogpeppe/go-internal/diff"},
-	"internal/graphtest":   {"pkg/declcfg"},
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {"k8s.io/apimachinery"},
@@ -225,9 +222,6 @@ var arrows = map[string][]string{
 	"internal/reference":   {"internal/nearest"},
 	"internal/report":      {"internal/legible", "internal/plural"},
 	"internal/regular":     {},
-	"internal/ruletest":    {"pkg/problem", "golang.org/x/tools/txtar"},
-	"internal/schematest":  {"github.com/santhosh-tekuri/jsonschema/v6"},
-	"internal/shared":      {},
 	"internal/shell":       {},
 	"internal/spool": {
 		"github.com/klauspost/compress", "golang.org/x/sync", "internal/plural", "internal/atomicfile",
@@ -239,9 +233,15 @@ var arrows = map[string][]string{
 	"internal/tarfs": {
 		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
 	},
-	"internal/tartest":  {"github.com/klauspost/compress"},
 	"internal/updates":  {},
 	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
+
+	"internal/testing/golden":     {"github.com/rogpeppe/go-internal/diff"},
+	"internal/testing/graphtest":  {"pkg/declcfg"},
+	"internal/testing/ruletest":   {"pkg/problem", "golang.org/x/tools/txtar"},
+	"internal/testing/schematest": {"github.com/santhosh-tekuri/jsonschema/v6"},
+	"internal/testing/shared":     {},
+	"internal/testing/tartest":    {"github.com/klauspost/compress"},
 }
 
 // public are the packages that other programs may use. Everything else is below internal.
@@ -251,9 +251,10 @@ var public = []string{
 }
 
 const (
-	wing   = "internal/olm"
-	module = "github.com/opm-toolchain/opm"
-	json   = "github.com/go-json-experiment/json"
+	wing    = "internal/olm"
+	helpers = "internal/testing"
+	module  = "github.com/opm-toolchain/opm"
+	json    = "github.com/go-json-experiment/json"
 )
 
 func TestArrows(t *testing.T) {
@@ -362,6 +363,17 @@ func TestWing(t *testing.T) {
 		for _, name := range imported {
 			if isAllowed([]string{wing}, name) {
 				t.Errorf("%s imports %s", pkg, name)
+			}
+		}
+	}
+}
+
+// TestHelpers checks that only tests import the packages for tests.
+func TestHelpers(t *testing.T) {
+	for pkg, imported := range imports(t) {
+		for _, name := range imported {
+			if isAllowed([]string{helpers}, name) {
+				t.Errorf("%s imports %s outside of tests", pkg, name)
 			}
 		}
 	}

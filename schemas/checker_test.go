@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/schematest"
+	"github.com/opm-toolchain/opm/internal/testing/schematest"
 )
 
 // good has an object without findings for each definition.

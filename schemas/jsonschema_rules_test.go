@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/opm-toolchain/opm/internal/schematest"
+	"github.com/opm-toolchain/opm/internal/testing/schematest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"

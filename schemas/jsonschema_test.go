@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opm-toolchain/opm/internal/schematest"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/schematest"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // compiled returns the JSON Schema of a file.

@@ -23,7 +23,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"google.golang.org/protobuf/encoding/prototext"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestCompareWithUpstream checks the script for users of upstream's opm, which compares it with ours. A stand-in takes

@@ -9,7 +9,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestFromNothing checks that opm alone can create and publish a catalog of five published bundles, without any

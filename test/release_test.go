@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestRelease checks the files of a release for this platform, its checksums, and its image.

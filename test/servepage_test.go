@@ -21,7 +21,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/internal/serve/web"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"golang.org/x/net/html"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestSite checks the site of docs/: it builds it, follows its links, and views it in a browser.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 func TestPublishedCatalogs(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/opm-toolchain/opm/internal/golden"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestCounts counts operations of commands on a published catalog and on its bundles, and fails if a count is 10 %

@@ -16,8 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/opm-toolchain/opm/internal/golden"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 var update = golden.Update

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestMirrorPublished mirrors a part of a published catalog, with placeholders for its images. It checks that the

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/golden"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

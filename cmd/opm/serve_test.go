@@ -18,7 +18,7 @@ import (
 
 	"google.golang.org/grpc/connectivity"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 )
 

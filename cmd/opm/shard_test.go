@@ -12,7 +12,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // Three shards of real bundles in a registry are merged into the bytes of one run.

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/opm-toolchain/opm/internal/cputime"
 )
 
 // TestMain makes the test binary available in PATH as opm, and runs the tests. Tests have two ways to run opm:
@@ -224,9 +222,9 @@ func (c workerCall) run() workerResult {
 	if c.Combined {
 		opm.stderr = &stdout
 	}
-	spent := cputime.Start()
+	start := cpuTime()
 	status := run(context.Background(), opm)
-	return workerResult{stdout.String(), stderr.String(), status, spent()}
+	return workerResult{stdout.String(), stderr.String(), status, cpuTime() - start}
 }
 
 // An output is a buffer for the goroutines of a command.

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/opm-toolchain/opm/internal/compose"
-	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 )

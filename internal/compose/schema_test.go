@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/compose"
-	"github.com/opm-toolchain/opm/internal/schematest"
+	"github.com/opm-toolchain/opm/internal/testing/schematest"
 	"github.com/opm-toolchain/opm/schemas"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/diff"
 	"github.com/opm-toolchain/opm/internal/report"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

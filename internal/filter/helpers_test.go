@@ -11,8 +11,8 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/internal/filter"
-	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/filter"
-	"github.com/opm-toolchain/opm/internal/graphtest"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )

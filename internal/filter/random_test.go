@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/filter"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // checkScalar compares the string s with upstream, but for numbers beyond floating point.

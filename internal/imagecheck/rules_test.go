@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/imagecheck"
-	"github.com/opm-toolchain/opm/internal/ruletest"
+	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 )
 
 // TestExamplesOfRules checks that the bad example of each rule breaks only this rule, and the good one breaks none.

@@ -10,7 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/opm-toolchain/opm/internal/list"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

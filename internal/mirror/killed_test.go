@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opm-toolchain/opm/internal/golden"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
 

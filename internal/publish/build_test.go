@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/opm-toolchain/opm/internal/graphtest"
 	"github.com/opm-toolchain/opm/internal/serve/store"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/serve"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/tarfs"
-	"github.com/opm-toolchain/opm/internal/tartest"
+	"github.com/opm-toolchain/opm/internal/testing/tartest"
 )
 
 // views returns the directory dir of base as each kind of file system.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/resolve/internal/solver"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestExplainObserved verifies the explanations of the observed answers.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // loops is a CEL rule of n nested loops with ten iterations each.

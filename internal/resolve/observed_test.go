@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/resolve/internal/solver"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // An olmSearch makes choices in exactly the order of OLM's search. Our search differs in one case: if an earlier guess

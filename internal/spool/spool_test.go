@@ -15,8 +15,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/internal/spool"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 const frame = 1 << 20

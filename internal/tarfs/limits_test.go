@@ -15,8 +15,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/opm-toolchain/opm/internal/shared"
-	"github.com/opm-toolchain/opm/internal/tartest"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
+	"github.com/opm-toolchain/opm/internal/testing/tartest"
 )
 
 // endless returns a gzip-compressed archive with one file of n zeros.

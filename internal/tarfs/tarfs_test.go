@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/opm-toolchain/opm/internal/tartest"
+	"github.com/opm-toolchain/opm/internal/testing/tartest"
 )
 
 // A tarEntry is a header with its data. Zero values mean a regular file with mode 0644 and its own data.

@@ -13,8 +13,8 @@ import (
 	"testing/fstest"
 	"testing/iotest"
 
-	"github.com/opm-toolchain/opm/internal/shared"
-	"github.com/opm-toolchain/opm/internal/tartest"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
+	"github.com/opm-toolchain/opm/internal/testing/tartest"
 )
 
 // layersOf returns layers in memory, named by their index.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/ruletest"
+	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 )
 
 // The bad example of each rule breaks it and no other, and the good one breaks none.

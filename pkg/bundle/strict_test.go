@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/internal/shared"
 	"github.com/opm-toolchain/opm/internal/skim"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // strictOf returns the type that upstream converts a manifest into, by its kind and version.

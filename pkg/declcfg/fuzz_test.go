@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )

@@ -14,7 +14,7 @@ import (
 	kubernetesyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // decodeProperty returns the value of p as the Go type for its type.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // TestCandidatesMatchPlans checks that OLM v1 resolves to the first candidate, and that WhyNot has a reason for

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/graphtest"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 func randomPackages(t *testing.T, n int, test func(t *testing.T, graph string, p *Package)) {

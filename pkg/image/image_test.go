@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/opm-toolchain/opm/internal/tartest"
+	"github.com/opm-toolchain/opm/internal/testing/tartest"
 )
 
 // Helpers for archives with entries such as "dir/file=content", and for the contents of file systems.

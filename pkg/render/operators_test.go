@@ -8,7 +8,7 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 )

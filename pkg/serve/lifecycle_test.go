@@ -19,7 +19,7 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/status"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 	"github.com/opm-toolchain/opm/pkg/serve"

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
 	"github.com/opm-toolchain/opm/pkg/serve"

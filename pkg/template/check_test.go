@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/ruletest"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/ruletest"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"

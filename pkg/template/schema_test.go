@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/schematest"
+	"github.com/opm-toolchain/opm/internal/testing/schematest"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/schemas"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"

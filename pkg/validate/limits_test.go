@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )

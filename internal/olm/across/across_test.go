@@ -12,7 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/platform"
-	"github.com/opm-toolchain/opm/internal/ruletest"
+	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/olm/across"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/resolve"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 

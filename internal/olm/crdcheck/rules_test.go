@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
-	"github.com/opm-toolchain/opm/internal/ruletest"
+	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )

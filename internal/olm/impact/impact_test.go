@@ -11,8 +11,8 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/internal/diff"
-	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/olm/impact"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/operator"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // read returns the ClusterServiceVersion in a file.

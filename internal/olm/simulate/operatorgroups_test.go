@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
 )
 
 // TestOperatorGroups runs tables whose rows are a state, NAME.yaml, and its expected outcome, NAME.

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opm-toolchain/opm/internal/golden"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
 )
 
 // runTable runs each file in a table as a state. The first line of the file may have options, and the next file has the

@@ -16,7 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )

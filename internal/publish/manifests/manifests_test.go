@@ -22,7 +22,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/opm-toolchain/opm/internal/golden"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
 )
 
 const testImage = "registry.example/crafts/catalog:v1"

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/serve/store"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // answers returns the results of all queries of a store as text, including errors.

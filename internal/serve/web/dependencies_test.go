@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/resolve"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 type dependenciesView struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/serve/web"
-	"github.com/opm-toolchain/opm/internal/shared"
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // searchView is the answer of /ui/v1/search.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 

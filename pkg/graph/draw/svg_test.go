@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/golden"
-	"github.com/opm-toolchain/opm/internal/graphtest"
+	"github.com/opm-toolchain/opm/internal/testing/golden"
+	"github.com/opm-toolchain/opm/internal/testing/graphtest"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 

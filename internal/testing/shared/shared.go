@@ -188,7 +188,7 @@ func SetBytes(b *testing.B, fsys fs.FS) {
 func dir(t testing.TB) string {
 	t.Helper()
 	for root := "."; ; root = filepath.Join(root, "..") {
-		if _, err := os.Stat(filepath.Join(root, "internal", "shared")); err == nil {
+		if _, err := os.Stat(filepath.Join(root, "internal", "testing", "shared")); err == nil {
 			return filepath.Join(root, "..", "shared")
 		}
 		if abs, err := filepath.Abs(root); err != nil || abs == filepath.Dir(abs) {

@@ -28,7 +28,7 @@ func TestCompare(t *testing.T) {
 	}
 	Compare(r, file, "a\nc\n")
 	want := "diff " + file + " got\n--- " + file + "\n+++ got\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n" +
-		`If this is right: go -C internal/golden test -run '^TestX$/^a_\(b\)$' -update`
+		`If this is right: go -C internal/testing/golden test -run '^TestX$/^a_\(b\)$' -update`
 	if r.failure != want {
 		t.Errorf("got\n%s\nwant\n%s", r.failure, want)
 	}
