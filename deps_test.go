@@ -31,9 +31,10 @@ var arrows = map[string][]string{
 		"internal/serve/store", "internal/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
 		"google.golang.org/protobuf", "github.com/cenkalti/backoff/v5", "internal/legible", "internal/regular",
-		"internal/serve/guard", "internal/parallel",
+		"internal/serve/guard", "internal/serve/memlimit", "internal/parallel",
 	},
-	"internal/serve/guard": {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/serve/memlimit": {},
+	"internal/serve/guard":    {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"internal/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "internal/pool", "github.com/cespare/xxhash", "github.com/klauspost/compress",
@@ -47,7 +48,7 @@ var arrows = map[string][]string{
 		"internal/list",
 	},
 	"internal/publish": {
-		"pkg/image", "pkg/serve", "internal/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
+		"pkg/image", "internal/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
 		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry",
 		"golang.org/x/crypto/x509roots/fallback/bundle", "golang.org/x/sync",
 	},

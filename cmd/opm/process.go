@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/opm-toolchain/opm/pkg/serve"
+	"github.com/opm-toolchain/opm/internal/serve/memlimit"
 )
 
 // A process is the process of a program that runs one call, whose command may set limits of the whole process. A nil
@@ -41,10 +41,10 @@ func (p *process) setGCPercent(percent int) {
 	}
 }
 
-// honorMemoryLimit keeps the process within the memory limit of the system; see [serve.HonorMemoryLimit].
+// honorMemoryLimit keeps the process within the memory limit of the system; see [memlimit.Honor].
 func (p *process) honorMemoryLimit() {
 	if p != nil {
-		serve.HonorMemoryLimit()
+		memlimit.Honor()
 	}
 }
 

@@ -153,6 +153,8 @@ func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (op
 	if f.load.Modified, err = sourceDate(); err != nil {
 		return opts, err
 	}
+	opts = f.server
+	opts.Log = log
 	f.load.HTTP, f.load.KeepGoing = f.httpAddr != "" || f.withHTTP, f.images.keepGoing
 	for _, r := range registries {
 		one := serve.Registry{Load: f.load}
@@ -165,14 +167,13 @@ func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (op
 		}
 		opts.Registries = append(opts.Registries, one)
 	}
-	opts.Server, opts.Server.Log = f.server, log
-	opts.Server.Limits.SendMemory = int64(f.sendMemory)
+	opts.Limits.SendMemory = int64(f.sendMemory)
 	if f.server.ReloadGrace == 0 {
-		opts.Server.ReloadGrace = -1 // never
+		opts.ReloadGrace = -1 // never
 	}
 	if f.tls.Cert != "" {
 		f.tls.Log = log
-		opts.Server.TLS, err = f.tls.Config()
+		opts.TLS, err = f.tls.Config()
 	}
 	return opts, err
 }
@@ -180,7 +181,7 @@ func (f *serveFlags) options(registries []*servedRegistry, log *slog.Logger) (op
 func (f *serveFlags) listenAndServe(
 	cmd *cobra.Command, opts serve.Options, registries []*servedRegistry,
 ) error {
-	ctx, log := cmd.Context(), opts.Server.Log
+	ctx, log := cmd.Context(), opts.Log
 	var printed strings.Builder
 	var grpc net.Listener // the only one, with --port-file
 	for i, r := range registries {
@@ -247,7 +248,7 @@ type serveFlags struct {
 	grpcCatalog        string
 	portFile, httpAddr string
 	tls                serve.Certificates
-	server             serve.ServerOptions
+	server             serve.Options
 	sendMemory         byteSize
 	load               serve.LoadOptions
 	withHTTP           bool

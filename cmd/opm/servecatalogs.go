@@ -18,6 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/serve/memlimit"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -63,7 +64,7 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 	}
 	c.opts = openOptions(cmd)
 	if c.opts.MaxObject == 0 {
-		c.opts.MaxObject = min(defaultMaxObject, serve.MemoryLimit()/8) // reading an object takes up to four times its size
+		c.opts.MaxObject = min(defaultMaxObject, memlimit.Bytes()/8) // reading an object takes up to four times its size
 	}
 	c.opts.Images = c.images.opener
 	return c, nil

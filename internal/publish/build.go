@@ -18,7 +18,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
-	"github.com/opm-toolchain/opm/pkg/serve"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -147,7 +146,7 @@ func (b *builder) packStore(ctx context.Context, key store.Key, catalog declcfg.
 	b.store, err = b.pack(ctx, image.Content{Files: []image.File{
 		tmp,
 		directory(cacheDir),
-		{Name: cacheDir + "/" + serve.StoreFile, Mode: 0o644, Size: info.Size(), Content: f},
+		{Name: cacheDir + "/" + store.FileName(""), Mode: 0o644, Size: info.Size(), Content: f},
 	}})
 	return err
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/testing/graphtest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -141,8 +140,8 @@ func wantStore(t *testing.T, root, configs fs.FS) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), serve.StoreFile)
-	text, err := fs.ReadFile(root, "tmp/cache/"+serve.StoreFile)
+	file := filepath.Join(t.TempDir(), store.FileName(""))
+	text, err := fs.ReadFile(root, "tmp/cache/"+store.FileName(""))
 	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // benchmarked returns a client of a server of the large catalog, over a socket.
@@ -19,20 +18,20 @@ func benchmarked(b *testing.B) api.RegistryClient {
 	dir := catalogDir(b, large())
 	l, err := net.Listen("unix", filepath.Join(b.TempDir(), "socket"))
 	must(b, err)
-	s, err := serve.Load(b.Context(), serve.LoadOptions{Open: open(dir)}, nil)
+	s, err := load(b.Context(), LoadOptions{Open: open(dir)})
 	must(b, err)
-	live := serve.NewLive()
-	live.Swap(s)
+	live := newLiveSnapshot()
+	live.swap(s)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { ended <- serve.NewServer(live, serve.ServerOptions{}).Serve(ctx, l) }()
+	go func() { ended <- newServer(live, Options{}).serve(ctx, l) }()
 	c, err := client.New("unix:"+l.Addr().String(), client.Options{Dial: []grpc.DialOption{}})
 	must(b, err)
 	b.Cleanup(func() {
 		c.Close()
 		cancel()
 		<-ended
-		live.Swap(nil)
+		live.swap(nil)
 	})
 	must(b, c.WaitReady(ctx))
 	b.ReportAllocs()

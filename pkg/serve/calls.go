@@ -20,13 +20,20 @@ import (
 	"github.com/opm-toolchain/opm/internal/serve/web"
 )
 
+// slowCall is the minimum duration of a call that is logged. Most calls take less than a thousandth of it.
+const slowCall = time.Second
+
+// An observer is called after each call. The duration of a registry call excludes its wait for the first catalog. Calls
+// may be concurrent.
+type observer func(method string, code codes.Code, took time.Duration)
+
 // calls intercepts every gRPC call. It waits until a catalog is served, maps errors to codes, and logs slow and failed
 // calls. Other calls are not logged.
 type calls struct {
-	live    *Live
+	live    *liveSnapshot
 	log     *slog.Logger
 	slow    time.Duration
-	observe func(method string, code codes.Code, took time.Duration) // may be nil
+	observe observer // may be nil
 }
 
 func (c *calls) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
@@ -64,14 +71,14 @@ func (c *calls) stream(srv any, to grpc.ServerStream, info *grpc.StreamServerInf
 
 func (c *calls) call(ctx context.Context, method string, next func() error) error {
 	if isRegistry(method) {
-		if err := c.live.Wait(ctx); err != nil {
+		if err := c.live.wait(ctx); err != nil {
 			return statusOf(err)
 		}
 	}
 	start := time.Now()
 	err := parallel.Catch(next)
 	if errors.Is(err, store.ErrDataLoss) {
-		c.live.Damaged(err)
+		c.live.reportDamage(err)
 	}
 	if p, ok := errors.AsType[*parallel.PanicError](err); ok {
 		c.log.Error("panic in handler", "value", p.Value, "stack", string(p.Stack))
@@ -113,15 +120,11 @@ func (c *calls) report(ctx context.Context, method string, took time.Duration, e
 	c.log.LogAttrs(ctx, level, message, attrs...)
 }
 
-// counted returns a function for ServerOptions.Observe that counts each call in m, and then calls next unless it is
-// nil.
-func counted(m *web.Metrics, next func(string, codes.Code, time.Duration)) func(string, codes.Code, time.Duration) {
+// counted returns an observer that counts each registry call in m.
+func counted(m *web.Metrics) observer {
 	return func(method string, code codes.Code, took time.Duration) {
 		if isRegistry(method) {
 			m.Call(path.Base(method), code.String(), took)
-		}
-		if next != nil {
-			next(method, code, took)
 		}
 	}
 }

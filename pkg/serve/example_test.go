@@ -83,15 +83,3 @@ func ExampleRun() {
 	// kiln stable kiln.v1.1.0
 	// <nil>
 }
-
-// Ask the store of a catalog without a server.
-func ExampleLoad() {
-	s, err := serve.Load(context.Background(), serve.LoadOptions{Open: openExample}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Store.Close()
-	head, err := s.Store.ChannelHead("kiln", "stable")
-	fmt.Println(head, err)
-	// Output: kiln.v1.1.0 <nil>
-}

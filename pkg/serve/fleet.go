@@ -176,7 +176,7 @@ func (f *fleet) end() (drained bool) {
 }
 
 // serve serves the clients of l until ctx is done or l fails. It closes l.
-func (f *fleet) serve(ctx context.Context, l net.Listener, live *Live) error {
+func (f *fleet) serve(ctx context.Context, l net.Listener, live *liveSnapshot) error {
 	defer l.Close()
 	accepted := make(chan error, 1)
 	go func() { accepted <- f.accept(l) }()

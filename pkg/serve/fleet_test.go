@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"context"
@@ -13,27 +13,26 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // moreTrees is trees with one more object.
 const moreTrees = trees + "---\nschema: example.Leaf/v1\nsize: 5\n"
 
-// load returns the snapshot of a directory.
-func load(t *testing.T, dir string) *serve.Snapshot {
+// loadDir returns the snapshot of a directory.
+func loadDir(t *testing.T, dir string) *snapshot {
 	t.Helper()
-	s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(dir)}, nil)
+	s, err := load(t.Context(), LoadOptions{Open: open(dir)})
 	must(t, err)
 	return s
 }
 
 // reloading runs a server of a directory until the test ends, in a bubble of fake time.
-func reloading(t *testing.T, dir string, opts serve.ServerOptions) (*serve.Live, *bufconn.Listener) {
+func reloading(t *testing.T, dir string, opts Options) (*liveSnapshot, *bufconn.Listener) {
 	t.Helper()
 	l, live := bufconn.Listen(window), loaded(t, dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	go func() { ended <- serve.NewServer(live, opts).Serve(ctx, l) }()
+	go func() { ended <- newServer(live, opts).serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		must(t, <-ended)
@@ -58,16 +57,16 @@ func TestReloadReconnects(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				live, l := reloading(t, before, serve.ServerOptions{ReloadGrace: tt.grace})
+				live, l := reloading(t, before, Options{ReloadGrace: tt.grace})
 				c := dial(t, l)
 				_, err := c.Package(t.Context(), "oak")
 				must(t, err)
-				live.Swap(load(t, tt.to))
+				live.swap(loadDir(t, tt.to))
 				synctest.Wait()
 				if got := c.Conn().GetState(); got != connectivity.Ready {
 					t.Errorf("at the swap: %v", got)
 				}
-				time.Sleep(max(tt.grace, serve.DefaultReloadGrace))
+				time.Sleep(max(tt.grace, DefaultReloadGrace))
 				synctest.Wait()
 				if got := c.Conn().GetState(); got != tt.want {
 					t.Errorf("after the time of grace: %v, want %v", got, tt.want)
@@ -87,7 +86,7 @@ func TestReloadReconnects(t *testing.T) {
 func TestReloadSpread(t *testing.T) {
 	before, after := catalogDir(t, trees), catalogDir(t, moreTrees)
 	synctest.Test(t, func(t *testing.T) {
-		live, l := reloading(t, before, serve.ServerOptions{})
+		live, l := reloading(t, before, Options{})
 		start := time.Now()
 		var all sync.WaitGroup
 		var mu sync.Mutex
@@ -102,9 +101,9 @@ func TestReloadSpread(t *testing.T) {
 				at[time.Since(start).Round(time.Millisecond)]++
 			})
 		}
-		live.Swap(load(t, after))
+		live.swap(loadDir(t, after))
 		all.Wait()
-		if len(at) < 8 || time.Since(start) > serve.DefaultReloadGrace {
+		if len(at) < 8 || time.Since(start) > DefaultReloadGrace {
 			t.Errorf("clients were asked at %v", at)
 		}
 		for when, n := range at {
@@ -121,7 +120,7 @@ func TestReloadKeepsCalls(t *testing.T) {
 	dirs := []string{catalogDir(t, trees), catalogDir(t, moreTrees)}
 	list := catalogDir(t, large())
 	synctest.Test(t, func(t *testing.T) {
-		live, l := reloading(t, list, serve.ServerOptions{})
+		live, l := reloading(t, list, Options{})
 		c := dial(t, l)
 		stream, err := api.NewRegistryClient(c.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
 		must(t, err)
@@ -133,7 +132,7 @@ func TestReloadKeepsCalls(t *testing.T) {
 			if n%12 > 0 { // the first bundle comes before the first change: the server has the call then
 				continue
 			}
-			live.Swap(load(t, dirs[n/12%2]))
+			live.swap(loadDir(t, dirs[n/12%2]))
 			time.Sleep(6 * time.Second)
 			for _, err := range c.Packages(t.Context()) { // on a connection of its own
 				must(t, err)
@@ -149,7 +148,7 @@ func TestReloadKeepsCalls(t *testing.T) {
 func TestReloadUnderLoad(t *testing.T) {
 	dirs := []string{catalogDir(t, trees), catalogDir(t, moreTrees)}
 	live := loaded(t, dirs[0])
-	addr := overTCP(t, live, serve.ServerOptions{ReloadGrace: 20 * time.Millisecond})
+	addr := overTCP(t, live, Options{ReloadGrace: 20 * time.Millisecond})
 	var all sync.WaitGroup
 	calls, done := make(chan struct{}), make(chan struct{})
 	for range 8 {
@@ -176,7 +175,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		}
 	}
 	for i := range 8 {
-		live.Swap(load(t, dirs[(i+1)%2]))
+		live.swap(loadDir(t, dirs[(i+1)%2]))
 		for range 200 {
 			<-calls
 		}

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"bytes"
@@ -19,7 +19,6 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/api/client"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -135,12 +134,12 @@ func catalogDir(t testing.TB, text string) string {
 }
 
 // open returns a function that opens directories. Each is a catalog named after the directory.
-func open(dirs ...string) func(context.Context) (*serve.Input, error) {
-	return func(context.Context) (*serve.Input, error) {
-		in := &serve.Input{Close: func() {}}
+func open(dirs ...string) func(context.Context) (*Input, error) {
+	return func(context.Context) (*Input, error) {
+		in := &Input{Close: func() {}}
 		for _, dir := range dirs {
 			source := declcfg.Source{Name: dir, FS: os.DirFS(dir)}
-			in.Catalogs = append(in.Catalogs, serve.Catalog{Name: filepath.Base(dir), Source: source})
+			in.Catalogs = append(in.Catalogs, Catalog{Name: filepath.Base(dir), Source: source})
 		}
 		return in, nil
 	}
@@ -204,20 +203,20 @@ type running struct {
 }
 
 // run runs a server of directories, over bufconn.
-func run(t testing.TB, opts serve.Options, dirs ...string) *running {
+func run(t testing.TB, opts Options, dirs ...string) *running {
 	t.Helper()
 	r := &running{listener: bufconn.Listen(window), log: newLogBook()}
 	if len(opts.Registries) == 0 {
-		opts.Registries = make([]serve.Registry, 1)
+		opts.Registries = make([]Registry, 1)
 	}
 	opts.Registries[0].Listener = r.listener
 	if load := &opts.Registries[0].Load; load.Open == nil {
 		load.Open = open(dirs...)
 	}
-	opts.Server.Log = cmp.Or(opts.Server.Log, r.log.logger())
+	opts.Log = cmp.Or(opts.Log, r.log.logger())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- serve.Run(ctx, opts) }()
+	go func() { ended <- Run(ctx, opts) }()
 	r.end = sync.OnceValue(func() error {
 		cancel()
 		select {

@@ -18,7 +18,7 @@ import (
 )
 
 // handler returns the HTTP handler for the catalogs of all lives.
-func handler(lives []*Live, process *processStatus, opts ServerOptions) http.Handler {
+func handler(lives []*liveSnapshot, process *processStatus, opts Options) http.Handler {
 	return web.New(web.Options{
 		Acquire: func() ([]web.Catalog, func()) { return acquireAll(lives) },
 		Ready: func() bool {
@@ -32,7 +32,7 @@ func handler(lives []*Live, process *processStatus, opts ServerOptions) http.Han
 		Failed: func(err error) {
 			for _, live := range lives { // any may be the damaged one
 				if errors.Is(err, store.ErrDataLoss) {
-					live.Damaged(err)
+					live.reportDamage(err)
 				}
 			}
 			opts.Log.Error("request failed", "error", err)
@@ -47,7 +47,7 @@ func handler(lives []*Live, process *processStatus, opts ServerOptions) http.Han
 
 // acquireAll returns the catalogs of all lives, in the order of lives. If one of them, or its HTTP content, is not
 // loaded yet, it returns no catalogs.
-func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
+func acquireAll(lives []*liveSnapshot) (catalogs []web.Catalog, release func()) {
 	var releases []func()
 	release = func() {
 		for _, r := range releases {
@@ -55,7 +55,7 @@ func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 		}
 	}
 	for _, live := range lives {
-		s, done, err := live.Acquire()
+		s, done, err := live.acquire()
 		if err != nil {
 			return nil, release
 		}
@@ -72,7 +72,7 @@ func acquireAll(lives []*Live) (catalogs []web.Catalog, release func()) {
 }
 
 // serveHTTP serves the clients of l until ctx is done. It closes l. It stops gracefully, and forcibly after Drain.
-func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts ServerOptions) error {
+func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts Options) error {
 	server := opts.guard.HTTPServer(handler)
 	server.TLSConfig = opts.TLS
 	l = opts.guard.Listener(l)
@@ -104,7 +104,7 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, opts S
 // A healthService reports whether a catalog is being served. As upstream, it ignores the service that a request names.
 type healthService struct {
 	health.UnimplementedHealthServer
-	live *Live
+	live *liveSnapshot
 }
 
 // services are the names that List returns; "" is the server as a whole.

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"bufio"
@@ -18,8 +18,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/test/bufconn"
-
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // get returns the status and the body of a page.
@@ -74,7 +72,7 @@ func TestLargeViews(t *testing.T) {
 	dir := withLarge(t, 3<<20)
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(window)
-		opts := serve.Options{HTTP: l, Server: serve.ServerOptions{Limits: serve.Limits{SendMemory: 16 << 20}}}
+		opts := Options{HTTP: l, Limits: Limits{SendMemory: 16 << 20}}
 		run(t, opts, dir).ready(t)
 		const target = "/ui/v1/bundle?catalog=%s&package=elm&name=elm.v1.0.0"
 		request := func() *http.Response {
@@ -118,16 +116,16 @@ func TestLargeViews(t *testing.T) {
 
 // TestCacheForHTTP checks that a store without HTTP content is replaced if that content is needed.
 func TestCacheForHTTP(t *testing.T) {
-	opts := serve.LoadOptions{Open: open(catalogDir(t, trees)), CacheDir: t.TempDir()}
+	opts := LoadOptions{Open: open(catalogDir(t, trees)), CacheDir: t.TempDir()}
 	for i, step := range []struct{ http, only, built bool }{
 		{false, false, true}, {true, true, true}, {true, true, false}, {true, false, false}, {false, false, false},
 	} {
 		opts.HTTP, opts.CacheOnly = step.http, step.only
-		s, err := serve.Load(t.Context(), opts, nil)
+		s, err := load(t.Context(), opts)
 		must(t, err)
-		must(t, s.Close())
-		if s.Built != step.built {
-			t.Errorf("start %d: rebuilt: %t", i, s.Built)
+		must(t, s.close())
+		if s.built != step.built {
+			t.Errorf("start %d: rebuilt: %t", i, s.built)
 		}
 	}
 }
@@ -165,16 +163,16 @@ func fetch(t *testing.T, c *http.Client, path string, header http.Header) answer
 // content has been built.
 func TestServeCacheWithoutHTTP(t *testing.T) {
 	dir := write(t, t.TempDir(), "trees/catalog.yaml", trees) + "/trees"
-	load := serve.LoadOptions{Open: open(dir), CacheDir: t.TempDir()}
-	must(t, serve.Cache(t.Context(), load))
-	enforced := load
+	cached := LoadOptions{Open: open(dir), CacheDir: t.TempDir()}
+	must(t, Cache(t.Context(), cached))
+	enforced := cached
 	enforced.HTTP, enforced.Enforce = true, true
-	if _, err := serve.Load(t.Context(), enforced, nil); err == nil || !strings.Contains(err.Error(), "--with-http") {
+	if _, err := load(t.Context(), enforced); err == nil || !strings.Contains(err.Error(), "--with-http") {
 		t.Errorf("enforced: got %v", err)
 	}
 
 	gate, opened := make(chan struct{}), 0
-	load.Open = func(ctx context.Context) (*serve.Input, error) {
+	cached.Open = func(ctx context.Context) (*Input, error) {
 		if opened++; opened == 2 {
 			<-gate
 			return nil, syscall.EMFILE
@@ -182,7 +180,7 @@ func TestServeCacheWithoutHTTP(t *testing.T) {
 		return open(dir)(ctx)
 	}
 	l := bufconn.Listen(window)
-	r := run(t, serve.Options{Registries: []serve.Registry{{Load: load}}, HTTP: l}).ready(t)
+	r := run(t, Options{Registries: []Registry{{Load: cached}}, HTTP: l}).ready(t)
 	web := webClient(t, l)
 	if _, err := r.Package(t.Context(), "oak"); err != nil {
 		t.Error(err)
@@ -204,9 +202,9 @@ func TestServeCacheWithoutHTTP(t *testing.T) {
 		t.Errorf("after: %v", got)
 	}
 	must(t, r.end())
-	s, err := serve.Load(t.Context(), enforced, nil)
+	s, err := load(t.Context(), enforced)
 	must(t, err)
-	must(t, s.Close()) // the next start finds all of it
+	must(t, s.close()) // the next start finds all of it
 }
 
 // TestLastModified changes a catalog to one with an older file, and checks that clients that only send a date get it.
@@ -215,8 +213,8 @@ func TestLastModified(t *testing.T) {
 	file := filepath.Join(dir, "catalog.yaml")
 	must(t, os.Chtimes(file, time.Time{}, time.Unix(2e9, 5e8)))
 	l := bufconn.Listen(window)
-	r := run(t, serve.Options{
-		Registries: []serve.Registry{{Watch: []string{dir}}}, HTTP: l, WatchEvery: 1e6,
+	r := run(t, Options{
+		Registries: []Registry{{Watch: []string{dir}}}, HTTP: l, watchEvery: 1e6,
 	}, dir).ready(t)
 	web := webClient(t, l)
 	const all = "/catalogs/trees/api/v1/all"
@@ -238,7 +236,7 @@ func TestLastModified(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	dir := withLarge(t, 20<<20)
 	first := bufconn.Listen(window)
-	run(t, serve.Options{HTTP: first}, dir).ready(t)
+	run(t, Options{HTTP: first}, dir).ready(t)
 	_, err := io.Copy(io.Discard, getAll(t, first, dir)) // so that the decoders of zstd are not of a bubble
 	must(t, err)
 	for _, tt := range []struct {
@@ -252,7 +250,7 @@ func TestSlowReader(t *testing.T) {
 		t.Run(fmt.Sprint(tt.second), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				web := bufconn.Listen(window)
-				run(t, serve.Options{HTTP: web}, dir).ready(t)
+				run(t, Options{HTTP: web}, dir).ready(t)
 				body, err := getAll(t, web, dir), error(nil)
 				began := time.Now()
 				for err == nil && time.Since(began) < time.Hour {
@@ -292,7 +290,7 @@ func TestMissingBody(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			web := bufconn.Listen(window)
-			run(t, serve.Options{HTTP: web}, dir).ready(t)
+			run(t, Options{HTTP: web}, dir).ready(t)
 			for _, path := range []string{"/healthz", "/metrics", "/catalogs/none/api/v1/all", "/nowhere"} {
 				c, err := web.DialContext(t.Context())
 				must(t, err)

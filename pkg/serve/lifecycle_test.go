@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"context"
@@ -22,13 +22,12 @@ import (
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // gated returns options with which catalogs are opened only after the function is called.
-func gated(dirs ...string) (serve.Options, func()) {
+func gated(dirs ...string) (Options, func()) {
 	gate := make(chan struct{})
-	load := serve.LoadOptions{Open: func(ctx context.Context) (*serve.Input, error) {
+	load := LoadOptions{Open: func(ctx context.Context) (*Input, error) {
 		select {
 		case <-gate:
 			return open(dirs...)(ctx)
@@ -36,7 +35,7 @@ func gated(dirs ...string) (serve.Options, func()) {
 			return nil, ctx.Err()
 		}
 	}}
-	return serve.Options{Registries: []serve.Registry{{Load: load}}}, sync.OnceFunc(func() { close(gate) })
+	return Options{Registries: []Registry{{Load: load}}}, sync.OnceFunc(func() { close(gate) })
 }
 
 // TestHealth follows the health of a server from its start until it stops.
@@ -125,7 +124,7 @@ func TestEndsBeforeReady(t *testing.T) {
 
 // TestReflection finds the services by reflection, as grpcurl does.
 func TestReflection(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
+	r := run(t, Options{}, catalogDir(t, trees)).ready(t)
 	v1, err := reflectionv1.NewServerReflectionClient(r.Conn()).ServerReflectionInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +190,7 @@ func large() string {
 
 // TestDrain checks that a call in progress can finish when the server stops.
 func TestDrain(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, large())).ready(t)
+	r := run(t, Options{}, catalogDir(t, large())).ready(t)
 	stream, err := api.NewRegistryClient(r.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +225,7 @@ func TestDrain(t *testing.T) {
 
 // TestDrainEnds checks that a call that does not end is canceled after Drain.
 func TestDrainEnds(t *testing.T) {
-	opts := serve.Options{Server: serve.ServerOptions{Drain: time.Millisecond}}
+	opts := Options{Drain: time.Millisecond}
 	r := run(t, opts, catalogDir(t, large())).ready(t)
 	stream, err := api.NewRegistryClient(r.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
 	if err != nil {
@@ -245,7 +244,7 @@ func TestDrainEnds(t *testing.T) {
 func TestStalled(t *testing.T) {
 	dir := catalogDir(t, large())
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, serve.Options{}, dir).ready(t)
+		r := run(t, Options{}, dir).ready(t)
 		stream, err := api.NewRegistryClient(r.Conn()).ListBundles(t.Context(), &api.ListBundlesRequest{})
 		if err != nil {
 			t.Fatal(err)
@@ -265,7 +264,7 @@ func TestStalled(t *testing.T) {
 
 // TestLargeRequest checks that requests that are too large are rejected.
 func TestLargeRequest(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
+	r := run(t, Options{}, catalogDir(t, trees)).ready(t)
 	_, err := r.Package(t.Context(), strings.Repeat("x", 100<<20))
 	if status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("got code %v", status.Code(err))
@@ -276,7 +275,7 @@ func TestLargeRequest(t *testing.T) {
 }
 
 // overTCP runs a server over TCP, and returns its address.
-func overTCP(t *testing.T, live *serve.Live, opts serve.ServerOptions) string {
+func overTCP(t *testing.T, live *liveSnapshot, opts Options) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -285,7 +284,7 @@ func overTCP(t *testing.T, live *serve.Live, opts serve.ServerOptions) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	opts.Drain = time.Millisecond
-	go func() { ended <- serve.NewServer(live, opts).Serve(ctx, l) }()
+	go func() { ended <- newServer(live, opts).serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -295,22 +294,22 @@ func overTCP(t *testing.T, live *serve.Live, opts serve.ServerOptions) string {
 	return l.Addr().String()
 }
 
-// loaded returns a Live with the catalog of a directory.
-func loaded(t *testing.T, dir string) *serve.Live {
+// loaded returns a liveSnapshot with the catalog of a directory.
+func loaded(t *testing.T, dir string) *liveSnapshot {
 	t.Helper()
-	s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(dir)}, nil)
+	s, err := load(t.Context(), LoadOptions{Open: open(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := serve.NewLive()
-	live.Swap(s)
-	t.Cleanup(func() { live.Swap(nil) })
+	live := newLiveSnapshot()
+	live.swap(s)
+	t.Cleanup(func() { live.swap(nil) })
 	return live
 }
 
 // TestGarbage checks that a server survives connections that do not speak HTTP/2.
 func TestGarbage(t *testing.T) {
-	addr := overTCP(t, loaded(t, catalogDir(t, trees)), serve.ServerOptions{})
+	addr := overTCP(t, loaded(t, catalogDir(t, trees)), Options{})
 	for _, garbage := range []string{
 		"", "GET / HTTP/1.1\r\n\r\n", strings.Repeat("\xff\x00", 1<<16), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nxxxxxxxxxxxxxxx",
 	} {
@@ -333,7 +332,7 @@ func TestGarbage(t *testing.T) {
 
 // TestManyConnections serves a thousand clients at once.
 func TestManyConnections(t *testing.T) {
-	addr := overTCP(t, loaded(t, catalogDir(t, trees)), serve.ServerOptions{})
+	addr := overTCP(t, loaded(t, catalogDir(t, trees)), Options{})
 	clients := make([]*client.Client, shared.Number(1000, 100))
 	for i := range clients {
 		var err error
@@ -357,7 +356,7 @@ func TestManyConnections(t *testing.T) {
 func TestSwap(t *testing.T) {
 	dirs := []string{catalogDir(t, trees), catalogDir(t, large())}
 	live := loaded(t, dirs[0])
-	addr := overTCP(t, live, serve.ServerOptions{})
+	addr := overTCP(t, live, Options{})
 	var all sync.WaitGroup
 	done := make(chan struct{})
 	for range 4 {
@@ -380,12 +379,12 @@ func TestSwap(t *testing.T) {
 		})
 	}
 	for i := range 10 {
-		s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(dirs[i%2])}, nil)
+		s, err := load(t.Context(), LoadOptions{Open: open(dirs[i%2])})
 		if err != nil {
 			t.Error(err)
 			break
 		}
-		live.Swap(s)
+		live.swap(s)
 	}
 	close(done)
 	all.Wait()

@@ -2,22 +2,21 @@ package serve
 
 import (
 	"cmp"
-	"math"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/serve/guard"
+	"github.com/opm-toolchain/opm/internal/serve/memlimit"
 )
 
 // DefaultIdle is the time after which a connection without calls is closed, as clients of gRPC do.
 const DefaultIdle = 30 * time.Minute
 
-// DefaultRequest is the time in which the request of a gRPC call must arrive. Requests contain only names.
-const DefaultRequest = 10 * time.Second
+// requestTimeout is the time in which the request of a gRPC call must arrive. Requests contain only names.
+const requestTimeout = 10 * time.Second
 
 // Limits that depend on the memory that the program may use. Without a limit on memory, they are the maximum.
 const (
@@ -38,7 +37,6 @@ type Limits struct {
 	Connections int           // open at the same time, gRPC and HTTP; 0 means up to 4000
 	SendMemory  int64         // bytes of responses that are being sent; 0 means a fifth of the memory, up to 256 MiB
 	Idle        time.Duration // after which a connection without calls is closed; 0 means DefaultIdle
-	Request     time.Duration // in which the request of a gRPC call must arrive; 0 means DefaultRequest
 }
 
 // defaults returns the limits, with defaults in place of zero values. memory is the memory of the server in bytes.
@@ -50,14 +48,13 @@ func (l Limits) defaults(memory int64) Limits {
 		l.SendMemory = min(maxSendMemory, memory/5)
 	}
 	l.Idle = cmp.Or(l.Idle, DefaultIdle)
-	l.Request = cmp.Or(l.Request, DefaultRequest)
 	return l
 }
 
 // newGuard returns a guard with the limits of opts. It lowers the number of connections if the process may open fewer
 // files.
-func newGuard(opts ServerOptions) *guard.Guard {
-	memory, files := MemoryLimit(), openFiles()
+func newGuard(opts Options) *guard.Guard {
+	memory, files := memlimit.Bytes(), openFiles()
 	set := opts.Limits.defaults(memory)
 	if most := int(files - min(reservedFiles, files/2)); set.Connections > most {
 		if opts.Limits.Connections > 0 {
@@ -70,26 +67,11 @@ func newGuard(opts ServerOptions) *guard.Guard {
 		Connections: set.Connections,
 		Calls:       min(maxCalls, max(memory/10/callCost, 256)),
 		SendMemory:  set.SendMemory,
-		Request:     set.Request,
+		Request:     requestTimeout,
 		Idle:        set.Idle,
 		Log:         opts.Log,
 	})
 }
-
-// MemoryLimit returns the memory limit of the program in bytes: GOMEMLIMIT or the limit of the system, whichever is
-// less, and the largest number if neither is set.
-func MemoryLimit() int64 { return min(debug.SetMemoryLimit(-1), systemMemoryLimit()) }
-
-// HonorMemoryLimit makes the garbage collector keep the program within the memory limit of the system, unless
-// GOMEMLIMIT is set. It reserves a part for memory outside of Go: the program's code, and kernel memory.
-func HonorMemoryLimit() {
-	if limit := systemMemoryLimit(); limit < math.MaxInt64 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		debug.SetMemoryLimit(limit - max(limit/10, min(reservedMemory, limit/2)))
-	}
-}
-
-// reservedMemory is the part of a small limit that is left for memory outside of Go, in bytes.
-const reservedMemory = 36 << 20
 
 // residentMemory returns the resident memory of the process as text, such as 120 MB.
 func residentMemory() string {

@@ -1,9 +1,10 @@
-package serve_test
+package serve
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -16,13 +17,12 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // TestSendMemory has a client that does not read its response. Others are served meanwhile, and waiting calls continue
 // when the client has gone.
 func TestSendMemory(t *testing.T) {
-	opts := serve.ServerOptions{Limits: serve.Limits{SendMemory: 1 << 20}}
+	opts := Options{Limits: Limits{SendMemory: 1 << 20}}
 	live := loaded(t, catalogDir(t, large()))
 	addr := overTCP(t, live, opts)
 	greedy := dialFrom(t, addr, "127.0.0.1")
@@ -70,7 +70,7 @@ func dialFrom(t *testing.T, addr, from string) *client.Client {
 func TestStalledAnswer(t *testing.T) {
 	dir := catalogDir(t, manyPackages())
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, serve.Options{}, dir).ready(t)
+		r := run(t, Options{}, dir).ready(t)
 		stream, err := api.NewRegistryClient(r.Conn()).ListPackages(t.Context(), &api.ListPackageRequest{})
 		must(t, err)
 		r.log.wait(t, "disconnecting a client that does not read its responses")
@@ -104,14 +104,14 @@ func TestFull(t *testing.T) {
 	must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	opts := serve.Options{HTTP: web, Server: serve.ServerOptions{Limits: serve.Limits{Connections: 10}}}
-	opts.Registries = []serve.Registry{{Listener: l, Load: serve.LoadOptions{Open: open(catalogDir(t, trees))}}}
-	opts.Server.Drain = time.Millisecond
+	opts := Options{HTTP: web, Limits: Limits{Connections: 10}}
+	opts.Registries = []Registry{{Listener: l, Load: LoadOptions{Open: open(catalogDir(t, trees))}}}
+	opts.Drain = time.Millisecond
 	log := newLogBook()
-	opts.Server.Log = log.logger()
+	opts.Log = log.logger()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve.Run(ctx, opts) }()
+	go func() { ended <- Run(ctx, opts) }()
 	defer func() {
 		cancel()
 		must(t, <-ended)
@@ -165,7 +165,7 @@ func TestFull(t *testing.T) {
 
 // TestIdle closes a connection that makes no calls.
 func TestIdle(t *testing.T) {
-	opts := serve.ServerOptions{Limits: serve.Limits{Idle: 100 * time.Millisecond}}
+	opts := Options{Limits: Limits{Idle: 100 * time.Millisecond}}
 	addr := overTCP(t, loaded(t, catalogDir(t, trees)), opts)
 	c := dialFrom(t, addr, "127.0.0.1")
 	if _, err := c.Package(t.Context(), "oak"); err != nil {
@@ -180,5 +180,26 @@ func TestIdle(t *testing.T) {
 	}
 	if _, err := c.Package(t.Context(), "oak"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLimitsDefaults derives limits from memory.
+func TestLimitsDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		memory int64
+		want   Limits
+	}{
+		{math.MaxInt64, Limits{4000, 256 << 20, DefaultIdle}},
+		{1 << 30, Limits{3276, 1 << 30 / 5, DefaultIdle}},
+		{64 << 20, Limits{204, 64 << 20 / 5, DefaultIdle}},
+		{10 << 20, Limits{100, 2 << 20, DefaultIdle}},
+	} {
+		if got := (Limits{}).defaults(tt.memory); got != tt.want {
+			t.Errorf("%d MiB: got %+v, want %+v", tt.memory>>20, got, tt.want)
+		}
+	}
+	set := Limits{1, 2, 3}
+	if got := set.defaults(64 << 20); got != set {
+		t.Errorf("got %+v, want %+v", got, set)
 	}
 }

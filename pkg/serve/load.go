@@ -43,8 +43,7 @@ type LoadOptions struct {
 	// is replaced, but not a file that opm did not write. If CacheDir is "" or cannot be written, the store lives as
 	// long as the process, in an unnamed file or in memory.
 	CacheDir string
-	// CacheName names the store in CacheDir, which may have stores of several registries; empty means the name of
-	// StoreFile.
+	// CacheName names the store in CacheDir, which may have stores of several registries; empty means catalog.
 	CacheName string
 	// Enforce makes it an error that the store in CacheDir is stale, corrupt or missing.
 	Enforce bool
@@ -59,31 +58,23 @@ type LoadOptions struct {
 	Log      *slog.Logger // nil drops all messages
 }
 
-// storeSuffix ends the name of a store in a cache directory.
-const storeSuffix = ".opmstore"
-
-// StoreFile is the name of the store of a single registry in a cache directory.
-const StoreFile = defaultCacheName + storeSuffix
-
-const defaultCacheName = "catalog"
-
 // A ProblemsError reports that catalogs cannot be served, with all problems.
 type ProblemsError struct {
 	Problems []*problem.Problem
 	Clash    bool // catalogs of one registry have a package of the same name
-	System   bool // some are errors of the system, such as a failed read, which may be temporary
+	system   bool // some are errors of the system, such as a failed read, which may be temporary
 }
 
 func (e *ProblemsError) Error() string {
 	return fmt.Sprintf("the catalog is invalid:\n%s", problem.Lines(e.Problems))
 }
 
-// Load returns a snapshot of the catalogs, from the cache if possible. It returns nil if their key is have. The error
-// is a *ProblemsError for invalid catalogs.
-func Load(ctx context.Context, opts LoadOptions, have *store.Key) (*Snapshot, error) {
+// load returns a snapshot of the catalogs, from the cache if possible. The error is a *ProblemsError for invalid
+// catalogs.
+func load(ctx context.Context, opts LoadOptions) (*snapshot, error) {
 	l := loader{LoadOptions: opts}
 	l.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
-	return l.load(ctx, have, false)
+	return l.load(ctx, nil, false)
 }
 
 type loader struct {
@@ -94,29 +85,29 @@ type loader struct {
 }
 
 // load returns a snapshot, or nil if the key is have. If rebuild is set, it ignores the cached store.
-func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snapshot, error) {
+func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*snapshot, error) {
 	in, err := l.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	s := &Snapshot{}
-	if s.Key, err = store.KeyOf(ctx, in.sources()...); err != nil {
+	s := &snapshot{}
+	if s.key, err = store.KeyOf(ctx, in.sources()...); err != nil {
 		return nil, problems(err)
 	}
-	if have != nil && s.Key == *have {
+	if have != nil && s.key == *have {
 		return nil, nil
 	}
 	if !rebuild {
-		if s.Store, err = l.cached(s.Key, l.allowPartial && have == nil); err != nil {
+		if s.store, err = l.cached(s.key, l.allowPartial && have == nil); err != nil {
 			return nil, err
 		}
 	}
-	if s.Store == nil {
+	if s.store == nil {
 		if err := l.make(ctx, s, in); err != nil {
 			return nil, err
 		}
-		s.Built = true
+		s.built = true
 	}
 	if l.HTTP {
 		s.catalogs = l.webCatalogs(s, in)
@@ -124,10 +115,10 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*Snap
 	return s, nil
 }
 
-func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
-	s.Store, err = l.build(ctx, content{s.Key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, l.places())
+func (l *loader) make(ctx context.Context, s *snapshot, in *Input) (err error) {
+	s.store, err = l.build(ctx, content{s.key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, l.places())
 	invalid, ok := errors.AsType[*ProblemsError](err)
-	if !ok || !l.KeepGoing || l.CacheOnly || invalid.System { // the system may have recovered at the next attempt
+	if !ok || !l.KeepGoing || l.CacheOnly || invalid.system { // the system may have recovered at the next attempt
 		return err
 	}
 	if s.withheld, err = withhold(ctx, in, invalid); err != nil {
@@ -136,7 +127,7 @@ func (l *loader) make(ctx context.Context, s *Snapshot, in *Input) (err error) {
 	for _, held := range s.withheld {
 		l.Log.Warn("package is withheld", "package", held.Package, "catalog", held.Catalog, "reason", held.Reason)
 	}
-	s.Store, err = l.build(ctx, content{s.Key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, temporaryPlaces())
+	s.store, err = l.build(ctx, content{s.key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, temporaryPlaces())
 	return err
 }
 
@@ -176,9 +167,9 @@ func (in *Input) sources() []declcfg.Source {
 }
 
 // webCatalogs returns the catalogs served over HTTP, nil if the store was built without HTTP content.
-func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
+func (l *loader) webCatalogs(s *snapshot, in *Input) []web.Catalog {
 	var all []web.Catalog
-	for i, objects := range s.Store.Catalogs() {
+	for i, objects := range s.store.Catalogs() {
 		c := in.Catalogs[i]
 		modified := l.Modified
 		if modified.IsZero() {
@@ -188,7 +179,7 @@ func (l *loader) webCatalogs(s *Snapshot, in *Input) []web.Catalog {
 			}
 		}
 		all = append(all, web.Catalog{
-			Name: c.Name, Objects: objects, Providing: s.Store.PackagesProviding, Tag: s.Key.String(), Modified: modified,
+			Name: c.Name, Objects: objects, Providing: s.store.PackagesProviding, Tag: s.key.String(), Modified: modified,
 			Withheld: slices.DeleteFunc(slices.Clone(s.withheld), func(w web.Withheld) bool { return w.Catalog != c.Name }),
 		})
 	}
@@ -221,7 +212,7 @@ func (l *loader) cached(key store.Key, allowPartial bool) (*store.Store, error) 
 }
 
 func (l *loader) path() string {
-	return filepath.Join(l.CacheDir, cmp.Or(l.CacheName, defaultCacheName)+storeSuffix)
+	return filepath.Join(l.CacheDir, store.FileName(l.CacheName))
 }
 
 // problems returns errors about catalogs as a *ProblemsError, and others as they are.
@@ -229,7 +220,7 @@ func problems(err error) error {
 	if _, ok := errors.AsType[*declcfg.Error](err); !ok {
 		return err
 	}
-	return &ProblemsError{Problems: problem.FromError("", err), System: isSystemError(err)}
+	return &ProblemsError{Problems: problem.FromError("", err), system: isSystemError(err)}
 }
 
 // isSystemError reports whether err is, or wraps, an error of the operating system.
@@ -365,7 +356,7 @@ func (c *check) Add(source int, m *declcfg.Meta, object any, err error) {
 
 // Done implements [store.Check]. The error about an invalid catalog is a [*ProblemsError].
 func (c *check) Done(ctx context.Context) error {
-	invalid := &ProblemsError{System: c.system}
+	invalid := &ProblemsError{system: c.system}
 	owners := map[string]*declcfg.Meta{} // by package
 	for _, catalog := range c.catalogs {
 		report, err := catalog.Report(ctx)

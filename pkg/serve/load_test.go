@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // TestCache opens an existing store, and rebuilds a stale or corrupt one.
@@ -35,21 +35,21 @@ func TestCache(t *testing.T) {
 		{"good", func(*testing.T, string) {}, false, ""},
 		{"missing", func(t *testing.T, cache string) { must(t, os.RemoveAll(cache)) }, true, "no cache yet"},
 		{"truncated", func(t *testing.T, cache string) {
-			must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 1000))
+			must(t, os.Truncate(filepath.Join(cache, store.FileName("")), 1000))
 		}, true, "cache cannot be used"},
 		{"flipped", func(t *testing.T, cache string) {
-			flip(t, filepath.Join(cache, serve.StoreName), -20)
+			flip(t, filepath.Join(cache, store.FileName("")), -20)
 		}, true, "cache cannot be used"},
 		{"of another catalog", func(t *testing.T, cache string) {
-			s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(t.TempDir()), CacheDir: cache}, nil)
+			s, err := load(t.Context(), LoadOptions{Open: open(t.TempDir()), CacheDir: cache})
 			must(t, err)
-			s.Store.Close()
+			s.store.Close()
 		}, true, "the store belongs to another catalog"},
 		{"foreign", func(t *testing.T, cache string) {
-			write(t, cache, serve.StoreName, "something else altogether")
+			write(t, cache, store.FileName(""), "something else altogether")
 		}, true, "not an opm store"},
 		{"of upstream", func(t *testing.T, cache string) {
-			must(t, os.Remove(filepath.Join(cache, serve.StoreName)))
+			must(t, os.Remove(filepath.Join(cache, store.FileName(""))))
 			write(t, cache, "pogreb.v1/digest", "0123456789abcdef")
 		}, true, "no cache yet"},
 		{"no directory", func(t *testing.T, cache string) {
@@ -59,31 +59,31 @@ func TestCache(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir, cache := catalogDir(t, trees), filepath.Join(t.TempDir(), "cache")
-			opts := serve.LoadOptions{Open: open(dir), CacheDir: cache}
-			s, err := serve.Load(t.Context(), opts, nil)
+			opts := LoadOptions{Open: open(dir), CacheDir: cache}
+			s, err := load(t.Context(), opts)
 			must(t, err)
-			s.Store.Close()
+			s.store.Close()
 			test.prepare(t, cache)
 
 			opts.Enforce = true
-			if s, err := serve.Load(t.Context(), opts, nil); (err != nil) != test.built {
+			if s, err := load(t.Context(), opts); (err != nil) != test.built {
 				t.Errorf("enforced: got %v", err)
 			} else if err == nil {
-				s.Store.Close()
+				s.store.Close()
 			}
 
 			log := newLogBook()
 			opts.Enforce, opts.Log = false, log.logger()
-			s, err = serve.Load(t.Context(), opts, nil)
+			s, err = load(t.Context(), opts)
 			must(t, err)
-			defer s.Store.Close()
-			if s.Built != test.built || !strings.Contains(log.String(), test.log) {
-				t.Errorf("rebuilt: %t, want %t; the log, which should hold %q:\n%s", s.Built, test.built, test.log, log)
+			defer s.store.Close()
+			if s.built != test.built || !strings.Contains(log.String(), test.log) {
+				t.Errorf("rebuilt: %t, want %t; the log, which should hold %q:\n%s", s.built, test.built, test.log, log)
 			}
-			if got := s.Store.PackageNames(); !slices.Equal(got, []string{"ash", "oak"}) {
+			if got := s.store.PackageNames(); !slices.Equal(got, []string{"ash", "oak"}) {
 				t.Errorf("got packages %q", got)
 			}
-			if foreign, err := os.ReadFile(filepath.Join(cache, serve.StoreName)); test.name == "foreign" &&
+			if foreign, err := os.ReadFile(filepath.Join(cache, store.FileName(""))); test.name == "foreign" &&
 				string(foreign) != "something else altogether" {
 				t.Errorf("the file of someone else is %q, %v now", foreign, err)
 			}
@@ -95,11 +95,11 @@ func TestCache(t *testing.T) {
 func TestCacheKept(t *testing.T) {
 	cache := t.TempDir()
 	for i, text := range []string{trees, trees, trees + "# changed\n"} {
-		s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(catalogDir(t, text)), CacheDir: cache}, nil)
+		s, err := load(t.Context(), LoadOptions{Open: open(catalogDir(t, text)), CacheDir: cache})
 		must(t, err)
-		s.Store.Close()
-		if want := i != 1; s.Built != want {
-			t.Errorf("start %d: rebuilt: %t", i, s.Built)
+		s.store.Close()
+		if want := i != 1; s.built != want {
+			t.Errorf("start %d: rebuilt: %t", i, s.built)
 		}
 	}
 	if entries, err := os.ReadDir(cache); len(entries) != 1 {
@@ -111,13 +111,13 @@ func TestCacheKept(t *testing.T) {
 func TestCacheOnly(t *testing.T) {
 	dir := catalogDir(t, trees)
 	file := filepath.Join(write(t, t.TempDir(), "file", ""), "file")
-	opts := serve.LoadOptions{Open: open(dir), CacheDir: file, CacheOnly: true}
-	if err := serve.Cache(t.Context(), opts); err == nil {
+	opts := LoadOptions{Open: open(dir), CacheDir: file, CacheOnly: true}
+	if err := Cache(t.Context(), opts); err == nil {
 		t.Error("a cache was made in a file")
 	}
 	opts.CacheDir = t.TempDir()
-	must(t, serve.Cache(t.Context(), opts))
-	if _, err := os.Stat(filepath.Join(opts.CacheDir, serve.StoreName)); err != nil {
+	must(t, Cache(t.Context(), opts))
+	if _, err := os.Stat(filepath.Join(opts.CacheDir, store.FileName(""))); err != nil {
 		t.Error(err)
 	}
 }
@@ -145,11 +145,11 @@ func TestProblems(t *testing.T) {
 			for _, text := range test.catalogs {
 				dirs = append(dirs, catalogDir(t, text))
 			}
-			s, err := serve.Load(t.Context(), serve.LoadOptions{Open: open(dirs...)}, nil)
+			s, err := load(t.Context(), LoadOptions{Open: open(dirs...)})
 			if err == nil {
-				s.Store.Close()
+				s.store.Close()
 			}
-			e, ok := errors.AsType[*serve.ProblemsError](err)
+			e, ok := errors.AsType[*ProblemsError](err)
 			if !ok {
 				t.Fatalf("got %v", err)
 			}
@@ -167,12 +167,12 @@ func TestProblems(t *testing.T) {
 
 // TestInvalid checks that a server with an invalid catalog stops with an error.
 func TestInvalid(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, strings.ReplaceAll(trees, "defaultChannel: stable", "defaultChannel: slow")))
+	r := run(t, Options{}, catalogDir(t, strings.ReplaceAll(trees, "defaultChannel: stable", "defaultChannel: slow")))
 	_, err := r.Package(t.Context(), "oak")
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("a call got %v", err)
 	}
-	if _, ok := errors.AsType[*serve.ProblemsError](r.end()); !ok {
+	if _, ok := errors.AsType[*ProblemsError](r.end()); !ok {
 		t.Errorf("the server ended with %v", r.end())
 	}
 }
@@ -181,8 +181,8 @@ func TestInvalid(t *testing.T) {
 func TestKeepGoing(t *testing.T) {
 	dir, cache, l := catalogDir(t, trees), t.TempDir(), bufconn.Listen(window)
 	put(t, dir, "elm.yaml", "schema: olm.package\nname: elm\ndefaultChannel: stable\n")
-	r := run(t, serve.Options{WatchEvery: 1e6, HTTP: l, Registries: []serve.Registry{{
-		Load: serve.LoadOptions{KeepGoing: true, CacheDir: cache}, Watch: []string{dir},
+	r := run(t, Options{watchEvery: 1e6, HTTP: l, Registries: []Registry{{
+		Load: LoadOptions{KeepGoing: true, CacheDir: cache}, Watch: []string{dir},
 	}}}, dir).ready(t)
 	web := webClient(t, l)
 	expect := func(packages []string, withheld ...string) {
@@ -227,7 +227,7 @@ func TestKeepGoing(t *testing.T) {
 
 // TestSeveral serves the packages of several catalogs as one.
 func TestSeveral(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, trees), catalogDir(t, large())).ready(t)
+	r := run(t, Options{}, catalogDir(t, trees), catalogDir(t, large())).ready(t)
 	if got := texts(r.Packages(t.Context()), itself); !slices.Equal(got, []string{"ash", "elm", "oak"}) {
 		t.Errorf("got %q", got)
 	}
@@ -236,8 +236,8 @@ func TestSeveral(t *testing.T) {
 // TestDamage checks that unreadable data lead to DATA_LOSS and a rebuilt store.
 func TestDamage(t *testing.T) {
 	cache := t.TempDir()
-	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
-	must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 64))
+	r := run(t, Options{Registries: []Registry{{Load: LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
+	must(t, os.Truncate(filepath.Join(cache, store.FileName("")), 64))
 	_, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0")
 	if status.Code(err) != codes.DataLoss {
 		t.Errorf("got %v", err)
@@ -251,9 +251,9 @@ func TestDamage(t *testing.T) {
 // TestDamageEnforced checks that damage stops the server with Enforce.
 func TestDamageEnforced(t *testing.T) {
 	dir, cache := catalogDir(t, trees), t.TempDir()
-	must(t, serve.Cache(t.Context(), serve.LoadOptions{Open: open(dir), CacheDir: cache}))
-	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache, Enforce: true}}}}, dir).ready(t)
-	must(t, os.Truncate(filepath.Join(cache, serve.StoreName), 64))
+	must(t, Cache(t.Context(), LoadOptions{Open: open(dir), CacheDir: cache}))
+	r := run(t, Options{Registries: []Registry{{Load: LoadOptions{CacheDir: cache, Enforce: true}}}}, dir).ready(t)
+	must(t, os.Truncate(filepath.Join(cache, store.FileName("")), 64))
 	if _, err := r.Bundle(t.Context(), "ash", "only", "ash.v1.0.0"); status.Code(err) != codes.DataLoss {
 		t.Errorf("got %v", err)
 	}
@@ -272,7 +272,7 @@ func TestDamageEnforced(t *testing.T) {
 // TestDeleted checks that a server continues when its store file is deleted.
 func TestDeleted(t *testing.T) {
 	cache := t.TempDir()
-	r := run(t, serve.Options{Registries: []serve.Registry{{Load: serve.LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
+	r := run(t, Options{Registries: []Registry{{Load: LoadOptions{CacheDir: cache}}}}, catalogDir(t, trees)).ready(t)
 	must(t, os.RemoveAll(cache))
 	if got := len(texts(r.Bundles(t.Context()), bundleText)); got != 7 {
 		t.Errorf("got %d bundles", got)
@@ -282,7 +282,7 @@ func TestDeleted(t *testing.T) {
 // TestWatch serves a changed catalog, and the previous one if the new one is invalid.
 func TestWatch(t *testing.T) {
 	dir := catalogDir(t, trees)
-	opts := serve.Options{Registries: []serve.Registry{{Watch: []string{dir}}}, WatchEvery: 1e6}
+	opts := Options{Registries: []Registry{{Watch: []string{dir}}}, watchEvery: 1e6}
 	r := run(t, opts, dir).ready(t)
 	r.log.wait(t, "msg=ready")
 
@@ -321,14 +321,14 @@ func TestWatchRetries(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var left atomic.Int32
 				left.Store(1000)
-				load := serve.LoadOptions{Open: func(ctx context.Context) (*serve.Input, error) {
+				load := LoadOptions{Open: func(ctx context.Context) (*Input, error) {
 					in, err := open(dir)(ctx)
 					in.Catalogs[0].Source.FS = scarce{in.Catalogs[0].Source.FS, &left}
 					return in, err
 				}}
 				l := bufconn.Listen(window)
-				r := run(t, serve.Options{
-					Registries: []serve.Registry{{Load: load, Watch: []string{dir}}}, HTTP: l,
+				r := run(t, Options{
+					Registries: []Registry{{Load: load, Watch: []string{dir}}}, HTTP: l,
 				}).ready(t)
 				web := webClient(t, l)
 				const staleSince = "opm_catalog_stale_since_timestamp_seconds "
@@ -359,7 +359,7 @@ func TestWatchConfigMap(t *testing.T) {
 	must(t, os.Symlink("..1", filepath.Join(dir, "..data")))
 	must(t, os.Symlink("..data/catalog.yaml", filepath.Join(dir, "catalog.yaml")))
 	write(t, dir, ".indexignore", "..*\n")
-	r := run(t, serve.Options{Registries: []serve.Registry{{Watch: []string{dir}}}, WatchEvery: 1e6}, dir).ready(t)
+	r := run(t, Options{Registries: []Registry{{Watch: []string{dir}}}, watchEvery: 1e6}, dir).ready(t)
 	r.log.wait(t, "msg=ready")
 
 	write(t, dir, "..2/catalog.yaml", large())

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // TestLogError checks that only the first lines of a long error are logged.
@@ -18,7 +16,7 @@ func TestLogError(t *testing.T) {
 		errs = append(errs, fmt.Errorf("object %d cannot be read", i))
 	}
 	var log bytes.Buffer
-	serve.LogError(slog.New(slog.NewTextHandler(&log, nil)), "server stopped", errors.Join(errs...))
+	LogError(slog.New(slog.NewTextHandler(&log, nil)), "server stopped", errors.Join(errs...))
 	if text := log.String(); log.Len() > 100_000 || !strings.Contains(text, "object 999 ") ||
 		!strings.HasSuffix(text, `\n99,000 more lines not logged"`+"\n") {
 		t.Errorf("%d bytes, at the end %q", log.Len(), text[max(len(text)-100, 0):])

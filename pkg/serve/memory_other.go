@@ -5,13 +5,9 @@ package serve
 import (
 	"bytes"
 	"context"
-	"math"
 
 	"github.com/opm-toolchain/opm/internal/serve/store"
 )
-
-// systemMemoryLimit returns the largest number: no limit is known.
-func systemMemoryLimit() int64 { return math.MaxInt64 }
 
 // inMemory builds the store in the memory of the program.
 func inMemory(ctx context.Context, c content) (*store.Store, error) {

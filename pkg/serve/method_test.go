@@ -54,7 +54,7 @@ func TestCodes(t *testing.T) {
 	}{
 		{store.ErrNotFound, codes.NotFound},
 		{store.ErrDataLoss, codes.DataLoss},
-		{ErrNotServing, codes.Unavailable},
+		{errNotServing, codes.Unavailable},
 		{context.Canceled, codes.Canceled},
 		{context.DeadlineExceeded, codes.DeadlineExceeded},
 		{status.Error(codes.InvalidArgument, "no"), codes.InvalidArgument},
@@ -85,8 +85,8 @@ func TestCalls(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var log strings.Builder
 			var seen []codes.Code
-			live := NewLive()
-			live.current = &Snapshot{}
+			live := newLiveSnapshot()
+			live.current = &snapshot{}
 			c := &calls{
 				live: live, log: slog.New(slog.NewTextHandler(&log, nil)), slow: time.Hour,
 				observe: func(_ string, code codes.Code, _ time.Duration) { seen = append(seen, code) },
@@ -113,8 +113,8 @@ func TestCalls(t *testing.T) {
 // TestSlowCall checks that slow calls are logged.
 func TestSlowCall(t *testing.T) {
 	var log strings.Builder
-	live := NewLive()
-	live.current = &Snapshot{}
+	live := newLiveSnapshot()
+	live.current = &snapshot{}
 	c := &calls{live: live, log: slog.New(slog.NewTextHandler(&log, nil)), slow: 1}
 	for _, method := range []string{"/api.Registry/GetBundle", "/grpc.health.v1.Health/Watch"} {
 		if err := c.call(t.Context(), method, func() error { return nil }); err != nil {

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"net"
@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/test/bufconn"
-
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // TestRegistries serves catalogs with the same packages: each over its own gRPC port, and all over HTTP. Only a changed
@@ -25,10 +23,10 @@ func TestRegistries(t *testing.T) {
 	must(t, err)
 	second := bufconn.Listen(window)
 	ready := make(chan struct{})
-	opts := serve.Options{HTTP: web, WatchEvery: 1e6, Ready: func() { close(ready) }}
+	opts := Options{HTTP: web, watchEvery: 1e6, Ready: func() { close(ready) }}
 	for _, name := range []string{"old", "new", "page"} {
-		opts.Registries = append(opts.Registries, serve.Registry{
-			Load:  serve.LoadOptions{Open: open(filepath.Join(dir, name)), CacheDir: cache, CacheName: name},
+		opts.Registries = append(opts.Registries, Registry{
+			Load:  LoadOptions{Open: open(filepath.Join(dir, name)), CacheDir: cache, CacheName: name},
 			Watch: []string{filepath.Join(dir, name)},
 		})
 	}
@@ -70,12 +68,12 @@ func TestRegistries(t *testing.T) {
 
 // TestRegistriesOneInvalid checks that an invalid catalog stops the server of several.
 func TestRegistriesOneInvalid(t *testing.T) {
-	opts := serve.Options{Registries: []serve.Registry{
-		{Load: serve.LoadOptions{Open: open(catalogDir(t, trees))}},
-		{Load: serve.LoadOptions{Open: open(catalogDir(t, "schema: olm.package\nname: elm\n"))}},
+	opts := Options{Registries: []Registry{
+		{Load: LoadOptions{Open: open(catalogDir(t, trees))}},
+		{Load: LoadOptions{Open: open(catalogDir(t, "schema: olm.package\nname: elm\n"))}},
 	}}
 	opts.Registries[0].Listener = bufconn.Listen(window)
-	if err := serve.Run(t.Context(), opts); err == nil || !strings.Contains(err.Error(), "elm") {
+	if err := Run(t.Context(), opts); err == nil || !strings.Contains(err.Error(), "elm") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -132,7 +132,7 @@ func statusOf(err error) error {
 		code = codes.NotFound
 	case errors.Is(err, store.ErrDataLoss):
 		code = codes.DataLoss
-	case errors.Is(err, ErrNotServing):
+	case errors.Is(err, errNotServing):
 		code = codes.Unavailable
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return status.FromContextError(err).Err()
@@ -154,14 +154,14 @@ func unary[Q any](
 			return nil, err
 		}
 		call := func(ctx context.Context, req any) (any, error) {
-			snapshot, release, err := srv.(*Live).Acquire()
+			snapshot, release, err := srv.(*liveSnapshot).acquire()
 			if err != nil {
 				return nil, err
 			}
 			defer release()
 			memory := guard.NewLease(ctx)
 			defer memory.Done()
-			parts, err := answer(ctx, memory, snapshot.Store, req.(*Q))
+			parts, err := answer(ctx, memory, snapshot.store, req.(*Q))
 			if err != nil {
 				return nil, err
 			}
@@ -201,12 +201,12 @@ func stream[Q any](full string, answer func(context.Context, *store.Store, *Q) m
 		if err := to.RecvMsg(req); err != nil {
 			return err
 		}
-		snapshot, release, err := srv.(*Live).Acquire()
+		snapshot, release, err := srv.(*liveSnapshot).acquire()
 		if err != nil {
 			return err
 		}
 		defer release()
-		for message, err := range answer(to.Context(), snapshot.Store.Limited(to.TakeNext), req) {
+		for message, err := range answer(to.Context(), snapshot.store.Limited(to.TakeNext), req) {
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // texts returns the messages of a stream as strings, and an error as its code.
@@ -62,7 +61,7 @@ func itself(s string) string { return s }
 
 // TestAnswers calls every method of a registry.
 func TestAnswers(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
+	r := run(t, Options{}, catalogDir(t, trees)).ready(t)
 	ctx := t.Context()
 	const group = "trees.example"
 	for _, test := range []struct {
@@ -145,7 +144,7 @@ func head(ctx context.Context, c *client.Client, pkg, channel string) (*api.Bund
 
 // TestNotFound checks that missing objects are reported in the words of upstream.
 func TestNotFound(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
+	r := run(t, Options{}, catalogDir(t, trees)).ready(t)
 	_, err := r.Package(t.Context(), "elm")
 	if !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), `package "elm" not found`) {
 		t.Errorf("got %v", err)
@@ -154,7 +153,7 @@ func TestNotFound(t *testing.T) {
 
 // TestCustomSchemas requests objects of custom schemas of any name.
 func TestCustomSchemas(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
+	r := run(t, Options{}, catalogDir(t, trees)).ready(t)
 	ctx := t.Context()
 	for _, test := range []struct {
 		schema, pkg string
@@ -190,7 +189,7 @@ func TestCustomSchemas(t *testing.T) {
 
 // TestUnknownMethod checks that an unknown method has the code of gRPC.
 func TestUnknownMethod(t *testing.T) {
-	r := run(t, serve.Options{}, catalogDir(t, trees)).ready(t)
+	r := run(t, Options{}, catalogDir(t, trees)).ready(t)
 	err := r.Conn().Invoke(t.Context(), "/api.Registry/GetEverything", &api.ListBundlesRequest{}, &api.Bundle{})
 	if status.Code(err) != codes.Unimplemented {
 		t.Errorf("got %v", err)
@@ -199,7 +198,7 @@ func TestUnknownMethod(t *testing.T) {
 
 // TestEmpty serves an empty catalog.
 func TestEmpty(t *testing.T) {
-	r := run(t, serve.Options{}, t.TempDir()).ready(t)
+	r := run(t, Options{}, t.TempDir()).ready(t)
 	if got := texts(r.Packages(t.Context()), itself); len(got) > 0 {
 		t.Errorf("packages: got %q", got)
 	}

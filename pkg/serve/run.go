@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -25,24 +26,40 @@ import (
 	"github.com/opm-toolchain/opm/internal/serve/web"
 )
 
-// defaultWatchEvery is the interval at which watched paths are checked.
-const defaultWatchEvery = time.Second
-
 // retryDamaged is the delay before the next rebuild, if a rebuilt store is damaged too or the rebuild failed.
 const retryDamaged = 10 * time.Second
 
-// Options are the served registries and the settings of the server.
+// Options are the served registries and the settings of the server. Zero values are defaults; connections are plain
+// text, as those of registries in clusters.
 type Options struct {
-	// Registries are served independently. They share the limits of Server, and HTTP serves the catalogs of all, in
-	// their order.
+	// Registries are served independently. They share the limits, and HTTP serves the catalogs of all, in their order.
 	Registries []Registry
 
-	Server     ServerOptions
-	WatchEvery time.Duration // interval at which watched paths are checked; 0 means a second
+	HTTP   net.Listener  // serves HTTP too, and is closed at the end; nil serves gRPC only
+	Ready  func()        // called when all catalogs are served for the first time, unless it is nil
+	TLS    *tls.Config   // nil means plain text; see [Certificates]
+	Log    *slog.Logger  // nil drops all messages
+	Drain  time.Duration // time that calls have to end when the server stops; 0 means DefaultDrain
+	Limits Limits        // of all clients together
 
-	HTTP net.Listener // serves HTTP too, and is closed at the end; nil serves gRPC only
+	// ReloadGrace is the period over which clients are asked to reconnect after the catalog has changed; 0 means
+	// DefaultReloadGrace, and less than 0 keeps their connections. OLM reads a catalog again after it has reconnected.
+	ReloadGrace time.Duration
 
-	Ready func() // called when all catalogs are served for the first time, unless it is nil
+	watchEvery time.Duration // interval at which watched paths are checked; 0 means a second
+	guard      *guard.Guard  // shared by gRPC and HTTP; nil for one with the limits of Limits
+	observe    observer      // called after each call, unless it is nil
+}
+
+func (o Options) withDefaults() Options {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Drain = cmp.Or(o.Drain, DefaultDrain)
+	o.ReloadGrace = cmp.Or(o.ReloadGrace, DefaultReloadGrace)
+	o.watchEvery = cmp.Or(o.watchEvery, time.Second)
+	if o.guard == nil {
+		o.guard = newGuard(o)
+	}
+	return o
 }
 
 // A Registry is the set of catalogs that gRPC clients see at one address.
@@ -50,47 +67,46 @@ type Registry struct {
 	Listener net.Listener // for gRPC, closed at the end; nil serves over HTTP only
 	Load     LoadOptions  // a nil Log is the Log of the server
 
-	// Watch are directories and files. After a change, when no other change has followed for WatchEvery, all catalogs
+	// Watch are directories and files. After a change, when no other change has followed for a second, all catalogs
 	// are loaded again. The previous content is served until then, and also if the new one is invalid. If loading fails
 	// for another reason, it is retried.
 	Watch []string
 }
 
-// Run serves registries until ctx is done. Clients may connect before the catalogs are loaded; see [Server.Serve]. A
+// Run serves registries until ctx is done. Clients may connect before the catalogs are loaded, and wait for them. A
 // cached store without HTTP content is served over gRPC at once; HTTP clients are asked to retry until that content is
 // built. Run returns nil when ctx is done, and an error if a catalog cannot be loaded at the start or a listener fails.
 func Run(ctx context.Context, opts Options) error {
-	opts.Server = opts.Server.withDefaults()
-	opts.WatchEvery = cmp.Or(opts.WatchEvery, defaultWatchEvery)
+	opts = opts.withDefaults()
 
 	g, running := errgroup.WithContext(ctx)
 	metrics := web.NewMetrics()
-	opts.Server.Observe = counted(metrics, opts.Server.Observe)
+	opts.observe = counted(metrics)
 	status := newProcessStatus(opts.Registries, metrics, opts.Ready)
-	var lives []*Live
+	var lives []*liveSnapshot
 	for i, r := range opts.Registries {
-		live := NewLive()
-		defer live.Swap(nil)
+		live := newLiveSnapshot()
+		defer live.swap(nil)
 		lives = append(lives, live)
-		r.Load.Log = cmp.Or(r.Load.Log, opts.Server.Log)
+		r.Load.Log = cmp.Or(r.Load.Log, opts.Log)
 		r.Load.HTTP = r.Load.HTTP || opts.HTTP != nil
 		runner := &runner{
-			number: i, live: live, watch: r.Watch, every: opts.WatchEvery, log: r.Load.Log, status: status,
+			number: i, live: live, watch: r.Watch, every: opts.watchEvery, log: r.Load.Log, status: status,
 			loader: loader{LoadOptions: r.Load, allowPartial: r.Listener != nil},
-			guard:  opts.Server.guard,
+			guard:  opts.guard,
 			wait:   backoff.NewExponentialBackOff(), // up to a minute
 
 			modified: map[string]time.Time{},
 		}
 		g.Go(func() error { return runner.run(running) })
-		g.Go(func() error { return serveGRPC(running, r.Listener, live, opts.Server) })
+		g.Go(func() error { return serveGRPC(running, r.Listener, live, opts) })
 	}
 	if opts.HTTP != nil {
 		g.Go(func() error {
-			return serveHTTP(running, opts.HTTP, handler(lives, status, opts.Server), opts.Server)
+			return serveHTTP(running, opts.HTTP, handler(lives, status, opts), opts)
 		})
 	}
-	g.Go(func() error { return opts.Server.guard.Run(running) })
+	g.Go(func() error { return opts.guard.Run(running) })
 	err := g.Wait()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -99,9 +115,9 @@ func Run(ctx context.Context, opts Options) error {
 }
 
 // serveGRPC serves live on l, if there is one.
-func serveGRPC(ctx context.Context, l net.Listener, live *Live, opts ServerOptions) error {
+func serveGRPC(ctx context.Context, l net.Listener, live *liveSnapshot, opts Options) error {
 	if l != nil {
-		return NewServer(live, opts).Serve(ctx, l)
+		return newServer(live, opts).serve(ctx, l)
 	}
 	<-ctx.Done()
 	live.drain()
@@ -111,12 +127,12 @@ func serveGRPC(ctx context.Context, l net.Listener, live *Live, opts ServerOptio
 // Cache builds the store in the cache directory, unless it is up to date.
 func Cache(ctx context.Context, opts LoadOptions) error {
 	start := time.Now()
-	s, err := Load(ctx, opts, nil)
+	s, err := load(ctx, opts)
 	if err != nil {
 		return err
 	}
 	if opts.Log != nil {
-		attrs := []any{"took", time.Since(start).Round(time.Millisecond), "store", s.Store.Stats().Bytes}
+		attrs := []any{"took", time.Since(start).Round(time.Millisecond), "store", s.store.Stats().Bytes}
 		if opts.CacheDir == "" {
 			opts.Log.Warn("the store was not kept: --cache-dir is not set")
 			opts.Log.Info("catalogs can be served", attrs...)
@@ -124,13 +140,13 @@ func Cache(ctx context.Context, opts LoadOptions) error {
 			opts.Log.Info("cache is up to date", append(attrs, "readers", "this opm, not upstream's")...)
 		}
 	}
-	return s.Close()
+	return s.close()
 }
 
-// A runner keeps a Live up to date.
+// A runner keeps a liveSnapshot up to date.
 type runner struct {
 	number int // of the registry in status
-	live   *Live
+	live   *liveSnapshot
 	loader loader
 	watch  []string
 	every  time.Duration // interval at which watch is checked
@@ -207,29 +223,29 @@ func (r *runner) load(ctx context.Context, done string, have *store.Key, rebuild
 		return nil
 	}
 	took := time.Since(start)
-	stats := s.Store.Stats()
+	stats := s.store.Stats()
 	r.advance(s)
-	r.key = s.Key
-	if s.Built {
+	r.key = s.key
+	if s.built {
 		debug.FreeOSMemory() // return the memory of the build
 	}
 	r.guard.Loaded()
 	r.setState(state{httpMissing: r.loader.HTTP && s.catalogs == nil, withheld: s.withheld}) // before clients see s
-	r.live.Swap(s)
+	r.live.swap(s)
 	r.log.Info(done, "took", took.Round(time.Millisecond), "memory", residentMemory(),
-		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.Key)
+		"packages", stats.Packages, "bundles", stats.Bundles, "store", stats.Bytes, "key", s.key)
 	r.status.loaded(r.number, web.Load{
-		Stats: stats, Built: s.Built, Took: took, Catalogs: s.catalogs, Withheld: len(s.withheld),
+		Stats: stats, Built: s.built, Took: took, Catalogs: s.catalogs, Withheld: len(s.withheld),
 	})
 	return nil
 }
 
 // advance makes the times of the catalogs of s later than the times of the previous catalogs with the same names,
 // because HTTP clients that only send a date would otherwise keep the previous content.
-func (r *runner) advance(s *Snapshot) {
+func (r *runner) advance(s *snapshot) {
 	for i, c := range s.catalogs {
 		if last, ok := r.modified[c.Name]; ok && !c.Modified.IsZero() {
-			if s.Key != r.key {
+			if s.key != r.key {
 				last = last.Truncate(time.Second).Add(time.Second) // HTTP dates are in whole seconds
 			}
 			if c.Modified.Before(last) {
@@ -265,7 +281,7 @@ func (r *runner) reload(ctx context.Context) (again bool) {
 	r.setState(was)
 	LogError(r.log, failed, err)
 	invalid, ok := errors.AsType[*ProblemsError](err)
-	return !ok || invalid.System
+	return !ok || invalid.system
 }
 
 func (r *runner) setState(s state) {

@@ -4,7 +4,7 @@
 //	l, err := net.Listen("tcp", ":50051")
 //	err = serve.Run(ctx, serve.Options{
 //		Registries: []serve.Registry{{Listener: l, Load: serve.LoadOptions{Open: open}}},
-//		Server:     serve.ServerOptions{Log: log},
+//		Log:        log,
 //	})
 //
 // The responses are documented in registry.proto and in package store. They are upstream's responses except for the
@@ -30,13 +30,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	health "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/internal/serve/guard"
 )
 
 // DefaultDrain is the time for calls to end when the server stops. It is less than the 30 seconds after which a cluster
@@ -47,51 +45,16 @@ const DefaultDrain = 25 * time.Second
 // they do not all reconnect at once.
 const DefaultReloadGrace = 5 * time.Second
 
-// defaultSlow is the default of ServerOptions.Slow. Most calls take less than a thousandth of it.
-const defaultSlow = time.Second
-
-// ServerOptions configure the connections of a server. The zero value uses plain text, as registries in clusters do.
-type ServerOptions struct {
-	TLS   *tls.Config   // nil means plain text; see [Certificates]
-	Log   *slog.Logger  // nil drops all messages
-	Slow  time.Duration // minimum duration of a call that is logged; 0 means a second
-	Drain time.Duration // time that calls have to end when the server stops; 0 means DefaultDrain
-
-	// ReloadGrace is the period over which clients are asked to reconnect after the catalog has changed; 0 means
-	// DefaultReloadGrace, and less than 0 keeps their connections. OLM reads a catalog again after it has reconnected.
-	ReloadGrace time.Duration
-
-	// Observe is called after each call, if it is not nil. The duration of a registry call excludes its wait for the
-	// first catalog. Observe may be called concurrently.
-	Observe func(method string, code codes.Code, took time.Duration)
-
-	Limits Limits // of all clients together
-
-	guard *guard.Guard // shared with HTTP; nil for one with the limits of Limits
+// A server serves one listener over gRPC: the registry, health and reflection.
+type server struct {
+	live *liveSnapshot
+	opts Options
 }
 
-func (o ServerOptions) withDefaults() ServerOptions {
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	o.Slow = cmp.Or(o.Slow, defaultSlow)
-	o.Drain = cmp.Or(o.Drain, DefaultDrain)
-	o.ReloadGrace = cmp.Or(o.ReloadGrace, DefaultReloadGrace)
-	if o.guard == nil {
-		o.guard = newGuard(o)
-	}
-	return o
-}
+func newServer(live *liveSnapshot, opts Options) *server { return &server{live, opts.withDefaults()} }
 
-// A Server serves a Live over gRPC: the registry, health and reflection.
-type Server struct {
-	live *Live
-	opts ServerOptions
-}
-
-// NewServer returns a server of live. It serves one listener; see [Server.Serve].
-func NewServer(live *Live, opts ServerOptions) *Server { return &Server{live, opts.withDefaults()} }
-
-func (s *Server) newGRPC() *grpc.Server {
-	around := &calls{live: s.live, log: s.opts.Log, slow: s.opts.Slow, observe: s.opts.Observe}
+func (s *server) newGRPC() *grpc.Server {
+	around := &calls{live: s.live, log: s.opts.Log, slow: slowCall, observe: s.opts.observe}
 	options := append(s.opts.guard.GRPCOptions(),
 		grpc.UnaryInterceptor(around.unary),
 		grpc.StreamInterceptor(around.stream),
@@ -107,10 +70,10 @@ func (s *Server) newGRPC() *grpc.Server {
 	return server
 }
 
-// Serve serves the clients of l until ctx is done. It closes l. It then accepts no more calls, stops gracefully, and
+// serve serves the clients of l until ctx is done. It closes l. It then accepts no more calls, stops gracefully, and
 // forcibly after Drain, and returns nil. Until a catalog is served, registry calls wait, and health reports
-// NOT_SERVING. When the catalog changes, clients are asked to reconnect; see ServerOptions.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+// NOT_SERVING. When the catalog changes, clients are asked to reconnect; see Options.
+func (s *server) serve(ctx context.Context, l net.Listener) error {
 	f := &fleet{
 		newServer: s.newGRPC, grace: s.opts.ReloadGrace, drain: s.opts.Drain,
 		stopping: make(chan struct{}), all: map[*shard]struct{}{},

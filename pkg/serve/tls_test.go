@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"crypto/ecdsa"
@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // An authority signs certificates.
@@ -89,9 +88,9 @@ func (a *authority) pool() *x509.CertPool {
 func TestTLS(t *testing.T) {
 	ours, dir, log := newAuthority(t), t.TempDir(), newLogBook()
 	cert, key := ours.write(t, dir, "first")
-	config, err := serve.Certificates{Cert: cert, Key: key, Log: log.logger()}.Config()
+	config, err := Certificates{Cert: cert, Key: key, Log: log.logger()}.Config()
 	must(t, err)
-	addr := overTCP(t, loaded(t, catalogDir(t, trees)), serve.ServerOptions{TLS: config})
+	addr := overTCP(t, loaded(t, catalogDir(t, trees)), Options{TLS: config})
 
 	// serverName returns the name in the certificate that the server has now.
 	serverName := func() string {
@@ -139,9 +138,9 @@ func TestClientCertificates(t *testing.T) {
 	ours, theirs, dir := newAuthority(t), newAuthority(t), t.TempDir()
 	cert, key := ours.write(t, dir, "server")
 	writePEM(t, dir, "ca.crt", "CERTIFICATE", ours.cert.Raw)
-	config, err := serve.Certificates{Cert: cert, Key: key, ClientCA: filepath.Join(dir, "ca.crt")}.Config()
+	config, err := Certificates{Cert: cert, Key: key, ClientCA: filepath.Join(dir, "ca.crt")}.Config()
 	must(t, err)
-	addr := overTCP(t, loaded(t, catalogDir(t, trees)), serve.ServerOptions{TLS: config})
+	addr := overTCP(t, loaded(t, catalogDir(t, trees)), Options{TLS: config})
 	for _, test := range []struct {
 		name string
 		has  []tls.Certificate
@@ -165,7 +164,7 @@ func TestCertificateFiles(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := newAuthority(t).write(t, dir, "server")
 	write(t, dir, "empty", "")
-	for _, c := range []serve.Certificates{
+	for _, c := range []Certificates{
 		{Cert: filepath.Join(dir, "none"), Key: key},
 		{Cert: cert, Key: filepath.Join(dir, "empty")},
 		{Cert: cert, Key: key, ClientCA: filepath.Join(dir, "empty")},

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 // unfinished are requests that a client does not finish: of unary and streaming methods.
@@ -23,10 +22,10 @@ var unfinished = []struct {
 	method string
 	req    proto.Message
 }{
-	{getBundle, &api.GetBundleRequest{PkgName: "oak", ChannelName: "stable", CsvName: "oak.v3.0.0"}},
+	{getBundleMethod, &api.GetBundleRequest{PkgName: "oak", ChannelName: "stable", CsvName: "oak.v3.0.0"}},
 	{"/api.Registry/GetChannelEntriesThatReplace", &api.GetAllReplacementsRequest{CsvName: "oak.v1.0.0"}},
-	{listBundles, &api.ListBundlesRequest{}},
-	{reflection, services()},
+	{listBundlesMethod, &api.ListBundlesRequest{}},
+	{reflectionMethod, listServices()},
 	{checkHealth, &health.HealthCheckRequest{Service: "oak"}},
 	{"/grpc.health.v1.Health/Watch", &health.HealthCheckRequest{Service: "oak"}},
 	{"/api.Registry/None", &api.ListBundlesRequest{}},
@@ -52,11 +51,11 @@ func TestUnfinishedRequests(t *testing.T) {
 					listener = &fromAddr{Listener: l}
 				}
 				log := newLogBook()
-				opts := serve.Options{Server: serve.ServerOptions{Log: log.logger()}}
-				opts.Registries = []serve.Registry{{Listener: listener, Load: serve.LoadOptions{Open: open(dir)}}}
+				opts := Options{Log: log.logger()}
+				opts.Registries = []Registry{{Listener: listener, Load: LoadOptions{Open: open(dir)}}}
 				ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 				ended := make(chan error)
-				go func() { ended <- serve.Run(ctx, opts) }()
+				go func() { ended <- Run(ctx, opts) }()
 				defer func() {
 					cancel()
 					must(t, <-ended)
@@ -72,7 +71,7 @@ func TestUnfinishedRequests(t *testing.T) {
 						message := encodeRequest(t, of.req)
 						// Without the message, with a part of it, and with all of it but without the end of the request.
 						n := i / len(unfinished) % (len(message) + 1)
-						if of.method == reflection {
+						if of.method == reflectionMethod {
 							n = min(n, len(message)-1) // a request: its end means that there are no others
 						}
 						c.begin(t, of.method, message, n, false)
@@ -82,7 +81,7 @@ func TestUnfinishedRequests(t *testing.T) {
 				synctest.Wait()
 				serveAll(t, first)
 				serveAll(t, dial(t, l))
-				time.Sleep(serve.DefaultRequest + time.Second)
+				time.Sleep(requestTimeout + time.Second)
 				synctest.Wait()
 				for i, c := range clients {
 					if c.isClosed() || c.ended.Load() != calls {
@@ -120,15 +119,15 @@ func TestTooManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		load := make(chan struct{})
 		l := &fromAddr{Listener: bufconn.Listen(window)}
-		opts := serve.Options{Registries: []serve.Registry{{Listener: l, Load: serve.LoadOptions{
-			Open: func(ctx context.Context) (*serve.Input, error) {
+		opts := Options{Registries: []Registry{{Listener: l, Load: LoadOptions{
+			Open: func(ctx context.Context) (*Input, error) {
 				<-load
 				return open(dir)(ctx)
 			},
 		}}}}
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		ended := make(chan error)
-		go func() { ended <- serve.Run(ctx, opts) }()
+		go func() { ended <- Run(ctx, opts) }()
 		defer func() {
 			cancel()
 			must(t, <-ended)
@@ -162,7 +161,7 @@ func TestTooManyCalls(t *testing.T) {
 		}
 		l.same.Store(false)
 		other := dialRaw(t, l.Listener.(*bufconn.Listener))
-		other.call(t, getBundle, unfinished[0].req)
+		other.call(t, getBundleMethod, unfinished[0].req)
 		time.Sleep(time.Hour) // calls wait longer than a request
 		synctest.Wait()
 		if other.ended.Load() != 0 {
@@ -180,11 +179,11 @@ func TestTooManyCalls(t *testing.T) {
 func TestSlowRequest(t *testing.T) {
 	dir := catalogDir(t, trees)
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, serve.Options{}, dir).ready(t)
+		r := run(t, Options{}, dir).ready(t)
 		c := dialRaw(t, r.listener)
 		message := encodeRequest(t, unfinished[0].req)
-		id := c.begin(t, getBundle, message, 7, false)
-		time.Sleep(serve.DefaultRequest - time.Second)
+		id := c.begin(t, getBundleMethod, message, 7, false)
+		time.Sleep(requestTimeout - time.Second)
 		must(t, c.write(func(f *http2.Framer) error { return f.WriteData(id, true, message[7:]) }))
 		synctest.Wait()
 		if c.got.Load() < 100 || c.ended.Load() != 1 {
@@ -198,14 +197,14 @@ func TestSlowRequest(t *testing.T) {
 func TestIdleStreams(t *testing.T) {
 	dir := catalogDir(t, trees)
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, serve.Options{}, dir).ready(t)
+		r := run(t, Options{}, dir).ready(t)
 		var clients []*rawClient
-		message := encodeRequest(t, services())
+		message := encodeRequest(t, listServices())
 		const calls = 100
 		for range 30 {
 			c := dialRaw(t, r.listener)
 			for range calls {
-				c.begin(t, reflection, message, len(message), false)
+				c.begin(t, reflectionMethod, message, len(message), false)
 			}
 			clients = append(clients, c)
 		}
@@ -217,10 +216,10 @@ func TestIdleStreams(t *testing.T) {
 		stream, err := reflectionv1.NewServerReflectionClient(r.Conn()).ServerReflectionInfo(t.Context())
 		must(t, err)
 		for range 3 { // a client that makes requests from time to time
-			must(t, stream.Send(services()))
+			must(t, stream.Send(listServices()))
 			_, err = stream.Recv()
 			must(t, err)
-			time.Sleep(serve.DefaultIdle - time.Minute)
+			time.Sleep(DefaultIdle - time.Minute)
 		}
 		synctest.Wait()
 		for i, c := range clients {

@@ -1,4 +1,4 @@
-package serve_test
+package serve
 
 import (
 	"bytes"
@@ -25,15 +25,14 @@ import (
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/api/client"
-	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
 const (
-	getBundle    = "/api.Registry/GetBundle"
-	listBundles  = "/api.Registry/ListBundles"
-	listPackages = "/api.Registry/ListPackages"
-	reflection   = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
-	checkHealth  = "/grpc.health.v1.Health/Check"
+	getBundleMethod    = "/api.Registry/GetBundle"
+	listBundlesMethod  = "/api.Registry/ListBundles"
+	listPackagesMethod = "/api.Registry/ListPackages"
+	reflectionMethod   = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+	checkHealth        = "/grpc.health.v1.Health/Check"
 )
 
 // A rawClient is an HTTP/2 client that reads frames and answers pings and settings, but never extends its initial
@@ -225,11 +224,11 @@ func TestUnreadAnswers(t *testing.T) {
 				if tt.addresses {
 					listener = &fromAddr{Listener: l}
 				}
-				opts := serve.Options{Server: serve.ServerOptions{Limits: serve.Limits{SendMemory: tt.memory}}}
-				opts.Registries = []serve.Registry{{Listener: listener, Load: serve.LoadOptions{Open: open(dir)}}}
+				opts := Options{Limits: Limits{SendMemory: tt.memory}}
+				opts.Registries = []Registry{{Listener: listener, Load: LoadOptions{Open: open(dir)}}}
 				ctx, cancelRun := context.WithCancel(context.WithoutCancel(t.Context()))
 				ended := make(chan error)
-				go func() { ended <- serve.Run(ctx, opts) }()
+				go func() { ended <- Run(ctx, opts) }()
 				defer func() {
 					cancelRun()
 					must(t, <-ended)
@@ -239,7 +238,7 @@ func TestUnreadAnswers(t *testing.T) {
 				var greedy []*rawClient
 				for range tt.clients {
 					g := dialRaw(t, l)
-					g.call(t, getBundle, elm)
+					g.call(t, getBundleMethod, elm)
 					greedy = append(greedy, g)
 				}
 				synctest.Wait()
@@ -270,15 +269,15 @@ func reflect(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if err := stream.Send(services()); err != nil {
+	if err := stream.Send(listServices()); err != nil {
 		return err
 	}
 	_, err = stream.Recv()
 	return errors.Join(err, stream.CloseSend())
 }
 
-// services returns a request for the list of services.
-func services() *reflectionv1.ServerReflectionRequest {
+// listServices returns a request for the list of services.
+func listServices() *reflectionv1.ServerReflectionRequest {
 	return &reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}}
 }
 
@@ -290,16 +289,16 @@ func TestUnreadMethods(t *testing.T) {
 		req    proto.Message
 		calls  int
 	}{
-		{getBundle, &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v7.0.0"}, 20},
+		{getBundleMethod, &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v7.0.0"}, 20},
 		{"/api.Registry/GetPackage", &api.GetPackageRequest{Name: "elm"}, 249},
-		{listBundles, &api.ListBundlesRequest{}, 1},
-		{listPackages, &api.ListPackageRequest{}, 249},
-		{reflection, services(), 249},
+		{listBundlesMethod, &api.ListBundlesRequest{}, 1},
+		{listPackagesMethod, &api.ListPackageRequest{}, 249},
+		{reflectionMethod, listServices(), 249},
 		{checkHealth, &health.HealthCheckRequest{}, 249},
 	} {
 		t.Run(tt.method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := run(t, serve.Options{}, dir).ready(t)
+				r := run(t, Options{}, dir).ready(t)
 				g := dialRaw(t, r.listener, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 				for range tt.calls {
 					g.call(t, tt.method, tt.req)
@@ -332,9 +331,9 @@ func TestTrickle(t *testing.T) {
 	}, 2) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := run(t, serve.Options{}, dir).ready(t)
+				r := run(t, Options{}, dir).ready(t)
 				g := dialRaw(t, r.listener)
-				id := g.call(t, getBundle, elm)
+				id := g.call(t, getBundleMethod, elm)
 				for range 5 * 60 {
 					time.Sleep(time.Second)
 					if g.take(id, tt.bytes) != nil {
@@ -354,26 +353,26 @@ func TestTrickle(t *testing.T) {
 // released.
 func TestCanceledAnswers(t *testing.T) {
 	l := bufconn.Listen(window)
-	server := serve.NewServer(loaded(t, catalogDir(t, large())), serve.ServerOptions{})
+	server := newServer(loaded(t, catalogDir(t, large())), Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	go func() { ended <- server.Serve(ctx, l) }()
+	go func() { ended <- server.serve(ctx, l) }()
 	defer func() {
 		cancel()
 		must(t, <-ended)
 	}()
 	c := dialRaw(t, l)
 	for i := range shared.Number(20_000, 2_000) {
-		id := c.call(t, getBundle, &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v7.0.0"})
+		id := c.call(t, getBundleMethod, &api.GetBundleRequest{PkgName: "elm", ChannelName: "only", CsvName: "elm.v7.0.0"})
 		for begun := time.Now(); time.Since(begun) < time.Duration(i%1000)*100*time.Nanosecond; {
 			runtime.Gosched()
 		}
 		c.cancel(t, id)
 	}
 	giveUp := time.Now().Add(patience)
-	for server.SendMemoryHeld() > 0 {
+	for server.opts.guard.SendMemoryHeld() > 0 {
 		if time.Now().After(giveUp) {
-			t.Fatalf("%d bytes are still held", server.SendMemoryHeld())
+			t.Fatalf("%d bytes are still held", server.opts.guard.SendMemoryHeld())
 		}
 		runtime.GC()
 		time.Sleep(time.Millisecond)
@@ -385,12 +384,12 @@ func TestCanceledAnswers(t *testing.T) {
 func TestIdleReflection(t *testing.T) {
 	dir := catalogDir(t, trees)
 	synctest.Test(t, func(t *testing.T) {
-		opts := serve.Options{Server: serve.ServerOptions{Limits: serve.Limits{SendMemory: 1 << 20}}}
+		opts := Options{Limits: Limits{SendMemory: 1 << 20}}
 		r := run(t, opts, dir).ready(t)
 		for range 100 {
 			stream, err := reflectionv1.NewServerReflectionClient(r.Conn()).ServerReflectionInfo(t.Context())
 			must(t, err)
-			must(t, stream.Send(services()))
+			must(t, stream.Send(listServices()))
 			_, err = stream.Recv()
 			must(t, err)
 		}

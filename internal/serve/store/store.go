@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,9 @@ var ErrNotFound = errors.New("not found")
 // ErrDataLoss is wrapped by errors about a part of the file that has changed or cannot be read: the store must be
 // rebuilt.
 var ErrDataLoss = errors.New("the store is damaged")
+
+// FileName returns the name of the store of a registry in a cache directory; "" is the name of a single registry.
+func FileName(registry string) string { return cmp.Or(registry, "catalog") + ".opmstore" }
 
 // A Store answers the queries of a registry. It is safe for concurrent use until Close.
 //

@@ -1,4 +1,4 @@
-package serve
+package memlimit
 
 import (
 	"math"
@@ -37,26 +37,5 @@ func TestGroupLimit(t *testing.T) {
 		if got := groupLimit(tt.files, tt.groups); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
-	}
-}
-
-// TestLimitsDefaults derives limits from memory.
-func TestLimitsDefaults(t *testing.T) {
-	for _, tt := range []struct {
-		memory int64
-		want   Limits
-	}{
-		{math.MaxInt64, Limits{4000, 256 << 20, DefaultIdle, DefaultRequest}},
-		{1 << 30, Limits{3276, 1 << 30 / 5, DefaultIdle, DefaultRequest}},
-		{64 << 20, Limits{204, 64 << 20 / 5, DefaultIdle, DefaultRequest}},
-		{10 << 20, Limits{100, 2 << 20, DefaultIdle, DefaultRequest}},
-	} {
-		if got := (Limits{}).defaults(tt.memory); got != tt.want {
-			t.Errorf("%d MiB: got %+v, want %+v", tt.memory>>20, got, tt.want)
-		}
-	}
-	set := Limits{1, 2, 3, 4}
-	if got := set.defaults(64 << 20); got != set {
-		t.Errorf("got %+v, want %+v", got, set)
 	}
 }
