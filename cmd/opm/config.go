@@ -35,6 +35,9 @@ const configFile = "opm.yaml"
 // maxConfigFile is the maximum size of a configFile in bytes. It may be part of an untrusted change.
 const maxConfigFile = 4 << 20
 
+// maxRegistries is the maximum number of registries in a policy: each image is compared with all.
+const maxRegistries = 1000
+
 // A config is the content of opm.yaml.
 type config struct {
 	Rules    map[string]level         `json:"rules"`    // levels of rules, by name
@@ -111,9 +114,9 @@ func readConfig(name, ref string) (*config, error) {
 	for i := range c.Schemas {
 		named(jsontext.Pointer(fmt.Sprintf("/schemas/%d", i)), &c.Schemas[i])
 	}
-	if n := len(c.Policy.Registries); n > validate.MaxRegistries {
+	if n := len(c.Policy.Registries); n > maxRegistries {
 		wrong.Addf(file, "/policy/registries", "%s registries, want at most %s", plural.Number(n),
-			plural.Number(validate.MaxRegistries))
+			plural.Number(maxRegistries))
 	}
 	return c, wrong.Err()
 }

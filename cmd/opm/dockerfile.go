@@ -125,7 +125,7 @@ func warnNotPortable(cmd *cobra.Command, dir, image, remedy string) error {
 		return err
 	}
 	others := slices.DeleteFunc(validate.Rules().Names(), func(name string) bool { return name == rule })
-	opts := validate.Options{Disable: others}
+	opts := validate.Options{Levels: problem.Disabled(others...)}
 	report, err := validate.Catalog(cmd.Context(), opts, declcfg.Source{Name: dir, FS: os.DirFS(dir)})
 	if err != nil {
 		return err

@@ -114,8 +114,10 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	if isText(f.format) && !f.info {
-		opts.Unplaced = c.levels.Always(problem.Info, template.Rules())
-		opts.Counted = c.Baseline == "" && !f.each.given()
+		opts.Info = validate.InfoUnplaced
+		if c.Baseline == "" && !f.each.given() {
+			opts.Info = validate.InfoCounted
+		}
 	}
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
 	if isTemplate(ref) {
@@ -144,11 +146,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 
 // options returns the validation options for a catalog with a configuration.
 func (f *validateFlags) options(c *config, ref string) (validate.Options, error) {
-	opts := validate.Options{
-		Disable: c.levels.Always(problem.Off, template.Rules()),
-		Alone:   c.levels.Errors(),
-		Policy:  c.Policy,
-	}
+	opts := validate.Options{Levels: c.levels, Policy: c.Policy}
 	var err error
 	if opts.Target, err = f.platform(c, ref); err != nil {
 		return opts, err

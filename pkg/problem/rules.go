@@ -163,6 +163,15 @@ type Levels struct {
 	Strict   bool                           // turns warnings into errors, after the other levels apply
 }
 
+// Disabled returns levels at which the rules with these names are off.
+func Disabled(names ...string) Levels {
+	rules := map[string]Severity{}
+	for _, name := range names {
+		rules[name] = Off
+	}
+	return Levels{Rules: rules}
+}
+
 // of returns the severity of a problem at these levels.
 func (l Levels) of(p *Problem) Severity {
 	level, ok := l.Packages[p.Package][p.Rule]

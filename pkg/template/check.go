@@ -49,7 +49,8 @@ func Check(ctx context.Context, name string, text []byte, opts validate.Options)
 	if t != nil && err != nil {
 		return nil, err
 	}
-	disabled := func(p *problem.Problem) bool { return slices.Contains(opts.Disable, p.Rule) }
+	off := opts.Levels.Always(problem.Off, Rules())
+	disabled := func(p *problem.Problem) bool { return slices.Contains(off, p.Rule) }
 	c.problems = slices.DeleteFunc(c.problems, disabled)
 	return problem.Sort(c.problems), nil
 }

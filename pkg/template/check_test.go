@@ -91,7 +91,7 @@ entries:
 		t.Errorf("got\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), problem.Lines(check(t, text)))
 	}
 	problems, err := template.Check(t.Context(), "t.yaml", []byte(text),
-		validate.Options{Disable: []string{"channel-stranded", "default-channel", "deprecation-reference", "duplicate-package"}})
+		validate.Options{Levels: problem.Disabled("channel-stranded", "default-channel", "deprecation-reference", "duplicate-package")})
 	if err != nil || len(problems) > 0 {
 		t.Errorf("all are disabled: %v\n%s", err, problem.Lines(problems))
 	}

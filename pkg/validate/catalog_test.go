@@ -243,14 +243,16 @@ func TestBroken(t *testing.T) { expect(t, checkBroken(t, validate.Options{}), br
 func TestDisable(t *testing.T) {
 	for _, name := range named(brokenWant) {
 		want := slices.DeleteFunc(slices.Clone(brokenWant), func(s string) bool { return strings.HasSuffix(s, " "+name) })
-		expect(t, checkBroken(t, validate.Options{Disable: []string{name}}), want...)
+		expect(t, checkBroken(t, validate.Options{Levels: problem.Disabled(name)}), want...)
 	}
 }
 
-// TestUnplaced checks that problems of rules in Unplaced have the position of their object, and other problems keep
-// their position.
+// TestUnplaced checks that problems at level info have the position of their object, and other problems keep their
+// position.
 func TestUnplaced(t *testing.T) {
-	opts := validate.Options{Unplaced: []string{"related-image-empty", "default-channel"}}
+	opts := validate.Options{Info: validate.InfoUnplaced, Levels: problem.Levels{Rules: map[string]problem.Severity{
+		"related-image-empty": problem.Info, "default-channel": problem.Info,
+	}}}
 	expect(t, checkBroken(t, opts),
 		"more/README.md:1:1 read",
 		"oak/bundles.yaml:1:1 related-image-empty",
@@ -263,21 +265,19 @@ func TestUnplaced(t *testing.T) {
 	)
 }
 
-// TestCounted checks that counted problems are behind all others, as many as without Counted, and that problems of one
+// TestCounted checks that counted problems are behind all others, as many as without, and that problems of one
 // rule in one file are one Problem.
 func TestCounted(t *testing.T) {
 	files := maps.Clone(valid)
 	files["keys.yaml"] = "{schema: olm.channel, package: oak, name: more, a1: 1, b1: 2, c1: 3}"
-	opts := validate.Options{Unplaced: []string{"unknown-key"}}
 	var names [2][]string
-	for i := range names {
-		opts.Counted = i == 1
-		problems := check(t, opts, files)
+	for i, detail := range []validate.InfoDetail{validate.InfoUnplaced, validate.InfoCounted} {
+		problems := check(t, validate.Options{Info: detail}, files)
 		for _, p := range problems {
 			names[i] = append(names[i], p.Rule)
 		}
 		n := len(problems)
-		if opts.Counted && (n < 4 || problems[n-3] != problems[n-1] || problems[n-4].Rule == "unknown-key") {
+		if detail == validate.InfoCounted && (n < 4 || problems[n-3] != problems[n-1] || problems[n-4].Rule == "unknown-key") {
 			t.Errorf("got %v", problems)
 		}
 		slices.Sort(names[i])

@@ -49,7 +49,7 @@ func TestProblemLimit(t *testing.T) {
 			t.Errorf("%s: %d problems are new, want the last", name, len(unknown))
 		}
 	}
-	if problems := problemsOf(t, Options{Disable: []string{"entry-name", "schema"}}, fmt.Sprintf(valid, strings.Repeat(", {}", 50))); len(problems) > 1 {
+	if problems := problemsOf(t, Options{Levels: problem.Disabled("entry-name", "schema")}, fmt.Sprintf(valid, strings.Repeat(", {}", 50))); len(problems) > 1 {
 		t.Errorf("got %v", problems)
 	}
 }

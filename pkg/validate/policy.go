@@ -21,9 +21,6 @@ type Policy struct {
 	Registries     []string `json:"registries"`     // of images, as HOST or HOST/PATH; empty allows all
 }
 
-// MaxRegistries is the maximum number of registries of a [Policy] in a configuration: each image is compared with all.
-const MaxRegistries = 1000
-
 // A Pattern is a regular expression of limited size: of at most 4,096 bytes and, with all repetitions, 10,000 parts. A
 // policy is part of a catalog, so its pattern must not take more time than the catalog itself.
 type Pattern struct{ *regexp.Regexp }

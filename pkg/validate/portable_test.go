@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -82,7 +83,7 @@ func TestPortableMark(t *testing.T) {
 func TestPortableOff(t *testing.T) {
 	files := map[string]string{"a.yaml": "# c\n---\nschema: a/b\n"}
 	expect(t, check(t, validate.Options{}, files), "a.yaml:1:1 portable", "a.yaml:3:9 portable")
-	expect(t, check(t, validate.Options{Disable: []string{"portable"}}, files))
+	expect(t, check(t, validate.Options{Levels: problem.Disabled("portable")}, files))
 	expect(t, check(t, validate.Options{ErrorsOnly: true}, files))
 }
 

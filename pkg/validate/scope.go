@@ -17,8 +17,8 @@ import (
 type validator struct {
 	opts     Options
 	off      map[string]bool // names of rules that are not checked
-	alone    map[string]bool // rules of Options.Alone
-	unplaced map[string]bool // rules of Options.Unplaced
+	alone    map[string]bool // update rules that are reported even if another problem is the cause
+	unplaced map[string]bool // rules whose problems have the position of the object
 	extra    *schemas.Extra  // of Options.Schemas
 	checkers *pool.Pool[*objectChecker]
 }

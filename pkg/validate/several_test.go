@@ -68,7 +68,7 @@ func TestMemo(t *testing.T) {
 		{broken(t), validate.Options{Target: parseTarget(t, "ocp=4.20")}},
 		{broken(t), validate.Options{}},
 		{broken(t), validate.Options{ErrorsOnly: true}},
-		{broken(t), validate.Options{Disable: []string{"bundle-image", "icon-data"}}},
+		{broken(t), validate.Options{Levels: problem.Disabled("bundle-image", "icon-data")}},
 		{broken(t), validate.Options{Policy: names("^never$")}},
 		{broken(t), validate.Options{Policy: names(".")}},
 		{broken(t), validate.Options{Policy: validate.Policy{Registries: []string{"registry.example/none"}}}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -112,7 +113,7 @@ func TestUpdates(t *testing.T) {
 }
 
 // TestConsequencesAlone checks that a consequence is a problem of its own if its cause is not reported or is less
-// severe, or if its rule is in Alone.
+// severe, or if its rule is made an error.
 func TestConsequencesAlone(t *testing.T) {
 	files := updatesOf("1.0.0", "1.0.1 skips: [p.v1.0.0]", "1.1.0 replaces: p.v1.0.1, skips: [p.v1.0.1]",
 		"1.2.0 replaces: p.v1.1.0, skips: [p.v1.1.0]")
@@ -124,16 +125,18 @@ func TestConsequencesAlone(t *testing.T) {
 			"p.yaml:9:1 update-classic", "p.yaml:9:1 z-release", "p.yaml:11:48 replaces-and-skips",
 			"p.yaml:12:48 replaces-and-skips",
 		}},
-		{validate.Options{Disable: []string{"replaces-and-skips"}}, []string{"p.yaml:9:1 update-classic", "p.yaml:9:1 z-release"}},
-		{validate.Options{Disable: []string{"replaces-and-skips", "z-release"}}, []string{"p.yaml:9:1 update-classic"}},
-		{validate.Options{Disable: []string{"replaces-and-skips"}, Alone: []string{"updates-differ"}},
+		{validate.Options{Levels: problem.Disabled("replaces-and-skips")}, []string{"p.yaml:9:1 update-classic", "p.yaml:9:1 z-release"}},
+		{validate.Options{Levels: problem.Disabled("replaces-and-skips", "z-release")}, []string{"p.yaml:9:1 update-classic"}},
+		{validate.Options{Levels: problem.Levels{Rules: map[string]problem.Severity{
+			"replaces-and-skips": problem.Off, "updates-differ": problem.Error,
+		}}},
 			[]string{"p.yaml:9:1 update-classic", "p.yaml:9:1 z-release", "p.yaml:9:1 updates-differ"}},
 	} {
 		problems := only(check(t, tt.opts, files), updateRules...)
 		expect(t, problems, tt.want...)
 		for _, p := range problems {
 			if p.Rule == "update-classic" && (!slices.Contains(p.Names, "p.v1.0.1") ||
-				slices.Contains(p.Consequences, "updates-differ") == (len(tt.opts.Alone) > 0)) {
+				slices.Contains(p.Consequences, "updates-differ") == (tt.opts.Levels.Rules["updates-differ"] == problem.Error)) {
 				t.Errorf("about %q, with %q: %s", p.Names, p.Consequences, p)
 			}
 		}
@@ -144,7 +147,7 @@ func TestConsequencesAlone(t *testing.T) {
 func TestUpdatesOfAPercentSign(t *testing.T) {
 	files := updatesOf("1.0.0", "1.1.0 skips: [p.v1.0.0]", "2.0.0 replaces: p.v1.1.0, skips: [p.v1.1.0]")
 	files["p.yaml"] = strings.ReplaceAll(files["p.yaml"], "p.v2.0.0", "p.v%s%d")
-	opts := validate.Options{Disable: []string{"bundle-name-dns"}}
+	opts := validate.Options{Levels: problem.Disabled("bundle-name-dns")}
 	for _, p := range check(t, opts, files) {
 		if strings.Contains(p.Message, "%!") || strings.Contains(p.Message, "MISSING") {
 			t.Errorf("got %s", p)
@@ -156,7 +159,7 @@ func TestUpdatesOfAPercentSign(t *testing.T) {
 func TestUpdatesBesideDisabledRules(t *testing.T) {
 	const head = "schema: olm.package\nname: p\ndefaultChannel: c\n---\nschema: olm.channel\npackage: p\nname: c\nentries: "
 	for _, entries := range []string{"[]", "7", "[{name: a}, {name: b}]", "[{}]"} {
-		opts := validate.Options{Disable: []string{"channel-entries", "type", "channel-head", "entry-name"}}
+		opts := validate.Options{Levels: problem.Disabled("channel-entries", "type", "channel-head", "entry-name")}
 		for _, p := range check(t, opts, map[string]string{"p.yaml": head + entries + "\n"}) {
 			if slices.Contains(updateRules, p.Rule) {
 				t.Errorf("entries: %s: %s", entries, p)
@@ -176,7 +179,7 @@ func TestUpdatesOfABrokenPackage(t *testing.T) {
 		}
 	}
 	delete(files, "q.yaml")
-	if got := only(check(t, validate.Options{Disable: updateRules}, files), updateRules...); len(got) > 0 {
+	if got := only(check(t, validate.Options{Levels: problem.Disabled(updateRules...)}, files), updateRules...); len(got) > 0 {
 		t.Errorf("disabled: %v", got)
 	}
 }

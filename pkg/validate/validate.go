@@ -36,12 +36,14 @@ import (
 
 // Options select the checks. The zero value checks everything.
 type Options struct {
-	Disable    []string // names of rules that are not checked
-	Alone      []string // names of update rules that are reported even if another problem is the cause
-	ErrorsOnly bool     // check only rules of severity error, which is faster
-	Unplaced   []string // names of rules whose problems have the position of the object, which is faster
-	Counted    bool     // only count the problems of Unplaced rules, which takes less memory; see [Report]
-	Policy     Policy   // additional requirements of the catalog maintainers
+	// Levels are the levels of rules. A rule that is off in every package is not checked, and an update rule that is an
+	// error in one is reported even if another problem is the cause. The problems still have the severity of their rule:
+	// Levels.Apply sets it.
+	Levels problem.Levels
+
+	ErrorsOnly bool       // check only rules of severity error, which is faster
+	Info       InfoDetail // of problems at level info
+	Policy     Policy     // additional requirements of the catalog maintainers
 
 	// Target is the platform that the catalog is for, the zero value if it is not known. Its Kubernetes must be known.
 	Target platform.Platform
@@ -57,6 +59,16 @@ type Options struct {
 	Memo *declcfg.Memo
 }
 
+// An InfoDetail is the detail of the problems of rules at level info in every package.
+type InfoDetail int
+
+// The details.
+const (
+	InfoPlaced   InfoDetail = iota // that of all problems
+	InfoUnplaced                   // they have the position of their object, which is faster
+	InfoCounted                    // they are only counted, which also takes less memory; see [Report]
+)
+
 // ErrSchemas is wrapped by the error about Options.Schemas that take too much time or memory. The process should end
 // soon, because CUE cannot be stopped.
 var ErrSchemas = schemas.ErrLimit
@@ -64,8 +76,8 @@ var ErrSchemas = schemas.ErrLimit
 // A Report has the problems of a catalog, and an index of its readable objects. The check stops at 100,000 errors; of
 // each other severity, at most 100,000 problems are listed.
 type Report struct {
-	// Problems are sorted by position. With Options.Counted, the problems of Unplaced rules are behind all others, where
-	// the first problem of a rule about a package in a file represents the others.
+	// Problems are sorted by position. With InfoCounted, the problems at level info are behind all others, where the
+	// first problem of a rule about a package in a file represents the others.
 	Problems []*problem.Problem
 	Index    *declcfg.Index
 
@@ -86,7 +98,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		return c.Object(o, value, err), nil
 	}
 	sources = c.v.portable(sources, c.keep)
-	memo := opts.memo()
+	memo := c.v.memo()
 	for i := range sources {
 		sources[i].Memo = memo
 	}
@@ -114,7 +126,7 @@ type Checker struct {
 	objects   int
 
 	found   []*problem.Problem
-	counted []*problem.Problem       // see Options.Counted
+	counted []*problem.Problem       // see InfoCounted
 	counts  map[problem.Severity]int // problems in found and counted
 	more    int                      // number of warnings and hints that are in neither
 	cut     bool                     // the check stopped: too many errors, or too many problems in one object
@@ -123,8 +135,11 @@ type Checker struct {
 // NewChecker returns a checker for the catalog that consists of the sources. It fails as [Catalog] does.
 func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	v := &validator{
-		opts: opts, off: set(opts.Disable), alone: set(opts.Alone), unplaced: set(opts.Unplaced),
+		opts: opts, off: set(opts.Levels.Always(problem.Off, Rules())), alone: set(opts.Levels.Errors()),
 		extra: schemas.NewExtra(opts.Schemas...),
+	}
+	if opts.Info != InfoPlaced {
+		v.unplaced = set(opts.Levels.Always(problem.Info, Rules()))
 	}
 	for _, r := range Rules().All() {
 		if opts.ErrorsOnly && r.Severity != problem.Error {
@@ -185,7 +200,7 @@ func (c *Checker) Add(m *declcfg.Meta, object any, err error) {
 // catalog with many warnings is still valid.
 func (c *Checker) keep(problems ...*problem.Problem) {
 	c.cut = c.cut || len(problems) >= maxProblems
-	if c.v.opts.Counted {
+	if c.v.opts.Info == InfoCounted {
 		problems = problem.Sort(problems) // drops repetitions
 	}
 	for _, p := range problems {
@@ -195,7 +210,7 @@ func (c *Checker) keep(problems ...*problem.Problem) {
 			continue
 		}
 		c.counts[p.Severity]++
-		if c.v.opts.Counted && c.v.unplaced[p.Rule] {
+		if c.v.opts.Info == InfoCounted && c.v.unplaced[p.Rule] {
 			c.count(p)
 		} else {
 			c.found = append(c.found, p)

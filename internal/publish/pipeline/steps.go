@@ -133,7 +133,7 @@ func (p *publication) validate(ctx context.Context, r *Result) error {
 	if err := cmp.Or(p.catalog.Unchanged(), err); err != nil {
 		return err
 	}
-	if opts.Disable == nil && !problem.HasErrors(report.Problems) {
+	if len(opts.Levels.Always(problem.Off, validate.Rules())) == 0 && !problem.HasErrors(report.Problems) {
 		p.valid = report
 	}
 	p.unreadable = slices.ContainsFunc(report.Problems, func(found *problem.Problem) bool {
