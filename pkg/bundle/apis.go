@@ -315,9 +315,9 @@ func SortRelatedImages(list []declcfg.RelatedImage) {
 	slices.SortFunc(list, func(a, b declcfg.RelatedImage) int { return strings.Compare(a.Image, b.Image) })
 }
 
-// ImageRef executes a template for the image reference of b. The template may use {{.Package}}, {{.Name}} and
+// imageRef executes a template for the image reference of b. The template may use {{.Package}}, {{.Name}} and
 // {{.Version}}, the version in the property olm.package; another field is an error.
-func ImageRef(tmpl *template.Template, b *declcfg.Bundle) (string, error) {
+func imageRef(tmpl *template.Template, b *declcfg.Bundle) (string, error) {
 	data := struct{ Package, Name, Version string }{Package: b.Package, Name: b.Name}
 	for i := range b.Properties {
 		if b.Properties[i].Type == declcfg.PropertyPackage {

@@ -7,8 +7,9 @@
 // A bundle is a directory, or the root of an image, with the directories manifests/ and metadata/. Their format is
 // described in https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/.
 //
-//	labels := bundle.Labels{MediaType: bundle.MediaTypeRegistry, Package: "oak", Channels: "stable"}
-//	os.WriteFile("oak/1.0.0/metadata/annotations.yaml", labels.Annotations(), 0o644)
+//	m := bundle.Maker{Directory: "oak/1.0.0/manifests", Labels: bundle.Labels{Package: "oak", Channels: "stable"}}
+//	inferred, err := m.Complete()
+//	err = m.Generate(ctx) // writes oak/1.0.0/metadata/annotations.yaml
 //	problems := bundle.Check(os.DirFS("oak/1.0.0"), "oak/1.0.0", bundle.CheckOptions{})
 package bundle
 
@@ -31,7 +32,8 @@ type Options struct {
 	// Image is the reference of the image that contains the bundle, "" if there is none.
 	Image string
 
-	// ImageRef makes the reference if Image is empty; see [ImageRef]. Nil leaves it empty.
+	// ImageRef makes the reference if Image is empty, from .Package, .Name and .Version; another field is an error. Nil
+	// leaves it empty.
 	ImageRef *template.Template
 
 	// EnvImages adds the images that environment variables RELATED_IMAGE_* of deployments name to the related images.
@@ -91,7 +93,7 @@ func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
 		Properties: p.properties(m, meta, spec, apis),
 	}
 	if b.Image == "" && p.opts.ImageRef != nil {
-		ref, err := ImageRef(p.opts.ImageRef, b)
+		ref, err := imageRef(p.opts.ImageRef, b)
 		if err != nil {
 			p.fail(&declcfg.Error{Pos: declcfg.Pos{File: p.name}, Err: err})
 		}
@@ -214,7 +216,7 @@ func ToMetadata(b *declcfg.Bundle) error {
 //
 // A bundle is unchanged if it has no image, if it already has CSV metadata, or if no manifest is a
 // ClusterServiceVersion. It is also unchanged after an error: a manifest before the first ClusterServiceVersion cannot
-// be decoded, or [CSVMetadata] failed.
+// be decoded, or parseCSVMetadata failed.
 func MigrateToCSVMetadata(b *declcfg.Bundle) (changed bool, err error) {
 	if b.Image == "" || slices.ContainsFunc(b.Properties, isCSVMetadata) {
 		return false, nil
@@ -223,7 +225,7 @@ func MigrateToCSVMetadata(b *declcfg.Bundle) (changed bool, err error) {
 	if csv == nil || err != nil {
 		return false, err
 	}
-	metadata, err := CSVMetadata(csv)
+	metadata, err := parseCSVMetadata(csv)
 	if err != nil {
 		return false, err
 	}

@@ -17,8 +17,6 @@ import (
 
 // Contents are the manifests of a bundle of type registry+v1.
 type Contents struct {
-	Package string
-
 	// CSV has the properties in metadata/ appended to its annotation olm.properties, as in OLM v1.
 	CSV *v1alpha1.ClusterServiceVersion
 
@@ -53,7 +51,7 @@ func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
 		return nil, err
 	}
 	c := &Contents{
-		Package: string(meta.annotations.Package), CSV: new(v1alpha1.ClusterServiceVersion), files: map[any]*manifest{},
+		CSV: new(v1alpha1.ClusterServiceVersion), files: map[any]*manifest{},
 	}
 	p.decodeInto(c, all.csv, c.CSV)
 	for _, m := range all.crds {

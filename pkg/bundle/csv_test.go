@@ -98,7 +98,7 @@ func FuzzCSVMetadata(f *testing.F) {
 			return
 		}
 		want, wantErr := upstream(t, csv)
-		metadata, err := CSVMetadata(csv)
+		metadata, err := parseCSVMetadata(csv)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("got %v, opm: %v", err, wantErr)
 		}
@@ -125,7 +125,7 @@ func TestCSVMetadataErrors(t *testing.T) {
 		`{"spec": {"keywords": "a"}}`,
 		`{"spec": {"release": 1}}`, `{"metadata": {"annotations": {"a": true}}}`,
 	} {
-		if got, err := CSVMetadata([]byte(csv)); err == nil || !strings.HasPrefix(err.Error(), "decode ClusterService") {
+		if got, err := parseCSVMetadata([]byte(csv)); err == nil || !strings.HasPrefix(err.Error(), "decode ClusterService") {
 			t.Errorf("%s: got %+v, %v", csv, got, err)
 		}
 	}
@@ -135,7 +135,7 @@ func BenchmarkCSVMetadata(b *testing.B) {
 	b.SetBytes(int64(len(sample)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := CSVMetadata([]byte(sample)); err != nil {
+		if _, err := parseCSVMetadata([]byte(sample)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -17,15 +17,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Complete returns l with the missing labels: the media type of the manifests in the directory dir of layout and, if
-// package or channels are missing, the labels that [Infer] finds, including the default channel.
-func (l Labels) Complete(layout fs.FS, dir string) (Labels, error) {
+// complete returns l with the missing labels: the media type of the manifests in the directory dir of layout and, if
+// package or channels are missing, the labels that infer finds, including the default channel.
+func (l Labels) complete(layout fs.FS, dir string) (Labels, error) {
 	if l.Package != "" && l.Channels != "" {
 		mediaType, err := detectMediaType(layout, dir)
 		l.MediaType = mediaType
 		return l, err
 	}
-	found, err := Infer(layout, dir)
+	found, err := infer(layout, dir)
 	if err != nil {
 		return Labels{}, err
 	}
@@ -37,9 +37,9 @@ func (l Labels) Complete(layout fs.FS, dir string) (Labels, error) {
 	}, nil
 }
 
-// Annotated returns the labels in the metadata of the bundle in fsys, without its media type. A label that is missing
+// annotated returns the labels in the metadata of the bundle in fsys, without its media type. A label that is missing
 // or cannot be read is "".
-func Annotated(fsys fs.FS) Labels {
+func annotated(fsys fs.FS) Labels {
 	p := parser{fsys: fsys}
 	of := p.readMetadata().annotations
 	return Labels{Package: string(of.Package), Channels: string(of.Channels), DefaultChannel: string(of.DefaultChannel)}
@@ -57,22 +57,22 @@ func (l Labels) Map() map[string]string {
 // annotationsFile is the file in which upstream writes the annotations.
 const annotationsFile = metadataDir + "/annotations.yaml"
 
-// GenerateOptions configure Generate. The zero value is the default.
-type GenerateOptions struct {
-	// Manifests are copied to manifests/; nil copies none. Upstream's opm names each copied directory after its parent,
-	// so directories of the first level are named Name. Generate does the same.
-	Manifests fs.FS
-	// Name is the name of the directory of the Manifests.
-	Name string
+// generateOptions configure generate. The zero value is the default.
+type generateOptions struct {
+	// manifests are copied to manifests/; nil copies none. Upstream's opm names each copied directory after its parent,
+	// so directories of the first level are named name. So does generate.
+	manifests fs.FS
+	// name is the name of the directory of the manifests.
+	name string
 
-	// Overwrite replaces existing files with different content. Without it, such a file is an error.
-	Overwrite bool
+	// overwrite replaces existing files with different content. Without it, such a file is an error.
+	overwrite bool
 }
 
-// Generate creates or completes a bundle directory: it copies the manifests and writes the labels to
-// metadata/annotations.yaml. Without Overwrite, an existing annotations.yaml is kept if it has all labels; it may have
+// generate creates or completes a bundle directory: it copies the manifests and writes the labels to
+// metadata/annotations.yaml. Without overwrite, an existing annotations.yaml is kept if it has all labels; it may have
 // other annotations. After an error, nothing is written.
-func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions) error {
+func generate(ctx context.Context, l Labels, out *os.Root, opts generateOptions) error {
 	if err := checkGenerated(out, l, opts); err != nil {
 		return err
 	}
@@ -86,22 +86,22 @@ func Generate(ctx context.Context, l Labels, out *os.Root, opts GenerateOptions)
 		if err != nil {
 			return err
 		}
-		if _, err := out.Stat(annotationsFile); err == nil && !opts.Overwrite {
+		if _, err := out.Stat(annotationsFile); err == nil && !opts.overwrite {
 			return nil // checkGenerated checked it
 		}
-		return writeFile(stage, annotationsFile, 0, bytes.NewReader(l.Annotations()))
+		return writeFile(stage, annotationsFile, 0, bytes.NewReader(l.annotations()))
 	})
 }
 
-func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
-	if opts.Overwrite {
+func checkGenerated(out *os.Root, l Labels, opts generateOptions) error {
+	if opts.overwrite {
 		return nil
 	}
 	var errs []error
 	existing, err := regular.ReadFile(out.FS(), annotationsFile, maxFileSize)
 	switch {
 	case err == nil:
-		errs = append(errs, l.Check(path.Join(out.Name(), annotationsFile), existing))
+		errs = append(errs, l.check(path.Join(out.Name(), annotationsFile), existing))
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -121,24 +121,24 @@ func checkGenerated(out *os.Root, l Labels, opts GenerateOptions) error {
 
 // eachManifest calls fn with the content of every manifest file and its name in the bundle. Links to files are
 // followed. Two files with the same name are an error.
-func (o *GenerateOptions) eachManifest(fn func(name string, content []byte) error) error {
-	if o.Manifests == nil {
+func (o *generateOptions) eachManifest(fn func(name string, content []byte) error) error {
+	if o.manifests == nil {
 		return nil
 	}
 	from := map[string]string{}
-	return fs.WalkDir(o.Manifests, ".", func(name string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(o.manifests, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		to := path.Join(manifestsDir, path.Base(name))
 		if dir := path.Dir(name); dir != "." {
-			to = path.Join(manifestsDir, o.Name, path.Dir(dir), path.Base(name))
+			to = path.Join(manifestsDir, o.name, path.Dir(dir), path.Base(name))
 		}
 		if other := from[to]; other != "" {
 			return fmt.Errorf("copy manifests: %s and %s would both become %s", other, name, to)
 		}
 		from[to] = name
-		content, err := regular.ReadFile(o.Manifests, name, maxFileSize)
+		content, err := regular.ReadFile(o.manifests, name, maxFileSize)
 		if err != nil {
 			return fmt.Errorf("copy manifests: %w", err)
 		}
@@ -156,13 +156,13 @@ type packageManifest struct {
 	} `json:"channels"`
 }
 
-// Infer returns the labels of the bundle whose manifests are in the directory dir of layout, from the package manifest
+// infer returns the labels of the bundle whose manifests are in the directory dir of layout, from the package manifest
 // next to that directory. The bundle is in each channel whose head has an update path from it; the channels are sorted.
 // The default channel is the default channel of the package, if the bundle is in it.
 //
 // It fails if there is no package manifest, if the bundle is in no channel, or if the ClusterServiceVersion of the
 // directory or of one next to it cannot be read. Directories without a ClusterServiceVersion are skipped.
-func Infer(layout fs.FS, dir string) (Labels, error) {
+func infer(layout fs.FS, dir string) (Labels, error) {
 	dir = path.Clean(dir)
 	mediaType, err := detectMediaType(layout, dir)
 	if err != nil {

@@ -27,13 +27,13 @@ func TestComplete(t *testing.T) {
 		{Labels{Package: "elm", Channels: "beta"}, "1.0.0", Labels{MediaTypeRegistry, "elm", "beta", ""}},
 		{Labels{Package: "elm", Channels: "beta"}, "empty.package", Labels{MediaTypePlain, "elm", "beta", ""}},
 	} {
-		got, err := test.given.Complete(layout, test.dir)
+		got, err := test.given.complete(layout, test.dir)
 		if err != nil || got != test.want {
 			t.Errorf("%+v in %s: got %+v, %v, want %+v", test.given, test.dir, got, err, test.want)
 		}
 	}
 	for _, given := range []Labels{{}, {Package: "elm", Channels: "beta"}} {
-		if got, err := given.Complete(layout, "missing"); err == nil {
+		if got, err := given.complete(layout, "missing"); err == nil {
 			t.Errorf("%+v of a missing directory: got %+v", given, got)
 		}
 	}
@@ -41,10 +41,10 @@ func TestComplete(t *testing.T) {
 
 func TestGenerate(t *testing.T) {
 	out := outRoot(t)
-	if err := Generate(t.Context(), oakLabels, out, GenerateOptions{}); err != nil {
+	if err := generate(t.Context(), oakLabels, out, generateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	annotations := string(oakLabels.Annotations())
+	annotations := string(oakLabels.annotations())
 	want := map[string]string{".": "/", "metadata": "/", "metadata/annotations.yaml": annotations}
 	if got := tree(t, out); !maps.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -56,7 +56,7 @@ func TestGenerate(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifests := mapFS("a.yaml", "a", "more/b.yaml", "b")
-	if err := Generate(t.Context(), oakLabels, out, GenerateOptions{Manifests: manifests, Name: "more"}); err != nil {
+	if err := generate(t.Context(), oakLabels, out, generateOptions{manifests: manifests, name: "more"}); err != nil {
 		t.Fatal(err)
 	}
 	want = map[string]string{".": "/", "metadata": "/", "metadata/annotations.yaml": annotations, "manifests": "/",
@@ -67,8 +67,8 @@ func TestGenerate(t *testing.T) {
 
 	// Files with different content are errors, unless Overwrite is set.
 	elm := Labels{MediaType: MediaTypeRegistry, Package: "elm", Channels: "stable"}
-	opts := GenerateOptions{Manifests: mapFS("a.yaml", "other", "more/b.yaml", "b", "new.yaml", "new"), Name: "more"}
-	err := Generate(t.Context(), elm, out, opts)
+	opts := generateOptions{manifests: mapFS("a.yaml", "other", "more/b.yaml", "b", "new.yaml", "new"), name: "more"}
+	err := generate(t.Context(), elm, out, opts)
 	for _, part := range []string{`metadata/annotations.yaml:6:53: annotations.` + AnnotationPackage + `: want "elm", found "oak"`,
 		"manifests/a.yaml: already exists"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -81,11 +81,11 @@ func TestGenerate(t *testing.T) {
 	if got := tree(t, out); !maps.Equal(got, want) {
 		t.Errorf("after an error: got %q, want %q", got, want)
 	}
-	opts.Overwrite = true
-	if err := Generate(t.Context(), elm, out, opts); err != nil {
+	opts.overwrite = true
+	if err := generate(t.Context(), elm, out, opts); err != nil {
 		t.Fatal(err)
 	}
-	want["metadata/annotations.yaml"], want["manifests/a.yaml"] = string(elm.Annotations()), "other"
+	want["metadata/annotations.yaml"], want["manifests/a.yaml"] = string(elm.annotations()), "other"
 	want["manifests/new.yaml"] = "new"
 	if got := tree(t, out); !maps.Equal(got, want) {
 		t.Errorf("written over: got %q, want %q", got, want)
@@ -98,8 +98,8 @@ func TestGenerateFails(t *testing.T) {
 	if err := out.WriteFile("metadata", nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	opts := GenerateOptions{Manifests: mapFS("a.yaml", "a"), Overwrite: true}
-	if err := Generate(t.Context(), oakLabels, out, opts); !errors.Is(err, atomicfile.ErrInTheWay) {
+	opts := generateOptions{manifests: mapFS("a.yaml", "a"), overwrite: true}
+	if err := generate(t.Context(), oakLabels, out, opts); !errors.Is(err, atomicfile.ErrInTheWay) {
 		t.Errorf("got error %v, want %v", err, atomicfile.ErrInTheWay)
 	}
 	if got := tree(t, out); !maps.Equal(got, map[string]string{".": "/", "metadata": ""}) {
@@ -109,7 +109,7 @@ func TestGenerateFails(t *testing.T) {
 	if err := os.Symlink("nowhere", dir+"/a.yaml"); err != nil {
 		t.Skip(err)
 	}
-	if err := Generate(t.Context(), oakLabels, outRoot(t), GenerateOptions{Manifests: os.DirFS(dir)}); err == nil {
+	if err := generate(t.Context(), oakLabels, outRoot(t), generateOptions{manifests: os.DirFS(dir)}); err == nil {
 		t.Error("a dangling link was copied")
 	}
 }

@@ -35,8 +35,8 @@ func (l Labels) list() [][2]string {
 	return list
 }
 
-// Annotations returns the file annotations.yaml.
-func (l Labels) Annotations() []byte {
+// annotations returns the file annotations.yaml.
+func (l Labels) annotations() []byte {
 	printed, err := json.Marshal(map[string]any{"annotations": l.Map()}, jsontext.AllowInvalidUTF8(true))
 	if err != nil { // strings can always be encoded
 		panic(err)
@@ -44,9 +44,9 @@ func (l Labels) Annotations() []byte {
 	return format.AppendYAML(nil, printed)
 }
 
-// Dockerfile returns the file bundle.Dockerfile, which builds the image of a bundle on that base image, "" for scratch.
+// dockerfile returns the file bundle.Dockerfile, which builds the image of a bundle on that base image, "" for scratch.
 // The directories are the paths of manifests/ and metadata/, relative to the build context.
-func (l Labels) Dockerfile(base, manifests, metadata string) []byte {
+func (l Labels) dockerfile(base, manifests, metadata string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "FROM %s\n\n", cmp.Or(base, "scratch"))
 	for _, label := range l.list() {
@@ -59,9 +59,9 @@ func (l Labels) Dockerfile(base, manifests, metadata string) []byte {
 	return []byte(b.String())
 }
 
-// Check compares the labels with an existing annotations.yaml, which must have all of them and may have other
+// check compares the labels with an existing annotations.yaml, which must have all of them and may have other
 // annotations. Positions use name as the file name. The error joins one *[declcfg.Error] for every difference.
-func (l Labels) Check(name string, annotations []byte) error {
+func (l Labels) check(name string, annotations []byte) error {
 	doc, failed := readDocument(name, annotations, nil)
 	if failed != nil {
 		return failed
@@ -86,18 +86,18 @@ func (l Labels) Check(name string, annotations []byte) error {
 	return errors.Join(errs...)
 }
 
-// CheckedDockerfile is [Labels.Dockerfile], with an error for a value that a Dockerfile would not read unchanged.
-func (l Labels) CheckedDockerfile(base, manifests, metadata string) ([]byte, error) {
+// checkedDockerfile is dockerfile, with an error for a value that a Dockerfile would not read unchanged.
+func (l Labels) checkedDockerfile(base, manifests, metadata string) ([]byte, error) {
 	for _, word := range []string{base, l.Package, l.Channels, l.DefaultChannel, manifests, metadata} {
 		if strings.ContainsAny(word, " \t\r\n\"'\\$*?[]") {
 			return nil, fmt.Errorf("a Dockerfile cannot contain %q", word)
 		}
 	}
-	return l.Dockerfile(base, manifests, metadata), nil
+	return l.dockerfile(base, manifests, metadata), nil
 }
 
-// Inferred returns the labels of l that are not among the given labels, each as "package: kiln".
-func (l Labels) Inferred(given Labels) []string {
+// inferred returns the labels of l that are not among the given labels, each as "package: kiln".
+func (l Labels) inferred(given Labels) []string {
 	var all []string
 	for _, label := range []struct{ what, given, found string }{
 		{"package", given.Package, l.Package},

@@ -37,17 +37,17 @@ LABEL operators.operatorframework.io.bundle.channel.default.v1=beta
 COPY oak/manifests /manifests/
 COPY oak/metadata /metadata/
 `
-	if got := string(l.Annotations()); got != annotations {
+	if got := string(l.annotations()); got != annotations {
 		t.Errorf("got %s", got)
 	}
-	if got := string(l.Dockerfile("", "oak/manifests", "oak/metadata")); got != dockerfile {
+	if got := string(l.dockerfile("", "oak/manifests", "oak/metadata")); got != dockerfile {
 		t.Errorf("got %s", got)
 	}
 	l.DefaultChannel = ""
-	if got := string(l.Annotations()); strings.Contains(got, "default") {
+	if got := string(l.annotations()); strings.Contains(got, "default") {
 		t.Errorf("no default channel: got %s", got)
 	}
-	_, rest, _ := strings.Cut(string(l.Dockerfile("base:1", "m", "n")), "channels.v1=")
+	_, rest, _ := strings.Cut(string(l.dockerfile("base:1", "m", "n")), "channels.v1=")
 	if rest != "alpha,beta\nCOPY m /manifests/\nCOPY n /metadata/\n" {
 		t.Errorf("no default channel: got %s", rest)
 	}
@@ -55,10 +55,10 @@ COPY oak/metadata /metadata/
 
 func TestLabelsCheck(t *testing.T) {
 	l := Labels{MediaType: MediaTypeRegistry, Package: "oak", Channels: "4.1"}
-	if err := l.Check("a.yaml", append(l.Annotations(), "  more: [1]\n"...)); err == nil {
+	if err := l.check("a.yaml", append(l.annotations(), "  more: [1]\n"...)); err == nil {
 		t.Error("a list: no error")
 	}
-	if err := l.Check("a.yaml", append(l.Annotations(), "  more: 1\n"...)); err != nil {
+	if err := l.check("a.yaml", append(l.annotations(), "  more: 1\n"...)); err != nil {
 		t.Error(err)
 	}
 	const other = `annotations:
@@ -69,10 +69,10 @@ func TestLabelsCheck(t *testing.T) {
 `
 	const want = `a.yaml:2:3: annotations: no operators.operatorframework.io.bundle.manifests.v1: want "manifests/"
 a.yaml:5:53: annotations.operators.operatorframework.io.bundle.package.v1: want "oak", found "elm"`
-	if err := l.Check("a.yaml", []byte(other)); err == nil || err.Error() != want {
+	if err := l.check("a.yaml", []byte(other)); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
-	if err := l.Check("a.yaml", []byte("a: b: c")); err == nil || !strings.HasPrefix(err.Error(), "a.yaml:1:5: ") {
+	if err := l.check("a.yaml", []byte("a: b: c")); err == nil || !strings.HasPrefix(err.Error(), "a.yaml:1:5: ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestInfer(t *testing.T) {
 		{channels, "metadata", "error: no ClusterServiceVersion with a name in metadata"},
 		{channels, "4.0.0", "error: "},
 	} {
-		l, err := Infer(layout(test.pkg), test.dir)
+		l, err := infer(layout(test.pkg), test.dir)
 		got := strings.Join([]string{l.MediaType, l.Package, l.Channels, l.DefaultChannel}, " ")
 		if err != nil {
 			got = "error: " + err.Error()
@@ -134,7 +134,7 @@ func TestInfer(t *testing.T) {
 		}
 	}
 	broken := mapFS("p.yaml", channels, "1/csv.yaml", csvNamed("oak.v1", ""), "2/csv.yaml", csvNamed("a", "skips: b"))
-	if _, err := Infer(broken, "1"); err == nil || !strings.HasPrefix(err.Error(), "2/csv.yaml:3:15: spec.skips: want a list") {
+	if _, err := infer(broken, "1"); err == nil || !strings.HasPrefix(err.Error(), "2/csv.yaml:3:15: spec.skips: want a list") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -20,7 +20,7 @@ type Maker struct {
 	Directory string // of the manifests; until Complete, also of a bundle
 	Output    string // directory to copy the bundle to; "" generates it in place
 	Labels    Labels
-	Overwrite bool // see GenerateOptions
+	Overwrite bool // replaces existing files with different content; without it, such a file is an error
 }
 
 // Root returns the bundle directory, the parent of manifests and metadata.
@@ -39,18 +39,18 @@ func (m *Maker) Manifests() string {
 // Metadata returns the directory of the generated metadata.
 func (m *Maker) Metadata() string { return filepath.Join(m.Root(), metadataDir) }
 
-// Complete checks the directories and completes the labels. It returns the inferred labels, as [Labels.Inferred].
+// Complete checks the directories and completes the labels. It returns the inferred labels, each as "package: kiln".
 func (m *Maker) Complete() (inferred []string, err error) {
 	m.openBundle()
 	if err := m.checkDirectories(); err != nil {
 		return nil, fmt.Errorf("generate bundle: %w", err)
 	}
 	given, parent := m.Labels, filepath.Dir(m.Directory)
-	labels, err := given.Complete(os.DirFS(parent), filepath.Base(m.Directory))
+	labels, err := given.complete(os.DirFS(parent), filepath.Base(m.Directory))
 	switch {
 	case err == nil:
 		m.Labels = labels
-		return labels.Inferred(given), nil
+		return labels.inferred(given), nil
 	case given.Package != "" && given.Channels != "":
 		return nil, fmt.Errorf("generate bundle from %s: %w", m.Directory, err)
 	}
@@ -64,12 +64,12 @@ func (m *Maker) openBundle() {
 	if info, err := os.Stat(manifests); err != nil || !info.IsDir() || filepath.Base(m.Directory) == manifestsDir {
 		return
 	}
-	annotated := Annotated(os.DirFS(m.Directory))
+	found := annotated(os.DirFS(m.Directory))
 	m.Directory = manifests
 	l := &m.Labels
-	if l.Package == "" && l.Channels == "" && annotated.Package != "" && annotated.Channels != "" {
-		l.Package, l.Channels = annotated.Package, annotated.Channels
-		l.DefaultChannel = cmp.Or(l.DefaultChannel, annotated.DefaultChannel)
+	if l.Package == "" && l.Channels == "" && found.Package != "" && found.Channels != "" {
+		l.Package, l.Channels = found.Package, found.Channels
+		l.DefaultChannel = cmp.Or(l.DefaultChannel, found.DefaultChannel)
 	}
 }
 
@@ -121,13 +121,14 @@ func isWithin(name string, dir fs.FileInfo) (bool, error) {
 	return false, err
 }
 
-// Generate writes the bundle directory; see [Generate].
+// Generate creates or completes the bundle directory, after Complete. Without Overwrite, an existing annotations.yaml is
+// kept if it has all labels; it may have other annotations. After an error, nothing is written.
 func (m *Maker) Generate(ctx context.Context) error {
-	opts := GenerateOptions{Overwrite: m.Overwrite}
+	opts := generateOptions{overwrite: m.Overwrite}
 	if m.Output != "" {
-		opts.Manifests, opts.Name = os.DirFS(m.Directory), filepath.Base(m.Directory)
+		opts.manifests, opts.name = os.DirFS(m.Directory), filepath.Base(m.Directory)
 	}
-	return atomicfile.InDir(m.Root(), func(out *os.Root) error { return Generate(ctx, m.Labels, out, opts) })
+	return atomicfile.InDir(m.Root(), func(out *os.Root) error { return generate(ctx, m.Labels, out, opts) })
 }
 
 // Lost returns the files with dependencies and properties beside the manifests that the generated bundle does not have:
@@ -153,7 +154,7 @@ func (m *Maker) Dockerfile(base string) ([]byte, error) {
 	if err := errors.Join(errManifests, errMetadata); err != nil {
 		return nil, err
 	}
-	return m.Labels.CheckedDockerfile(base, manifests, metadata)
+	return m.Labels.checkedDockerfile(base, manifests, metadata)
 }
 
 // fromHere returns a directory relative to the current one, with slashes.

@@ -28,7 +28,7 @@ import (
 
 // The schemas of composite templates.
 const (
-	CompositeSchema = "olm.composite"
+	compositeSchema = "olm.composite"
 	catalogsSchema  = "olm.composite.catalogs"
 )
 
@@ -131,8 +131,8 @@ func ParseComposite(
 		return nil, err
 	}
 	var errs []error
-	if from.Schema != CompositeSchema {
-		errs = append(errs, file.Errorf("/schema", "want schema %q, found %q", CompositeSchema, from.Schema))
+	if from.Schema != compositeSchema {
+		errs = append(errs, file.Errorf("/schema", "want schema %q, found %q", compositeSchema, from.Schema))
 	}
 	if to.Schema != catalogsSchema {
 		errs = append(errs, catalogsFile.Errorf("/schema", "want schema %q, found %q", catalogsSchema, to.Schema))

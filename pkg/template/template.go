@@ -159,7 +159,7 @@ func kindOf(file *strictyaml.File, typ Type) (*kind, error) {
 	if schema == "" {
 		return nil, file.Errorf("", "the template has no schema: want one of %q", schemas)
 	}
-	if schema == CompositeSchema {
+	if schema == compositeSchema {
 		return nil, file.Errorf("/schema", "a composite template has two files; run: opm render-template composite -c %s",
 			file.Name())
 	}
@@ -246,7 +246,7 @@ func index(list jsontext.Pointer, i int) jsontext.Pointer {
 // which authors write the keys. A [jsontext.Value] in a list is a catalog object.
 func Shapes() map[string]reflect.Type {
 	shapes := map[string]reflect.Type{
-		CompositeSchema: reflect.TypeFor[compositeContribution](),
+		compositeSchema: reflect.TypeFor[compositeContribution](),
 		catalogsSchema:  reflect.TypeFor[compositeCatalogs](),
 	}
 	for _, k := range kinds {

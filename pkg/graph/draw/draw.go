@@ -60,7 +60,7 @@ func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
 		for _, c := range p.Channels {
 			known = append(known, c.Name)
 		}
-		if len(o.ChannelsOf(p)) > 0 {
+		if len(o.channelsOf(p)) > 0 {
 			selected = append(selected, p)
 		}
 	}
@@ -72,14 +72,14 @@ func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
 	return selected, nil
 }
 
-// Draws reports whether channels with the given name are drawn.
-func (o Options) Draws(channel string) bool {
+// draws reports whether channels with the given name are drawn.
+func (o Options) draws(channel string) bool {
 	return o.Channels == nil || slices.Contains(o.Channels, channel)
 }
 
-// ChannelsOf returns the channels of a package that are drawn, in the order of the package.
-func (o Options) ChannelsOf(p *graph.Package) []*graph.Channel {
-	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.Draws(c.Name) })
+// channelsOf returns the channels of a package that are drawn, in the order of the package.
+func (o Options) channelsOf(p *graph.Package) []*graph.Channel {
+	return slices.DeleteFunc(slices.Clone(p.Channels), func(c *graph.Channel) bool { return !o.draws(c.Name) })
 }
 
 // A drawing has the nodes of a channel and the links between them, which are the same in all formats.

@@ -47,7 +47,7 @@ const maxBoxes = 100_000
 func checkSize(packages []*graph.Package, o Options) error {
 	boxes := 0
 	for _, p := range packages {
-		for _, c := range o.ChannelsOf(p) {
+		for _, c := range o.channelsOf(p) {
 			boxes += 1 + len(c.Members())
 		}
 	}

@@ -44,7 +44,7 @@ import (
 func JSON(w io.Writer, packages []*graph.Package, o Options) error {
 	enc := jsontext.NewEncoder(w, jsontext.WithIndent("  "))
 	return json.MarshalEncode(enc, jsonDrawing{eachOf(packages, func(p *graph.Package) jsonPackage {
-		channels := eachOf(o.ChannelsOf(p), func(c *graph.Channel) jsonChannel { return jsonChannelOf(p, c) })
+		channels := eachOf(o.channelsOf(p), func(c *graph.Channel) jsonChannel { return jsonChannelOf(p, c) })
 		return jsonPackage{p.Name, p.DefaultChannel, p.Deprecated, channels}
 	})})
 }

@@ -23,7 +23,7 @@ func outline(in outlineWriter, packages []*graph.Package, o Options) {
 	for i, p := range packages {
 		id := "p" + strconv.Itoa(i+1)
 		in.begin("  ", id, title(p.Name, false, p.Deprecated), p.Deprecated)
-		for j, c := range o.ChannelsOf(p) {
+		for j, c := range o.channelsOf(p) {
 			id := id + "c" + strconv.Itoa(j+1)
 			in.begin("    ", id, title(c.Name, c.Name == p.DefaultChannel, c.Deprecated), c.Deprecated)
 			// Write nodes and links. Nodes are numbered from the lowest version, so that most of them keep their ids

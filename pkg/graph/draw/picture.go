@@ -120,7 +120,7 @@ func newBlock(g *graph.Package, o Options) *block {
 		b.Width = max(b.Width, width(b.Note, smallSize))
 		b.Height += note
 	}
-	for _, c := range o.ChannelsOf(g) {
+	for _, c := range o.channelsOf(g) {
 		b.Lanes = append(b.Lanes, newLane(g, c, prefix))
 	}
 	if loose := looseBundles(g); o.Channels == nil && len(loose) > 0 {
