@@ -116,7 +116,7 @@ func (l *loader) load(ctx context.Context, have *store.Key, rebuild bool) (*snap
 }
 
 func (l *loader) make(ctx context.Context, s *snapshot, in *Input) (err error) {
-	s.store, err = l.build(ctx, content{s.key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, l.places())
+	s.store, err = l.build(ctx, content{s.key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, l.locations())
 	invalid, ok := errors.AsType[*ProblemsError](err)
 	if !ok || !l.KeepGoing || l.CacheOnly || invalid.system { // the system may have recovered at the next attempt
 		return err
@@ -127,7 +127,7 @@ func (l *loader) make(ctx context.Context, s *snapshot, in *Input) (err error) {
 	for _, held := range s.withheld {
 		l.Log.Warn("package is withheld", "package", held.Package, "catalog", held.Catalog, "reason", held.Reason)
 	}
-	s.store, err = l.build(ctx, content{s.key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, temporaryPlaces())
+	s.store, err = l.build(ctx, content{s.key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, temporaryLocations())
 	return err
 }
 
@@ -229,10 +229,10 @@ func isSystemError(err error) bool {
 	return ok
 }
 
-// build checks the catalogs, and builds the store in the first place that can hold it.
-func (l *loader) build(ctx context.Context, c content, places []place) (*store.Store, error) {
+// build checks the catalogs, and builds the store in the first location that can hold it.
+func (l *loader) build(ctx context.Context, c content, locations []location) (*store.Store, error) {
 	var failed []error
-	for _, p := range places {
+	for _, p := range locations {
 		check, err := newCheck(c.sources)
 		if err != nil {
 			return nil, err
@@ -259,11 +259,11 @@ func (l *loader) build(ctx context.Context, c content, places []place) (*store.S
 	return nil, errors.Join(failed...)
 }
 
-// A place is a directory, or the memory, where a store can be built.
-type place struct {
+// A location is a directory, or the memory, where a store can be built.
+type location struct {
 	name    string
 	build   func(context.Context, content) (*store.Store, error) // makes the store and opens it
-	mustLog bool                                                 // the user chose this place
+	mustLog bool                                                 // the user chose this location
 	warning string                                               // about its use
 }
 
@@ -273,31 +273,31 @@ type content struct {
 	sources []declcfg.Source
 }
 
-// places returns all candidate places in order of preference.
-func (l *loader) places() []place {
-	var all []place
+// locations returns all candidate locations in order of preference.
+func (l *loader) locations() []location {
+	var all []location
 	if l.CacheDir != "" {
-		all = append(all, place{name: l.CacheDir, build: l.inCache, mustLog: true})
+		all = append(all, location{name: l.CacheDir, build: l.inCache, mustLog: true})
 		if l.CacheOnly {
 			return all
 		}
 	}
-	return append(all, temporaryPlaces()...)
+	return append(all, temporaryLocations()...)
 }
 
-// temporaryPlaces returns the places where a store does not outlive the process.
-func temporaryPlaces() []place {
-	var all []place
+// temporaryLocations returns the locations where a store does not outlive the process.
+func temporaryLocations() []location {
+	var all []location
 	dirs := []string{os.TempDir(), "/var/tmp", "/dev/shm"}
 	for i, dir := range dirs {
 		build := func(ctx context.Context, c content) (*store.Store, error) {
 			return store.Temp(ctx, dir, c.key, c.opts, c.sources...)
 		}
 		if !slices.Contains(dirs[:i], dir) {
-			all = append(all, place{name: dir, build: build})
+			all = append(all, location{name: dir, build: build})
 		}
 	}
-	return append(all, place{
+	return append(all, location{
 		name:    "memory",
 		build:   inMemory,
 		warning: "no directory is writable, keeping the store in memory; set --cache-dir to a writable directory",

@@ -18,8 +18,8 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// A checked is an object and the results of the checks that need no other object.
-type checked struct {
+// An objectResult is an object and the results of the checks that need no other object.
+type objectResult struct {
 	value    any                // goes into the index; nil for a custom schema, or if decoding failed
 	problems []*problem.Problem // in the file of the object
 	rules    []celRule
@@ -28,8 +28,8 @@ type checked struct {
 }
 
 // of returns the problems for an object that may be in another file. No message about a single object names its file.
-func (c *checked) of(m *declcfg.Meta) []*problem.Problem {
-	problems := slices.Clone(c.problems)
+func (r *objectResult) of(m *declcfg.Meta) []*problem.Problem {
+	problems := slices.Clone(r.problems)
 	for i, p := range problems {
 		if p.Pos.File != m.Pos.File {
 			twin := *p
@@ -45,9 +45,9 @@ func (c *checked) of(m *declcfg.Meta) []*problem.Problem {
 // object is in memory.
 func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 	room := maxProblems
-	s := &scope{v: c.v, meta: o.Meta, text: o, room: &room, checker: c.v.checkers.Get()}
+	s := &scope{v: c.v, meta: o.Meta, placer: o, room: &room, checker: c.v.checkers.Get()}
 	defer c.v.checkers.Put(s.checker)
-	result := &checked{problems: c.v.flaws(o.Meta)}
+	result := &objectResult{problems: c.v.flaws(o.Meta)}
 	findings := s.checker.Object(o)
 	s.checker.UnknownKeys(o, s.unknownKey)
 	if err == nil {

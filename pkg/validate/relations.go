@@ -31,7 +31,7 @@ type relations struct {
 func (r *relations) of(m *declcfg.Meta) *scope {
 	s := r.scopes[m.Key()]
 	if s == nil {
-		s = &scope{v: r.validator, meta: m, text: m, room: &r.room}
+		s = &scope{v: r.validator, meta: m, placer: m, room: &r.room}
 		r.scopes[m.Key()] = s
 	}
 	return s

@@ -51,7 +51,7 @@ func set(names []string) map[string]bool {
 type scope struct {
 	v       *validator
 	meta    *declcfg.Meta
-	text    placer         // finds positions: the object while it is in memory, otherwise its meta
+	placer  placer         // finds positions: the object while it is in memory, otherwise its meta
 	checker *objectChecker // checks the object while it is in memory, otherwise nil
 	found   []finding
 	room    *int // number of problems that can still be added; scopes may share it
@@ -114,7 +114,7 @@ func (s *scope) problems() []*problem.Problem {
 			ptrs[i] = f.ptr
 		}
 	}
-	places := s.text.Places(ptrs)
+	places := s.placer.Places(ptrs)
 	problems := make([]*problem.Problem, len(s.found))
 	for i, f := range s.found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)

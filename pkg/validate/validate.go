@@ -178,7 +178,7 @@ func (c *Checker) Add(m *declcfg.Meta, object any, err error) {
 		c.relations.unreadable.add(err)
 		return
 	}
-	r := object.(*checked)
+	r := object.(*objectResult)
 	c.objects++
 	c.keep(r.of(m)...)
 	c.relations.wrong[m.Owner()] = c.relations.wrong[m.Owner()] || r.wrong
