@@ -202,7 +202,7 @@ var arrows = map[string][]string{
 	"internal/place":      {json},
 	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
 	"examples/client":     {"pkg/api"},
-	"internal/atomicfile": {"internal/regular"},
+	"internal/atomicfile": {"internal/regular", json},
 	"internal/skim":       {json},
 	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
 	"internal/dockerfile": {json},

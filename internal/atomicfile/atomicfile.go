@@ -115,7 +115,10 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 var (
 	link      = (*os.Root).Link
 	rename    = (*os.Root).Rename
+	remove    = (*os.Root).Remove
 	removeAll = (*os.Root).RemoveAll
+
+	renameJournal = (*os.Root).Rename
 )
 
 // A file is a temporary file that is finished and renamed, or only aborted. It must be used by one goroutine only.

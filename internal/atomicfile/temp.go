@@ -23,6 +23,8 @@ const (
 	// name of that file.
 	backupSuffix = ".old" + tempSuffix
 
+	journalSuffix = ".journal" + tempSuffix
+
 	// keepMark is the name of a file in the directory of a backup that is not a leftover: the file could not be restored.
 	keepMark = "opm-keep"
 )
@@ -82,9 +84,9 @@ func create(root *os.Root, suffix string, fn func(name string) error) (name stri
 }
 
 // RemoveStale removes the leftovers of killed processes from a directory and, if below is set, from the directories in
-// it. Directories that cannot be read are left out. The error joins one error for each leftover that cannot be removed,
-// for each backup that is kept because its file could not be restored, and for each file that is put back from its
-// backup because it is gone.
+// it, and rolls back their transactions, also in other directories; see [Tx]. Directories that cannot be read are left
+// out. The error joins one error for each leftover that cannot be removed, for each backup that is kept because its
+// file could not be restored, and for each file that is put back from its backup.
 func RemoveStale(dir string, below bool) error {
 	var errs []error
 	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
@@ -114,8 +116,17 @@ func removeStale(root *os.Root) error {
 	defer dir.Close()
 	var errs []error
 	entries, _ := dir.ReadDir(-1)
+	hasJournal := false
 	for _, e := range entries {
-		if IsTemp(e.Name()) && (e.IsDir() || e.Type().IsRegular()) {
+		if isJournal(e.Name()) && e.Type().IsRegular() {
+			errs = append(errs, removeIfStale(root, e))
+			_, err := root.Lstat(e.Name())
+			hasJournal = hasJournal || err == nil
+		}
+	}
+	for _, e := range entries {
+		// A remaining journal may need all backups.
+		if !isJournal(e.Name()) && IsTemp(e.Name()) && (e.IsDir() && !hasJournal || e.Type().IsRegular()) {
 			errs = append(errs, removeIfStale(root, e))
 		}
 	}
@@ -136,6 +147,13 @@ func removeIfStale(root *os.Root, e fs.DirEntry) error {
 		}
 	}
 	path := filepath.Join(root.Name(), e.Name())
+	if isJournal(e.Name()) {
+		done, err := rollBack(root, e.Name())
+		if done {
+			err = errors.Join(err, removeAll(root, e.Name()))
+		}
+		return err
+	}
 	if _, err := root.Lstat(filepath.Join(e.Name(), keepMark)); err == nil {
 		return fmt.Errorf("%s has the old content of a file that could not be restored: move it back if you need it, and "+
 			"delete the directory", path)
@@ -170,6 +188,8 @@ func putBackLost(root *os.Root, dir string) (lost string, err error) {
 	}
 	return name, rename(root, filepath.Join(dir, name), name)
 }
+
+func isJournal(name string) bool { return IsTemp(name) && strings.HasSuffix(name, journalSuffix) }
 
 // IsTemp reports whether a name is the name of a file or directory that is being written, or was left over.
 func IsTemp(name string) bool {

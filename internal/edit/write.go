@@ -220,18 +220,25 @@ var errBusy = errors.New("another edit is changing the file; run the command aga
 // catalog allows the same edit to be repeated if the process is killed in between. After a failure, all files are as
 // they were before, or the error names the backups of files that could not be restored.
 func (w *writer) write() error {
-	var all []atomicfile.Change
+	var tx atomicfile.Tx
+	defer tx.Close()
 	for _, path := range slices.Sorted(maps.Keys(w.created)) {
-		all = append(all, atomicfile.Change{Path: path, Fill: atomicfile.Text(w.created[path])})
+		if err := tx.Write(path, 0, atomicfile.Text(w.created[path])); err != nil {
+			return err
+		}
 	}
 	for i, c := range w.changes {
-		one := atomicfile.Change{Path: w.paths[i], Mode: c.info.Mode().Perm(), Fill: c.copy}
+		var err error
 		if c.deleted {
-			one.Fill = nil
+			err = tx.Remove(w.paths[i])
+		} else {
+			err = tx.Write(w.paths[i], c.info.Mode().Perm(), c.copy)
 		}
-		all = append(all, one)
+		if err != nil {
+			return err
+		}
 	}
-	if err := atomicfile.ChangeAll(all); err != nil {
+	if err := tx.Commit(); err != nil {
 		return err
 	}
 	for _, c := range w.changes {

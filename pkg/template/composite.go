@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -205,20 +204,11 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 	if err := c.checkOutputs(); err != nil {
 		return nil, err
 	}
-	stage, err := os.MkdirTemp("", "opm-composite-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	var tx atomicfile.Tx
+	defer tx.Close()
 	var errs []error
-	stages := map[string]string{} // by output directory: a copy with the new files
 	for i := range c.components {
-		part := &c.components[i]
-		if stages[part.dir] == "" {
-			stages[part.dir] = filepath.Join(stage, fmt.Sprint(len(stages)))
-			errs = append(errs, copyDir(stages[part.dir], part.dir))
-		}
-		if err := part.build(ctx, stages[part.dir], &o); err != nil {
+		if err := c.components[i].build(ctx, &tx, &o); err != nil {
 			errs = append(errs, problem.Flatten(err)...)
 		}
 	}
@@ -226,21 +216,18 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 		return nil, err
 	}
 	if o.Validate {
-		for _, dir := range slices.Sorted(maps.Keys(stages)) {
-			errs = append(errs, validateDir(ctx, dir, stages[dir])...)
+		dirs := map[string]bool{}
+		for _, part := range c.components {
+			dirs[part.dir] = true
+		}
+		for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+			errs = append(errs, validateDir(ctx, dir, tx.FS(dir))...)
 		}
 		if err := declcfg.JoinErrors(errs); err != nil {
 			return nil, err
 		}
 	}
-	staged := map[string]string{}
-	for _, part := range c.components {
-		staged[part.output()] = filepath.Join(stages[part.dir], part.Strategy.Template.Config.Output)
-	}
-	err = atomicfile.WriteAll(slices.Sorted(maps.Keys(staged)), func(name string, w io.Writer) error {
-		return copyFile(w, staged[name])
-	})
-	return o.Bundles.Lock, err
+	return o.Bundles.Lock, tx.Commit()
 }
 
 func (c *component) output() string { return filepath.Join(c.dir, c.Strategy.Template.Config.Output) }
@@ -278,7 +265,8 @@ func foldPath(name string) string {
 	}
 }
 
-func (c *component) build(ctx context.Context, dir string, o *CompositeOptions) error {
+// build stages the file of the component.
+func (c *component) build(ctx context.Context, tx *atomicfile.Tx, o *CompositeOptions) error {
 	b, err := c.objects(ctx, *o)
 	if err != nil {
 		return err
@@ -287,11 +275,7 @@ func (c *component) build(ctx context.Context, dir string, o *CompositeOptions) 
 	if b.lock != nil && o.Bundles.Lock != nil {
 		o.Bundles.Lock = b.lock
 	}
-	name := filepath.Join(dir, c.Strategy.Template.Config.Output)
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	return atomicfile.Write(name, atomicfile.Options{Replace: true}, func(w io.Writer) error {
+	return tx.Write(c.output(), 0, func(w io.Writer) error {
 		return declcfg.Write(ctx, w, b.metas, declcfg.WriteOptions{Format: o.Format, Edit: b.edit})
 	})
 }
@@ -355,9 +339,9 @@ func (c *component) custom(ctx context.Context, o CompositeOptions) (*built, err
 	return &built{metas: metas, close: catalog.Close}, err
 }
 
-// validateDir returns the errors of the catalog in a directory. Positions begin with name.
-func validateDir(ctx context.Context, name, dir string) (errs []error) {
-	source := declcfg.Source{Name: name, FS: os.DirFS(dir)}
+// validateDir returns the errors of the catalog in a directory. Their positions begin with name.
+func validateDir(ctx context.Context, name string, dir fs.FS) (errs []error) {
+	source := declcfg.Source{Name: name, FS: dir}
 	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, source)
 	if err != nil {
 		return []error{err}
@@ -366,26 +350,4 @@ func validateDir(ctx context.Context, name, dir string) (errs []error) {
 		errs = append(errs, &declcfg.Error{Pos: p.Pos, Err: asError(p)})
 	}
 	return errs
-}
-
-// copyDir copies the content of a directory, if it exists.
-func copyDir(to, from string) error {
-	if err := os.MkdirAll(to, 0o777); err != nil {
-		return err
-	}
-	err := os.CopyFS(to, os.DirFS(from))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-func copyFile(to io.Writer, from string) error {
-	f, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(to, f)
-	return err
 }

@@ -3,10 +3,45 @@ package atomicfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 )
+
+// A Change is a file that ChangeAll writes or, if Fill is nil, removes.
+type Change struct {
+	Path string
+	Mode fs.FileMode
+	Fill func(io.Writer) error
+}
+
+// ChangeAll makes the changes in one transaction.
+func ChangeAll(changes []Change) error {
+	var tx Tx
+	defer tx.Close()
+	for _, c := range changes {
+		var err error
+		if c.Fill == nil {
+			err = tx.Remove(c.Path)
+		} else {
+			err = tx.Write(c.Path, c.Mode, c.Fill)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// WriteAll writes files in one transaction.
+func WriteAll(paths []string, fill func(path string, w io.Writer) error) error {
+	var changes []Change
+	for _, path := range paths {
+		changes = append(changes, Change{Path: path, Fill: func(w io.Writer) error { return fill(path, w) }})
+	}
+	return ChangeAll(changes)
+}
 
 func TestWriteAll(t *testing.T) {
 	dir := t.TempDir()
