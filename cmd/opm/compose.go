@@ -111,6 +111,7 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 // options returns the options that the flags set, without the opener of images.
 func (f *composeFlags) options(cmd *cobra.Command) (compose.Options, error) {
 	opts := f.opts
+	opts.Warn = warnOfLeftovers(cmd)
 	opts.Platform, opts.Render = f.images.platform, openOptions(cmd)
 	opts.Render.Changes = f.opts.Render.Changes
 	if f.migrate {

@@ -102,6 +102,52 @@ func TestKilledTx(t *testing.T) {
 	}
 }
 
+// TestKilledTxInRoot checks that the next writer to the root of a killed transaction leaves one of both states, and that
+// no step leaves a temporary file below the root.
+func TestKilledTxInRoot(t *testing.T) {
+	dir, copies, killed := t.TempDir(), t.TempDir(), 0
+	before := startTx(t, dir)
+	t.Run("", func(t *testing.T) {
+		everyStep(t, false, func() {
+			killed++
+			copyTree(t, dir, filepath.Join(copies, strconv.Itoa(killed)))
+		})
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		tx := Tx{Root: root}
+		err = errors.Join(tx.Write("v1/a", 0, text("newer")), tx.Write("v2/new/d", 0, text("newer")), tx.Remove("v2/gone"),
+			tx.Write("v2/c", 0, text("newer")), tx.Commit())
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	after := list(t, dir)
+	if want := "v1 v1/a=newer v1/b=old v2 v2/c=newer v2/new v2/new/d=newer"; after != want {
+		t.Errorf("got %s, want %s", after, want)
+	}
+	mixed := 0
+	for n := range killed {
+		at := filepath.Join(copies, strconv.Itoa(n+1))
+		state := list(t, at)
+		if strings.Contains(state, "v1/.opm-") || strings.Contains(state, "v2/.opm-") {
+			t.Errorf("below the root: %s", state)
+		}
+		if now := withoutTemps(state); now != before && now != after {
+			mixed++
+		}
+		_ = RemoveStale(at, false) // it reports the files it rolled back
+		if got := list(t, at); got != before && got != after {
+			t.Errorf("step %d of %d: from %s to %s", n+1, killed, state, got)
+		}
+	}
+	if mixed < 6 {
+		t.Errorf("%d of %d copies have some of the changes", mixed, killed)
+	}
+}
+
 // startTx writes the files of the test, and returns their list.
 func startTx(t *testing.T, dir string) string {
 	t.Helper()

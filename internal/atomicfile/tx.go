@@ -27,8 +27,8 @@ import (
 //  2. Validate: [Tx.FS] shows the staged files in place of the existing ones.
 //  3. Back up: [Tx.Commit] links or copies each existing file to a temporary directory next to it.
 //  4. Journal: each directory gets a file with its changes and the paths of all directories of the transaction. The
-//     journal of the first one, the main journal, is written last, and starts the commit. A transaction of one change
-//     needs no journal.
+//     journal of the first one, the main journal, is written last, and starts the commit. If one file changes in an
+//     existing directory, step 5 is the commit, and there is no journal.
 //  5. Change: missing directories are created, and files are renamed and removed in the order of the calls.
 //  6. Commit: the main journal is removed, and then everything else that is temporary.
 //
@@ -40,7 +40,8 @@ import (
 // directories. A file that another process changed after step 5 is not rolled back. The backup of a file that cannot be
 // rolled back stays: the error names it, and so does [RemoveStale] until it is deleted.
 type Tx struct {
-	// Root is the directory that paths are relative to, as in [Options].
+	// Root is the directory that paths are relative to, as in [Options]. All temporary files are in it, and not in the
+	// directories below.
 	Root *os.Root
 
 	// DryRun stages files in the temporary directory of the system. Commit then does nothing.
@@ -84,10 +85,14 @@ func (t *Tx) Write(path string, mode fs.FileMode, fill func(io.Writer) error) er
 // Remove stages the removal of a file. A link is not followed: Commit does not remove it.
 func (t *Tx) Remove(path string) error {
 	root, err := t.open(filepath.Dir(path))
+	var found target
+	if err == nil {
+		found, err = t.inRoot(target{root: root, name: filepath.Base(path)})
+	}
 	if err != nil {
 		return pathError("remove", path, err)
 	}
-	t.add(&change{file: &file{path: path, root: root, name: filepath.Base(path)}, remove: true})
+	t.add(&change{file: &file{path: path, root: found.root, name: found.name}, remove: true})
 	return nil
 }
 
@@ -132,6 +137,9 @@ func (t *Tx) find(path string) (target, error) {
 		return target{root: root}, err
 	}
 	found, missing := find(path, Options{Replace: true, Root: t.Root})
+	if missing == nil {
+		return t.inRoot(found)
+	}
 	if !errors.Is(missing, fs.ErrNotExist) {
 		return found, missing
 	}
@@ -142,11 +150,28 @@ func (t *Tx) find(path string) (target, error) {
 			return target{}, errors.Join(missing, root.Close())
 		case err == nil:
 			name, err := filepath.Rel(dir, path)
-			return target{root: root, name: name}, err
+			if err != nil {
+				return target{}, errors.Join(err, root.Close())
+			}
+			return t.inRoot(target{root: root, name: name})
 		case !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir):
 			return target{}, err
 		}
 	}
+}
+
+// inRoot makes the name of a target relative to Root, if there is one.
+func (t *Tx) inRoot(found target) (target, error) {
+	if t.Root == nil {
+		return found, nil
+	}
+	dir, err := filepath.Rel(t.Root.Name(), found.root.Name())
+	if err = errors.Join(err, found.root.Close()); err != nil {
+		return target{}, err
+	}
+	found.name = filepath.Join(dir, found.name)
+	found.root, err = t.Root.OpenRoot(".")
+	return found, err
 }
 
 // Commit makes the staged changes, and closes the transaction.
@@ -206,7 +231,7 @@ func (t *Tx) prepare() (parts []*part, err error) {
 		}
 		parts[i].Files = append(parts[i].Files, c.entry)
 	}
-	if len(t.changes) < 2 {
+	if len(t.changes) == 0 || len(t.changes) == 1 && filepath.Dir(t.changes[0].name) == "." {
 		return parts, nil
 	}
 	return parts, writeJournals(parts)
@@ -233,8 +258,8 @@ func (c *change) backUp() error {
 		return ErrInTheWay
 	}
 	suffix := backupSuffix
-	if c.remove {
-		suffix = tempSuffix
+	if c.remove || filepath.Dir(c.name) != "." {
+		suffix = tempSuffix // the name of the backup does not say where to put it back
 	}
 	if c.entry.Backup, c.unlock, err = tempDir(c.root, suffix); err != nil {
 		return err

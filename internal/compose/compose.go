@@ -7,12 +7,13 @@
 // A run renders only changed references, replaces and deletes only files that compose wrote, and writes nothing unless
 // the whole catalog is valid.
 //
-// A run renders into a staging directory, which is also the lock, validates the future catalog, and then renames file
-// by file. A record beside the catalog has the digests of the files that compose wrote: a file with another digest
-// belongs to someone else.
+// A run changes the files in one [atomicfile.Tx]. A directory .NAME.compose beside the catalog is its lock. A record
+// beside the catalog has the digests of the files that compose wrote: a file with another digest belongs to someone
+// else.
 package compose
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,7 +23,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
@@ -57,6 +57,9 @@ type Options struct {
 	Overwrite bool
 	// DryRun does everything except writing to Dir.
 	DryRun bool
+	// Warn, if not nil, is called with the errors of [atomicfile.RemoveStale]: leftovers of killed runs that cannot be
+	// removed, and files that are rolled back.
+	Warn func(error)
 	// Jobs is the maximum number of references rendered at once; 0 means 4.
 	Jobs int
 }
@@ -82,7 +85,7 @@ type composer struct {
 	config    *Config
 	opts      Options
 	root      *os.Root // of Options.Dir
-	staged    *os.Root // staging directory for the new fragments
+	tx        *atomicfile.Tx
 	old       *record
 	fragments []*fragment
 
@@ -93,7 +96,7 @@ type composer struct {
 // Run composes a catalog. If the catalog would not be valid or a reference cannot be rendered, it writes nothing and
 // returns a [*ProblemsError]. It returns an error if another run for the same catalog is in progress.
 //
-// If Run is killed, each fragment is either the old or the new one, and the next run completes the work.
+// If Run is killed, each fragment is either the old or the new one, and the next run starts from the old ones.
 func Run(ctx context.Context, config *Config, opts Options) (_ *Result, err error) {
 	opts.Dir = cmp.Or(opts.Dir, config.dir())
 	opts.Format = cmp.Or(opts.Format, declcfg.YAML)
@@ -104,11 +107,18 @@ func Run(ctx context.Context, config *Config, opts Options) (_ *Result, err erro
 		return nil, fmt.Errorf("open output directory: %w", err)
 	}
 	defer c.root.Close()
-	done, err := c.openStaged()
-	if err != nil {
-		return nil, err
+	c.tx = &atomicfile.Tx{Root: c.root, DryRun: opts.DryRun}
+	if !opts.DryRun {
+		unlock, err := c.lock()
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		if err := atomicfile.RemoveStale(opts.Dir, false); err != nil && opts.Warn != nil {
+			opts.Warn(err)
+		}
 	}
-	defer done()
+	defer c.tx.Close()
 	return c.run(ctx)
 }
 
@@ -116,7 +126,7 @@ func (c *composer) run(ctx context.Context) (*Result, error) {
 	catalog := dockerfile.Catalog{
 		Dir: c.config.Name, BaseImage: c.opts.BaseImage, BuilderImage: c.opts.BuilderImage, Labels: c.opts.Labels,
 	}
-	var docker strings.Builder
+	var docker bytes.Buffer
 	if _, err := catalog.WriteTo(&docker); err != nil {
 		return nil, fmt.Errorf("generate dockerfile: %w", err)
 	}
@@ -138,16 +148,19 @@ func (c *composer) run(ctx context.Context) (*Result, error) {
 	if err := c.resolveConflicts(ctx); err != nil {
 		return nil, err
 	}
-	p, err := c.plan(docker.String())
+	p, err := c.plan(docker.Bytes())
 	if err != nil {
 		return nil, err
 	}
-	if err := c.validate(ctx, p); err != nil {
+	if err := c.validate(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.tx.Commit(); err != nil {
+		return nil, fmt.Errorf("write catalog %s: %w", c.pathOf(c.config.Name), err)
+	}
 	if !c.opts.DryRun {
-		if err := c.commit(p); err != nil {
-			return nil, fmt.Errorf("write catalog %s: %w; run compose again to complete it", c.pathOf(c.config.Name), err)
+		for _, name := range p.remove {
+			_ = c.root.Remove(path.Dir(name)) // fails if the directory is not empty
 		}
 	}
 	return c.result(p), nil
@@ -158,23 +171,9 @@ func (c *composer) pathOf(name string) string {
 	return filepath.Join(c.opts.Dir, filepath.FromSlash(name))
 }
 
-// openStaged opens an empty staging directory: next to the catalog, so that its files can be renamed into place, or,
-// for a dry run, in the temporary directory of the system. A staging directory next to the catalog is locked.
-func (c *composer) openStaged() (done func(), err error) {
-	if c.opts.DryRun {
-		dir, err := os.MkdirTemp("", "opm-compose-")
-		if err != nil {
-			return nil, err
-		}
-		if c.staged, err = os.OpenRoot(dir); err != nil {
-			return nil, err
-		}
-		return func() {
-			_ = c.staged.Close()
-			_ = os.RemoveAll(dir)
-		}, nil
-	}
-	name := c.stagingName()
+// lock locks the catalog with a directory next to it, which it removes at the end.
+func (c *composer) lock() (done func(), err error) {
+	name := "." + c.config.Name + ".compose"
 	if err := c.root.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
@@ -187,28 +186,11 @@ func (c *composer) openStaged() (done func(), err error) {
 	case err != nil:
 		return nil, err
 	}
-	done = func() {
-		if c.staged != nil {
-			_ = c.staged.Close()
-		}
+	return func() {
 		_ = c.root.RemoveAll(name)
 		unlock()
-	}
-	if c.staged, err = c.root.OpenRoot(name); err == nil {
-		var left []fs.DirEntry // by a run that was killed
-		left, err = fs.ReadDir(c.staged.FS(), ".")
-		for _, e := range left {
-			err = errors.Join(err, c.staged.RemoveAll(e.Name()))
-		}
-	}
-	if err != nil {
-		done()
-		return nil, err
-	}
-	return done, nil
+	}, nil
 }
-
-func (c *composer) stagingName() string { return "." + c.config.Name + ".compose" }
 
 // settings returns the rendering settings of fragments, as text for the record.
 func (c *composer) settings() string {
@@ -329,12 +311,9 @@ func (c *composer) conflicts() [][]string {
 }
 
 // validate checks the catalog as it will be after the run, including files that compose did not write.
-func (c *composer) validate(ctx context.Context, p *plan) error {
-	whole := overlay{upper: c.staged.FS(), lower: os.DirFS(c.pathOf(c.config.Name))}
-	for _, name := range p.remove {
-		whole.hidden = append(whole.hidden, strings.TrimPrefix(name, c.config.Name+"/"))
-	}
-	source := declcfg.Source{Name: path.Join(filepath.ToSlash(c.opts.Dir), c.config.Name), FS: whole}
+func (c *composer) validate(ctx context.Context) error {
+	name := path.Join(filepath.ToSlash(c.opts.Dir), c.config.Name)
+	source := declcfg.Source{Name: name, FS: c.tx.FS(c.config.Name)}
 	report, err := validate.Catalog(ctx, validate.Options{ErrorsOnly: true}, source)
 	if err != nil {
 		return err

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -35,9 +33,6 @@ type fragment struct {
 	dropped  []string
 	digest   string // digest of the rendered file, "" if it was not rendered
 }
-
-// inCatalog returns the path of the file relative to the directory of the catalog and to the staging directory.
-func (f *fragment) inCatalog() string { return strings.TrimPrefix(f.path, f.config.Name+"/") }
 
 // render renders the fragment unless it is up to date. It returns the problems of the catalog, or an error about the
 // reference.
@@ -100,7 +95,7 @@ func locate(dir, text string) (string, error) {
 	return joined, nil
 }
 
-// renderFrom renders a reference into the staging directory.
+// renderFrom renders a reference and stages its file.
 func (f *fragment) renderFrom(ctx context.Context, ref string) ([]*problem.Problem, error) {
 	catalog, err := render.Open(ctx, []string{ref}, f.opts.Render)
 	if err != nil {
@@ -133,17 +128,14 @@ func (f *fragment) renderFrom(ctx context.Context, ref string) ([]*problem.Probl
 	return nil, f.stage(ctx, metas, catalog.Edit)
 }
 
-// stage writes metas to the staging directory.
+// stage stages the file with these metas.
 func (f *fragment) stage(ctx context.Context, metas []*declcfg.Meta, edit func(*declcfg.Bundle) error) error {
 	h := sha256.New()
 	write := func(w io.Writer) error {
 		opts := declcfg.WriteOptions{Format: f.opts.Format, Edit: edit}
 		return declcfg.Write(ctx, io.MultiWriter(w, h), metas, opts)
 	}
-	if err := f.staged.MkdirAll(path.Dir(f.inCatalog()), 0o777); err != nil {
-		return err
-	}
-	err := atomicfile.Write(f.inCatalog(), atomicfile.Options{Replace: true, Root: f.staged}, write)
+	err := f.tx.Write(f.path, 0, write)
 	f.digest = digestOf(h.Sum(nil))
 	return err
 }
@@ -154,7 +146,7 @@ func (f *fragment) drop(ctx context.Context, packages []string) error {
 	if len(packages) == 0 {
 		return nil
 	}
-	source := declcfg.Source{Name: f.path, FS: f.staged.FS(), File: f.inCatalog(), Ordered: true}
+	source := declcfg.Source{Name: f.path, FS: f.tx.FS("."), File: f.path, Ordered: true}
 	metas, err := declcfg.Metas(ctx, source)
 	if err != nil {
 		return err

@@ -3,10 +3,7 @@ package compose
 import (
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"reflect"
 	"slices"
@@ -17,28 +14,27 @@ import (
 
 // A plan lists the changes of a run.
 type plan struct {
-	write  []*fragment
+	write  []string // paths of fragments
 	remove []string // files that compose wrote and that the config no longer needs
 	gone   []string // names of removed references
-
-	dockerfile string
-	docker     Status
-
-	before []written // entries of the record while the files change
+	docker Status   // of the Dockerfile
 	after  *record
 }
 
-// plan returns the changes to make. It reports existing files that must not be replaced or deleted.
-func (c *composer) plan(dockerfile string) (*plan, error) {
-	p := &plan{dockerfile: dockerfile, after: &record{}}
+// plan stages the changes to make. It reports existing files that must not be replaced or deleted.
+func (c *composer) plan(dockerfile []byte) (*plan, error) {
+	p := &plan{after: &record{}}
 	for _, f := range c.fragments {
 		p.fragment(f)
 	}
-	err := c.planDockerfile(p)
+	c.tx.Select(p.write...)
+	err := c.planDockerfile(p, dockerfile)
 	if err == nil {
 		err = c.planRemovals(p)
 	}
-	p.after.sort()
+	if p.after.sort(); err == nil && !reflect.DeepEqual(p.after.Files, c.old.Files) {
+		err = p.after.write(c.tx, recordOf(c.config.Name))
+	}
 	return p, cmp.Or(err, c.failed())
 }
 
@@ -61,26 +57,27 @@ func (p *plan) fragment(f *fragment) {
 		f.report(f.config.atImage(f.index, fmt.Errorf("%s %s", f.pathOf(f.path), why)))
 		return
 	}
-	p.write = append(p.write, f)
-	p.before = append(p.before, written{Path: f.path, Digest: f.onDisk, Next: digest})
+	p.write = append(p.write, f.path)
 }
 
 // planDockerfile plans to write the Dockerfile, unless one exists that compose did not write.
-func (c *composer) planDockerfile(p *plan) error {
+func (c *composer) planDockerfile(p *plan, text []byte) error {
 	name := dockerfileOf(c.config.Name)
 	onDisk, err := fileDigest(c.root, name)
 	if err != nil {
 		return err
 	}
 	old := c.old.find(name)
-	sum := sha256.Sum256([]byte(p.dockerfile))
+	sum := sha256.Sum256(text)
 	digest := digestOf(sum[:])
 	switch {
 	case onDisk == digest:
 		p.docker = Unchanged
 	case onDisk == "" || old != nil && old.is(onDisk) || c.opts.Overwrite:
 		p.docker = Rendered
-		p.before = append(p.before, written{Path: name, Digest: onDisk, Next: digest})
+		if err := c.tx.Write(name, 0, atomicfile.Text(text)); err != nil {
+			return err
+		}
 	default:
 		p.docker = Kept
 		return nil
@@ -105,6 +102,11 @@ func (c *composer) planRemovals(p *plan) error {
 			c.report(&declcfg.Error{Pos: declcfg.Pos{File: c.config.path}, Err: err})
 			continue
 		}
+		if onDisk != "" {
+			if err := c.tx.Remove(w.Path); err != nil {
+				return err
+			}
+		}
 		p.remove = append(p.remove, w.Path)
 		name := path.Base(path.Dir(w.Path))
 		isNamed := func(r Reference) bool { return r.Name == name }
@@ -113,43 +115,4 @@ func (c *composer) planRemovals(p *plan) error {
 		}
 	}
 	return nil
-}
-
-// commit makes the changes of a plan. The order allows the next run to recognize its own files even if this run is
-// killed: the record has the new digests before the files change, and lists old files until they are deleted.
-func (c *composer) commit(p *plan) error {
-	name := recordOf(c.config.Name)
-	if len(p.before) > 0 {
-		if err := c.old.with(p.before).write(c.root, name); err != nil {
-			return err
-		}
-	}
-	for _, f := range p.write {
-		if err := c.root.MkdirAll(path.Dir(f.path), 0o777); err != nil {
-			return err
-		}
-		if err := c.root.Rename(path.Join(c.stagingName(), f.inCatalog()), f.path); err != nil {
-			return err
-		}
-	}
-	if p.docker == Rendered {
-		if err := writeFile(c.root, dockerfileOf(c.config.Name), []byte(p.dockerfile)); err != nil {
-			return err
-		}
-	}
-	for _, name := range p.remove {
-		if err := c.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		_ = c.root.Remove(path.Dir(name)) // fails if the directory is not empty
-	}
-	if len(p.before) == 0 && len(p.remove) == 0 && reflect.DeepEqual(p.after.Files, c.old.Files) {
-		return nil
-	}
-	return p.after.write(c.root, name)
-}
-
-// writeFile writes the named file in root, atomically.
-func writeFile(root *os.Root, name string, text []byte) error {
-	return atomicfile.Write(name, atomicfile.Options{Replace: true, Root: root}, atomicfile.Text(text))
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A record lists the files that compose wrote; compose does not replace or delete other files. The record is written
-// before the first file changes, with the pending changes, and again when all files are in place. So the next run knows
-// its own files even if this run is killed.
+// A record lists the files that compose wrote; compose does not replace or delete other files.
 type record struct {
 	Files []written `json:"files"` // sorted by path
 }
@@ -30,7 +29,7 @@ type record struct {
 type written struct {
 	Path   string `json:"path"` // relative to the directory of the record, with slashes
 	Digest string `json:"digest,omitzero"`
-	Next   string `json:"next,omitzero"` // digest of the file after a pending change
+	Next   string `json:"next,omitzero"` // digest after a change that an earlier opm had begun
 
 	// The origin of the file. These fields are empty for the Dockerfile, and during a pending change.
 	Image    string   `json:"image,omitzero"`    // reference, as in the config
@@ -40,7 +39,7 @@ type written struct {
 	Dropped  []string `json:"dropped,omitzero"`  // packages in Image that other references provide
 }
 
-// is reports whether a file with the digest was written by compose, before or after a pending change.
+// is reports whether a file with the digest was written by compose, before or after such a change.
 func (w *written) is(digest string) bool { return digest == w.Digest || digest == w.Next }
 
 // readRecord reads the record of a catalog. It returns an empty record if the file does not exist, and an error if a
@@ -97,25 +96,13 @@ func (r *record) find(name string) *written {
 	return nil
 }
 
-// with returns a copy of the record with files added. They replace files with the same path.
-func (r *record) with(files []written) *record {
-	all := &record{slices.Clone(files)}
-	for _, w := range r.Files {
-		if all.find(w.Path) == nil {
-			all.Files = append(all.Files, w)
-		}
-	}
-	all.sort()
-	return all
-}
-
-// write writes the record to the named file in root, atomically.
-func (r *record) write(root *os.Root, name string) error {
+// write stages the record.
+func (r *record) write(tx *atomicfile.Tx, name string) error {
 	text, err := json.Marshal(r, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
 	if err != nil {
 		return err
 	}
-	return writeFile(root, name, append(text, '\n'))
+	return tx.Write(name, 0, atomicfile.Text(append(text, '\n')))
 }
 
 // fileDigest returns the digest of a file, or "" if the file does not exist.

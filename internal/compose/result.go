@@ -57,7 +57,7 @@ func (c *composer) result(p *plan) *Result {
 	}
 	for _, f := range c.fragments {
 		done := Fragment{Name: f.Name, Status: Unchanged, Image: f.Image, Digest: f.source, Dropped: f.dropped}
-		if slices.Contains(p.write, f) {
+		if slices.Contains(p.write, f.path) {
 			done.Status = Rendered
 		}
 		for _, pkg := range f.packages {
