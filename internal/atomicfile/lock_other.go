@@ -4,10 +4,13 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 )
 
-func TryLock(*os.Root, string) (unlock func(), err error) { return nil, errors.ErrUnsupported }
+func lockOpened(func(int) (*os.File, error), func() (fs.FileInfo, error)) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // LockDir does nothing: directories cannot be locked on this system.
 func LockDir(string) (unlock func(), err error) { return func() {}, nil }

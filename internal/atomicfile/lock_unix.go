@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// TryLock locks the named file or directory until unlock is called or the process ends. The error is ErrLocked if
-// another process or goroutine has the lock, and fs.ErrNotExist if the name no longer exists.
-func TryLock(root *os.Root, name string) (unlock func(), err error) {
-	f, err := root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0) // NFS does not lock files opened read-only
+// lockOpened opens a file or directory and locks it until it is closed. named returns the info of the file that has
+// the name after that. The errors are those of TryLock.
+func lockOpened(open func(flags int) (*os.File, error), named func() (fs.FileInfo, error)) (*os.File, error) {
+	f, err := open(os.O_RDWR | syscall.O_NONBLOCK) // NFS does not lock files opened read-only
 	if errors.Is(err, syscall.EISDIR) {
-		f, err = root.Open(name)
+		f, err = open(os.O_RDONLY)
 	}
 	if err != nil {
 		return nil, err
@@ -24,21 +24,21 @@ func TryLock(root *os.Root, name string) (unlock func(), err error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked
 	}
-	var info, named fs.FileInfo
+	var info, now fs.FileInfo
 	if err == nil {
 		info, err = f.Stat()
 	}
 	if err == nil {
-		named, err = root.Lstat(name)
+		now, err = named()
 	}
-	if err == nil && !os.SameFile(info, named) {
+	if err == nil && !os.SameFile(info, now) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return func() { _ = f.Close() }, nil // nothing was written to it
+	return f, nil
 }
 
 // LockDir waits for the lock of a directory and takes it. The lock ends when unlock is called or the process ends. On

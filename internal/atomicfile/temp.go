@@ -32,9 +32,6 @@ const (
 // staleAfter is the age at which an entry that cannot be locked, as on some network file systems, counts as a leftover.
 const staleAfter = time.Hour
 
-// ErrLocked is the error for a lock held by another process or goroutine.
-var ErrLocked = errors.New("locked by another process")
-
 // Temp creates a file in dir, as os.CreateTemp does, and removes leftovers of killed processes there. The caller calls
 // unlock after renaming or removing the file.
 func Temp(dir string) (f *os.File, unlock func(), err error) {

@@ -10,7 +10,7 @@
 // differ by that change only. An edit that would need a guess, because of an anchor, an alias, a tag, a merge or a
 // repeated key, fails with an error at that position.
 //
-// The resulting package is validated before any file is replaced, and files are replaced as a whole. While one edit
+// The resulting package is validated before any file is replaced, and files are replaced in one transaction. While one edit
 // changes a file, other edits of the same file fail.
 package edit
 
@@ -81,10 +81,7 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 
 // ApplyAll makes the same edit to several catalogs and templates, and returns their results in the order of the paths.
 // Nothing is written if the edit fails for one of them, or if one of them would not be valid. The error joins all
-// errors. Leftovers of killed edits are removed first.
-//
-// If the process is killed, each file has its old or its new content, or is deleted if it was to be; some of the
-// catalogs may be changed.
+// errors. Leftovers of killed edits are removed first, and what they changed is rolled back: see [atomicfile.Tx].
 func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, error) {
 	if !o.DryRun {
 		for _, path := range paths {
@@ -116,7 +113,7 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 	}
 	defer w.close()
 	if o.DryRun {
-		return results, w.diffs(plans)
+		return results, cmp.Or(w.check(), w.diffs(plans))
 	}
 	err = w.write()
 	for _, dir := range w.dirs() {
@@ -125,8 +122,8 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 	return results, err
 }
 
-// RemoveLeftovers removes the leftovers of killed processes that wrote to a catalog, which is a directory or a file.
-// The error joins one error for each leftover that cannot be removed.
+// RemoveLeftovers removes the leftovers of killed processes that wrote to a catalog, which is a directory or a file, and
+// rolls back what they changed. The error is that of [atomicfile.RemoveStale].
 func RemoveLeftovers(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -50,8 +50,9 @@ type unit struct {
 	order   int    // order of its file among all that change
 }
 
-// The orders in which files change. They allow an edit that was killed to be repeated: it finds the rest of a package
-// or a channel by that object, and completes a bundle without an entry.
+// The orders in which files change, so that readers see a valid package as far as possible, and an edit of which only
+// some files arrived, such as through git, can be repeated: it finds the rest of a package or a channel by that object,
+// and completes a bundle without an entry.
 const (
 	addsBundle = iota - 2
 	addsOther
@@ -314,6 +315,8 @@ func (u *unit) now() []byte {
 	}
 	return slices.Concat(u.bytes, u.added)
 }
+
+func (u *unit) changed() bool { return !bytes.Equal(u.old, u.now()) }
 
 type lines struct {
 	text []byte

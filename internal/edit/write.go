@@ -10,15 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A change is the change to one file.
 type change struct {
 	path    string // as the user wrote it
+	dir     string // of the file, without symbolic links
 	file    *os.File
 	info    fs.FileInfo
 	splices []fileSplice // ordered by offset
@@ -37,16 +38,14 @@ func (s fileSplice) end() int64 { return s.offset + int64(len(s.old)) }
 
 // A writer changes and creates the files of an edit.
 type writer struct {
-	root    *os.Root // a directory that contains all files that change
-	paths   []string // paths of these files without symbolic links
+	plans   []*plan
 	changes []*change
-	created map[string][]byte // content of new files, by path
-	unlocks []func()
+	tx      atomicfile.Tx
 }
 
-// newWriter opens and locks the files that change. It fails if one of them changed since it was read.
+// newWriter opens and locks the files that change.
 func newWriter(plans []*plan) (w *writer, err error) {
-	w = &writer{created: map[string][]byte{}}
+	w = &writer{plans: plans}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -54,45 +53,64 @@ func newWriter(plans []*plan) (w *writer, err error) {
 	}()
 	for _, p := range plans {
 		if p.edited == nil {
-			w.created[p.file] = p.content
 			continue
 		}
 		for _, units := range p.edited.files() {
+			if !slices.ContainsFunc(units, (*unit).changed) {
+				continue
+			}
 			if err := w.change(p, units); err != nil {
 				return w, err
 			}
 		}
 	}
-	if len(w.changes) == 0 {
-		return w, nil
-	}
-	if err := w.checkDistinct(); err != nil {
-		return w, err
-	}
 	slices.SortStableFunc(w.changes, func(a, b *change) int { return a.order - b.order })
-	if err := w.lock(); err != nil {
-		return w, err
-	}
-	for _, p := range plans {
-		if err := p.record.Check(); err != nil {
-			return w, err
-		}
-	}
 	return w, nil
 }
 
-// checkDistinct returns an error if two of the files are the same, because a catalog has a link to a file of another.
-func (w *writer) checkDistinct() error {
-	for i, c := range w.changes {
-		for _, other := range w.changes[:i] {
-			if os.SameFile(c.info, other.info) {
-				err := fmt.Errorf("the file is the same as %s; leave out one of the two catalogs", other.path)
-				return &declcfg.Error{Pos: declcfg.Pos{File: c.path}, Err: err}
-			}
+// check fails if one of the files of the plans changed since it was read.
+func (w *writer) check() error {
+	if len(w.changes) == 0 {
+		return nil
+	}
+	for _, p := range w.plans {
+		if err := p.record.Check(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// open opens and locks the file. It fails if the file is that of another change, because a catalog has a link to a file
+// of another.
+func (w *writer) open(c *change) (err error) {
+	if c.info, err = os.Stat(c.path); err != nil {
+		return err
+	}
+	for _, other := range w.changes {
+		if os.SameFile(c.info, other.info) {
+			err := fmt.Errorf("the file is the same as %s; leave out one of the two catalogs", other.path)
+			return &declcfg.Error{Pos: declcfg.Pos{File: c.path}, Err: err}
+		}
+	}
+	file, err := filepath.EvalSymlinks(c.path)
+	if err != nil {
+		return err
+	}
+	c.dir = filepath.Dir(file)
+	c.file, err = atomicfile.OpenLocked(c.path)
+	switch {
+	case errors.Is(err, atomicfile.ErrLocked), errors.Is(err, fs.ErrNotExist): // it was just replaced
+		return &declcfg.Error{Pos: declcfg.Pos{File: c.path}, Err: errBusy}
+	case err != nil:
+		return fmt.Errorf("edit %s: %w", c.path, regular.WithoutPath(err))
+	}
+	w.changes = append(w.changes, c)
+	c.info, err = c.file.Stat()
+	return err
+}
+
+var errBusy = errors.New("another edit is changing the file; run the command again")
 
 // objectsIn returns the number of objects in a file of a catalog.
 func (t *target) objectsIn(file string) (n int) {
@@ -108,12 +126,8 @@ func (t *target) objectsIn(file string) (n int) {
 func (w *writer) change(p *plan, units []*unit) error {
 	c := &change{path: units[0].file, result: p.result}
 	c.below = p.isTree && filepath.Dir(c.path) != filepath.Clean(p.path)
-	var err error
-	if c.file, err = os.Open(c.path); err != nil {
-		return err
-	}
-	w.changes = append(w.changes, c)
-	if c.info, err = c.file.Stat(); err != nil {
+	err := w.open(c)
+	if err != nil {
 		return err
 	}
 	removed := 0
@@ -143,10 +157,6 @@ func (w *writer) change(p *plan, units []*unit) error {
 			"other catalog needs it")
 		return &declcfg.Error{Pos: declcfg.Pos{File: c.path}, Err: err}
 	}
-	if len(c.splices) == 0 {
-		w.changes = w.changes[:len(w.changes)-1]
-		return c.file.Close()
-	}
 	return nil
 }
 
@@ -173,72 +183,31 @@ func (c *change) removal(u *unit) (fileSplice, error) {
 	return fileSplice{u.offset - int64(len(lead)), append(lead, u.old...), nil}, nil
 }
 
-// lock locks the files, so that no other edit changes them.
-func (w *writer) lock() error {
-	var paths []string // absolute
-	for _, c := range w.changes {
-		path, err := filepath.EvalSymlinks(c.path)
-		if err != nil {
-			return err
-		}
-		w.paths = append(w.paths, path)
-		if path, err = filepath.Abs(path); err != nil {
-			return err
-		}
-		paths = append(paths, path)
-	}
-	dir := filepath.Dir(paths[0])
-	for _, path := range paths {
-		for !strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator)) {
-			dir = filepath.Dir(dir)
-		}
-	}
-	var err error
-	if w.root, err = os.OpenRoot(dir); err != nil {
-		return err
-	}
-	for i, path := range paths {
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		switch unlock, err := atomicfile.TryLock(w.root, name); {
-		case err == nil:
-			w.unlocks = append(w.unlocks, unlock)
-		case errors.Is(err, atomicfile.ErrLocked), errors.Is(err, fs.ErrNotExist): // it was just replaced
-			return &declcfg.Error{Pos: declcfg.Pos{File: w.changes[i].path}, Err: errBusy}
-		case !errors.Is(err, errors.ErrUnsupported):
-			return fmt.Errorf("edit %s: %w", w.changes[i].path, err)
-		}
-	}
-	return nil
-}
-
-var errBusy = errors.New("another edit is changing the file; run the command again")
-
-// write creates, replaces and deletes the files after all new versions are on the disk. The order of the files of one
-// catalog allows the same edit to be repeated if the process is killed in between. After a failure, all files are as
-// they were before, or the error names the backups of files that could not be restored.
+// write creates, replaces and deletes the files in one transaction, if none has changed since it was read. The order of
+// the files of one catalog is the one in which a reader sees them change.
 func (w *writer) write() error {
-	var tx atomicfile.Tx
-	defer tx.Close()
-	for _, path := range slices.Sorted(maps.Keys(w.created)) {
-		if err := tx.Write(path, 0, atomicfile.Text(w.created[path])); err != nil {
-			return err
+	for _, p := range w.plans {
+		if p.edited == nil {
+			if err := w.tx.Write(p.file, 0, atomicfile.Text(p.content)); err != nil {
+				return err
+			}
 		}
 	}
-	for i, c := range w.changes {
+	for _, c := range w.changes {
 		var err error
 		if c.deleted {
-			err = tx.Remove(w.paths[i])
+			err = w.tx.Remove(c.path)
 		} else {
-			err = tx.Write(w.paths[i], c.info.Mode().Perm(), c.copy)
+			err = w.tx.Write(c.path, c.info.Mode().Perm(), c.copy)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := tx.Commit(); err != nil {
+	if err := w.check(); err != nil {
+		return err
+	}
+	if err := w.tx.Commit(); err != nil {
 		return err
 	}
 	for _, c := range w.changes {
@@ -252,8 +221,13 @@ func (w *writer) write() error {
 // dirs returns the directories of the files, sorted.
 func (w *writer) dirs() []string {
 	dirs := map[string]bool{}
-	for _, path := range slices.Concat(w.paths, slices.Collect(maps.Keys(w.created))) {
-		dirs[filepath.Dir(path)] = true
+	for _, p := range w.plans {
+		if p.edited == nil {
+			dirs[filepath.Dir(p.file)] = true
+		}
+	}
+	for _, c := range w.changes {
+		dirs[c.dir] = true
 	}
 	return slices.Sorted(maps.Keys(dirs))
 }
@@ -274,15 +248,8 @@ func (c *change) copy(to io.Writer) error {
 }
 
 func (w *writer) close() {
-	for _, unlock := range w.unlocks {
-		unlock()
-	}
+	w.tx.Close()
 	for _, c := range w.changes {
-		if c.file != nil {
-			_ = c.file.Close() // it was only read
-		}
-	}
-	if w.root != nil {
-		_ = w.root.Close()
+		_ = c.file.Close() // it was only read
 	}
 }
