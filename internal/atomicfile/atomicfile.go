@@ -6,6 +6,8 @@
 //		return err
 //	})
 //
+// Several files that belong together change in a [Tx].
+//
 // Leftovers of a killed process are removed by the next one that writes to the same directory. A lock (flock) shows
 // that the process is alive: it ends with the process and works across containers, and across hosts if the file system
 // supports locks. Without locks, an entry that was not modified for an hour counts as a leftover.

@@ -41,7 +41,7 @@ func everyStep(t *testing.T, links bool, fn func()) {
 // withoutTemps returns the entries of a list that are not temporary.
 func withoutTemps(list string) string {
 	var kept []string
-	for _, word := range strings.Split(list, " ") {
+	for word := range strings.SplitSeq(list, " ") {
 		if !strings.Contains(word, ".opm-") {
 			kept = append(kept, word)
 		}

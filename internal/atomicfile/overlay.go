@@ -11,7 +11,8 @@ import (
 )
 
 // FS returns the content that a directory has after the commit. The directory need not exist. The file system reads the
-// staged files, so it is valid until Commit or Close. A directory that its Open returns has no entries: use [fs.ReadDir].
+// staged files, so it is valid until Commit or Close. Only ReadDir lists directories correctly; a directory returned by
+// Open does not.
 func (t *Tx) FS(dir string) fs.FS {
 	o := overlay{lower: os.DirFS(dir), changes: map[string]*change{}}
 	if t.Root != nil {

@@ -10,8 +10,8 @@
 // differ by that change only. An edit that would need a guess, because of an anchor, an alias, a tag, a merge or a
 // repeated key, fails with an error at that position.
 //
-// The resulting package is validated before any file is replaced, and files are replaced in one transaction. While one edit
-// changes a file, other edits of the same file fail.
+// The resulting package is validated before any file is replaced, and files are replaced in one transaction. While one
+// edit changes a file, other edits of the same file fail.
 package edit
 
 import (
@@ -122,8 +122,8 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 	return results, err
 }
 
-// RemoveLeftovers removes the leftovers of killed processes that wrote to a catalog, which is a directory or a file, and
-// rolls back what they changed. The error is that of [atomicfile.RemoveStale].
+// RemoveLeftovers removes the leftovers of killed processes that wrote to a catalog, which is a directory or a file,
+// and rolls back their transactions. The error is that of [atomicfile.RemoveStale].
 func RemoveLeftovers(path string) error {
 	info, err := os.Stat(path)
 	switch {
