@@ -137,7 +137,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/validate": {
 		"pkg/problem", "internal/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
-		"internal/nearest", "internal/parallel", "cel.dev/cel-go", "github.com/distribution/reference", json,
+		"internal/nearest", "internal/parallel", "github.com/google/cel-go", "github.com/distribution/reference", json,
 		"internal/legible", "internal/plural", "internal/constraint", "internal/pool",
 	},
 	"pkg/template": {
@@ -204,7 +204,7 @@ var arrows = map[string][]string{
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {"internal/regular", json},
 	"internal/skim":       {json},
-	"internal/constraint": {"pkg/declcfg", "cel.dev/cel-go", "github.com/blang/semver/v4"},
+	"internal/constraint": {"pkg/declcfg", "github.com/google/cel-go", "github.com/blang/semver/v4"},
 	"internal/dockerfile": {json},
 	"internal/document": {
 		"internal/place", "internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
@@ -381,9 +381,9 @@ func TestHelpers(t *testing.T) {
 }
 
 func TestIsAllowed(t *testing.T) {
-	allowed := []string{"pkg/graph", "cel.dev/cel-go"}
+	allowed := []string{"pkg/graph", "github.com/google/cel-go"}
 	for name, want := range map[string]bool{
-		"pkg/graph": true, "pkg/graph/x": true, "cel.dev/cel-go/cel": true, "pkg/graphs": false, "pkg": false, "cel.dev/expr": false,
+		"pkg/graph": true, "pkg/graph/x": true, "github.com/google/cel-go/cel": true, "pkg/graphs": false, "pkg": false, "github.com/google/cel-expr": false,
 	} {
 		if got := isAllowed(allowed, name); got != want {
 			t.Errorf("isAllowed(%s) = %t", name, got)

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"cel.dev/cel-go/cel"
-	celast "cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
+	"github.com/google/cel-go/cel"
+	celast "github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/blang/semver/v4"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"cel.dev/cel-go/cel"
+	"github.com/google/cel-go/cel"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
