@@ -113,7 +113,7 @@ var arrows = map[string][]string{
 		"internal/plural", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
 	},
 	"internal/list": {
-		"pkg/graph", "pkg/declcfg", "internal/format", "internal/legible", json, "internal/resolve", "internal/parallel",
+		"pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/resolve", "internal/parallel",
 		"github.com/klauspost/compress", "internal/report",
 	},
 	"internal/olm/across": {
@@ -184,7 +184,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",
 		"internal/updates",
 	},
-	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/legible", "internal/plural", json},
+	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/plural", json},
 	"internal/olm/impact": {
 		"internal/olm/audit", "internal/olm/rbac", "internal/olm/crdcheck", "internal/resolve", "pkg/graph", "pkg/image", "pkg/problem",
 		"pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "k8s.io/api",
@@ -221,6 +221,7 @@ var arrows = map[string][]string{
 	"internal/plural":      {},
 	"internal/pool":        {},
 	"internal/reference":   {"internal/nearest"},
+	"internal/output":      {"internal/report", "internal/format", "internal/legible", json},
 	"internal/report":      {"internal/legible", "internal/plural"},
 	"internal/regular":     {},
 	"internal/shell":       {},

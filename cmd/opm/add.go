@@ -71,7 +71,8 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		return f.run(cmd, args[1], add)
 	}
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
-	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json")
+	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json",
+		"yaml")
 	f.add(cmd, 1)
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -41,15 +42,14 @@ fails. Finding no credentials is not a failure.`,
 			if explanation == nil {
 				return failure
 			}
-			if format == "text" {
-				_, err = io.WriteString(textOutput(cmd), explanation.String())
-			} else {
-				err = writeValue(dataOutput(cmd), explanation, format)
+			text := func(w io.Writer) error {
+				_, err := io.WriteString(w, explanation.String())
+				return err
 			}
-			return cmp.Or(err, failure)
+			return cmp.Or(printResult(cmd, format, inText(explanation, text)), failure)
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", "text", "output format", "text", "json")
+	addOutput(cmd, &format, output.Text, output.JSON, output.YAML)
 	cmd.Flags().StringVar(&authFile, "authfile", "",
 		"`FILE` with credentials for registries, instead of podman's and docker's")
 	must(cmd.MarkFlagFilename("authfile", "json"))

@@ -63,7 +63,8 @@ little more than what changed.`,
 	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
 	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
-	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON", "text", "json")
+	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON or YAML",
+		"text", "json", "yaml")
 	addReadFlags(cmd, &f.images)
 	return cmd
 }
@@ -119,11 +120,11 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	done()
-	if f.format == "json" {
-		return writeValue(dataOutput(cmd), built.Summary, f.format)
+	digest := func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, built.Summary.Digest)
+		return err
 	}
-	_, err = fmt.Fprintln(textOutput(cmd), built.Summary.Digest)
-	return err
+	return printResult(cmd, f.format, inText(built.Summary, digest))
 }
 
 func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options) (*publish.Image, error) {

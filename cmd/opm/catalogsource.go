@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -43,7 +44,7 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 		},
 	}
 	cmd.Flags().StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
-	choiceVar(cmd, &format, "output", "o", "text", "output format", "text", "json", "yaml")
+	addOutput(cmd, &format, output.Text, output.JSON, output.YAML)
 	return cmd
 }
 
@@ -94,7 +95,8 @@ func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
 		}
 		images = append(images, image)
 	}
-	if err := writeImages(outputAs(cmd, format), images, format); err != nil || resolved {
+	write := func(w io.Writer) error { return writeImages(w, images) }
+	if err := printResult(cmd, format, inText(images, write)); err != nil || resolved {
 		return err
 	}
 	return failed("an image template has no value: see the output")
@@ -113,10 +115,7 @@ func (i *resolvedImage) resolve(v *kube.Version) bool {
 	return r.Resolved
 }
 
-func writeImages(w io.Writer, images []resolvedImage, format string) error {
-	if format != "text" {
-		return writeValue(w, images, format)
-	}
+func writeImages(w io.Writer, images []resolvedImage) error {
 	var text strings.Builder
 	for _, i := range images {
 		fmt.Fprintf(&text, "%s/%s: %s\n", i.Namespace, i.Name, cmp.Or(legible.Message(i.Image), "no image"))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/compose"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -40,7 +41,7 @@ is removed from the catalog.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
-	choiceVar(cmd, &f.output, "output", "o", "text", "how to print what was done", "text", "json")
+	addOutput(cmd, &f.output, output.Text, output.JSON, output.YAML)
 	flags.StringVar(&f.opts.Dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
 	choiceVar(cmd, &f.opts.Format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
 	choiceVar(cmd, &f.opts.Conflicts, "conflicts", "", "",
@@ -79,10 +80,7 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
 			result.Dockerfile.File)
 	}
-	if f.output == "json" {
-		return writeValue(dataOutput(cmd), result, "json")
-	}
-	return result.WriteText(textOutput(cmd))
+	return printResult(cmd, f.output, inText(result, result.WriteText))
 }
 
 // compose composes the catalog of a config file.

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/diff"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/olm/impact"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -62,7 +63,7 @@ They need not be valid.`,
 		ValidArgsFunction: completeArgs(files, files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "markdown", "json")
+	addOutput(cmd, &f.format, output.Text, output.Markdown, output.JSON, output.YAML)
 	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	cmd.Flags().BoolVar(&f.impact, "impact", false, "report what the new bundles mean for users and clusters")
 	f.addFailOn(cmd)
@@ -100,7 +101,11 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 		return usageError{errors.New("OLD and NEW cannot both be standard input")}
 	}
 	if f.impact {
-		return f.writeImpact(cmd, refs)
+		report, err := f.findImpact(cmd, refs)
+		if err != nil {
+			return err
+		}
+		return f.each.print(cmd, f.format, report)
 	}
 	var report *diff.Report
 	err = f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
@@ -116,7 +121,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 	}
-	err = writeReport(outputAs(cmd, f.format), report, f.format, report.Report)
+	err = f.each.print(cmd, f.format, &output.Result{Value: report, Report: report.Report})
 	if err != nil {
 		return err
 	}
@@ -167,8 +172,8 @@ func (f *diffFlags) warnIfSeveral(cmd *cobra.Command, refs []string, before, aft
 	warnIfSeveral(cmd, refs[1], after)
 }
 
-// writeImpact writes the impact of the new bundles.
-func (f *diffFlags) writeImpact(cmd *cobra.Command, refs []string) error {
+// findImpact returns the impact of the new bundles.
+func (f *diffFlags) findImpact(cmd *cobra.Command, refs []string) (*output.Result, error) {
 	var report *impact.Report
 	err := f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
 		opts := impactOptions(cmd, after.images)
@@ -177,10 +182,10 @@ func (f *diffFlags) writeImpact(cmd *cobra.Command, refs []string) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.warnIfSeveral(cmd, refs, report.Before, report.After)
-	return writeReport(outputAs(cmd, f.format), report, f.format, report.Report)
+	return &output.Result{Value: report, Report: report.Report}, nil
 }
 
 // writeImpact writes the impact of an added bundle, which it adds to a copy of the catalog. It writes nothing if the
@@ -204,8 +209,12 @@ func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path strin
 	if err != nil || len(results[0].Problems) > 0 {
 		return nil // the edit of the catalog itself reports it, with its path
 	}
-	d := diffFlags{pkg: add.Bundle.Package, format: format, images: *from}
-	return d.writeImpact(cmd, []string{path, dir})
+	d := diffFlags{pkg: add.Bundle.Package, images: *from}
+	report, err := d.findImpact(cmd, []string{path, dir})
+	if err != nil {
+		return err
+	}
+	return f.each.print(cmd, format, report)
 }
 
 func impactOptions(cmd *cobra.Command, from *images) impact.Options {

@@ -1,23 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
-	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -30,8 +26,9 @@ type eachFlag struct {
 	at     int                        // index of CATALOG among the arguments
 	finish func(*cobra.Command) error // prints the results of all catalogs; nil if each run prints its own
 
-	now    *namedRef // catalog of the current run; nil without --each
-	failed []string  // names of catalogs whose run failed
+	now    *namedRef    // catalog of the current run; nil without --each
+	out    *output.Each // the results of all catalogs; nil if finish prints them
+	failed []string     // names of catalogs whose run failed
 	shared declcfg.Memo
 }
 
@@ -161,26 +158,24 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 	if err != nil {
 		return err
 	}
-	out := &eachOutput{cmd: cmd, stdout: cmd.OutOrStdout()}
 	if f.finish == nil {
-		if err := out.start(); err != nil {
-			return err
+		form := string(output.Text)
+		if flag := cmd.Flag("output"); flag != nil {
+			form = flag.Value.String()
+		}
+		if f.out, err = output.NewEach(cmd.OutOrStdout(), output.Format(form)); err != nil {
+			return usageError{err}
 		}
 	}
 	for _, f.now = range refs {
-		out.begin(f.now.name)
 		if err := f.note(cmd, one(f.now)); err != nil {
 			return err
 		}
-		if err := out.end(); err != nil {
-			return err
-		}
 	}
-	cmd.SetOut(out.stdout)
 	if f.finish != nil {
 		err = f.finish(cmd)
 	} else {
-		err = out.finish()
+		err = f.out.Close()
 	}
 	return f.sumUp(err)
 }
@@ -191,6 +186,14 @@ func (f *eachFlag) runOr(cmd *cobra.Command, ref string, one func(*namedRef) err
 		return one(&namedRef{ref: ref})
 	}
 	return f.run(cmd, one)
+}
+
+// print prints the result of a command or, with --each, of its current run.
+func (f *eachFlag) print(cmd *cobra.Command, form string, r *output.Result) error {
+	if f.given() && f.out != nil {
+		return f.out.Add(f.now.name, r)
+	}
+	return r.Write(cmd.OutOrStdout(), output.Format(form))
 }
 
 // sumUp adds the names of the failed catalogs to the error that ends the command.
@@ -249,117 +252,4 @@ func (f *eachFlag) sharing(sources []declcfg.Source) []declcfg.Source {
 		sources[i].Memo = f.memo()
 	}
 	return sources
-}
-
-// An eachOutput is the standard output of a command that runs once for each catalog. Text has a heading for each
-// catalog; JSON and YAML are one list, whose objects have the key catalog; names are printed once.
-type eachOutput struct {
-	cmd    *cobra.Command
-	stdout io.Writer
-	format string
-
-	catalog string
-	run     bytes.Buffer // output of the current run, for formats that are not text
-	objects []jsontext.Value
-	names   map[string]bool
-	headed  bool // the current catalog has its heading
-	first   bool // no catalog has a heading yet
-}
-
-// eachFormats are the formats that can hold several catalogs.
-var eachFormats = []string{"text", "wide", "markdown", "json", "yaml", "name"}
-
-// start redirects the standard output of the command to o.
-func (o *eachOutput) start() error {
-	o.format, o.first = "text", true
-	if flag := o.cmd.Flag("output"); flag != nil {
-		o.format = flag.Value.String()
-		if o.format == "yaml" { // written by finish
-			_ = flag.Value.Set("json")
-		}
-	}
-	if !slices.Contains(eachFormats, o.format) {
-		return usageError{fmt.Errorf("--each and --output %s cannot be combined", o.format)}
-	}
-	o.names = map[string]bool{}
-	o.cmd.SetOut(o)
-	return nil
-}
-
-func (o *eachOutput) begin(catalog string) { o.catalog, o.headed = catalog, false }
-
-// Write writes a part of the output of the current run.
-func (o *eachOutput) Write(p []byte) (int, error) {
-	switch o.format {
-	case "json", "yaml", "name":
-		return o.run.Write(p)
-	}
-	if !o.headed {
-		heading := legible.Name(o.catalog) + ":"
-		if o.format == "markdown" {
-			var title report.Report
-			title.Heading(2, report.Name(o.catalog))
-			var markdown strings.Builder
-			_ = title.Markdown(&markdown) // writing to a Builder does not fail
-			heading = markdown.String()
-		}
-		if !o.first {
-			heading = "\n" + heading
-		}
-		o.headed, o.first = true, false
-		if _, err := fmt.Fprintln(o.stdout, heading); err != nil {
-			return 0, err
-		}
-	}
-	return o.stdout.Write(p)
-}
-
-// end ends the output of the current run.
-func (o *eachOutput) end() error {
-	text := o.run.Bytes()
-	defer o.run.Reset()
-	if o.format == "name" {
-		for line := range strings.Lines(string(text)) {
-			if !o.names[line] {
-				o.names[line] = true
-				if _, err := io.WriteString(o.stdout, line); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if len(text) == 0 {
-		return nil
-	}
-	objects := []jsontext.Value{bytes.Clone(text)}
-	if jsontext.Value(text).Kind() == '[' {
-		if err := json.Unmarshal(text, &objects); err != nil {
-			return err
-		}
-	}
-	name, err := json.Marshal(o.catalog, jsontext.AllowInvalidUTF8(true)) // it is the name of a file
-	if err != nil {
-		return err
-	}
-	for _, object := range objects {
-		rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")))
-		comma := ","
-		if bytes.HasPrefix(rest, []byte("}")) {
-			comma = ""
-		}
-		o.objects = append(o.objects, slices.Concat([]byte(`{"catalog":`), name, []byte(comma), rest))
-	}
-	return nil
-}
-
-// finish prints the objects of all catalogs.
-func (o *eachOutput) finish() error {
-	if o.format != "json" && o.format != "yaml" {
-		return nil
-	}
-	if o.objects == nil {
-		o.objects = []jsontext.Value{}
-	}
-	return writeValue(o.stdout, o.objects, o.format)
 }

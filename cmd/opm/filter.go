@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -162,7 +163,7 @@ func (f *filterFlags) filter(
 		return nil
 	}
 	return atomicfile.Write(f.summary, atomicfile.Options{Stream: true}, func(w io.Writer) error {
-		return writeValue(w, result, "json")
+		return (&output.Result{Value: result}).Write(w, output.JSON)
 	})
 }
 

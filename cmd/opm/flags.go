@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -85,6 +86,11 @@ func choiceVar[T ~string](cmd *cobra.Command, value *T, name, short string, byDe
 	*value = byDefault
 	cmd.Flags().VarP(&choice[T]{value, byDefault, words}, name, short, usage)
 	completeWith(cmd, cobra.FixedCompletions(texts(words), cobra.ShellCompDirectiveNoFileComp), name)
+}
+
+// addOutput adds -o to a command. The first of its formats is the default.
+func addOutput(cmd *cobra.Command, format *string, formats ...output.Format) {
+	choiceVar(cmd, format, "output", "o", string(formats[0]), "output format", texts(formats)...)
 }
 
 // addFormatFlag adds -o to a command that prints catalog objects.

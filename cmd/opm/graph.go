@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
@@ -39,7 +41,7 @@ is a list of objects with the key catalog.` + catalogNote,
 		Args:              atLeastOne("CATALOG"),
 		ValidArgsFunction: completeCatalogAndPackages,
 		PreRunE: func(*cobra.Command, []string) error {
-			if f.format != "json" {
+			if f.format != string(output.JSON) && f.format != string(output.YAML) {
 				f.each.finish = f.drawAll
 			}
 			return nil
@@ -48,11 +50,11 @@ is a list of objects with the key catalog.` + catalogNote,
 			return f.run(cmd, args[0], slices.Concat(args[1:], f.packages))
 		},
 	}
-	var formats []string
+	var formats []output.Format
 	for _, d := range draw.Formats() {
-		formats = append(formats, d.Name)
+		formats = append(formats, output.Format(d.Name))
 	}
-	choiceVar(cmd, &f.format, "output", "o", formats[0], "output format", formats...)
+	addOutput(cmd, &f.format, append(formats, output.YAML)...)
 	cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; can be repeated")
 	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
 	completeWith(cmd, channelsOfArgs, "channel")
@@ -126,9 +128,11 @@ func (f *graphFlags) draw(cmd *cobra.Command, graphs []*graph.Package, catalogs 
 		warnOfSize(cmd, fmt.Sprintf("package %q", of[0].Name), size, fmt.Sprintf("draw one channel with --channel, or run: "+
 			"opm graph %s %s -o html", catalogs, pkg))
 	}
-	formats := draw.Formats()
-	i := slices.IndexFunc(formats, func(d draw.Format) bool { return d.Name == f.format })
-	return formats[i].Draw(outputAs(cmd, f.format), graphs, opts)
+	r := &output.Result{Value: draw.Value(graphs, opts), Streams: true, Other: map[output.Format]func(io.Writer) error{}}
+	for _, d := range draw.Formats() {
+		r.Other[output.Format(d.Name)] = func(w io.Writer) error { return d.Draw(w, graphs, opts) }
+	}
+	return f.each.print(cmd, f.format, r)
 }
 
 // warnOfSize warns about a Mermaid drawing that is too large for renderers.

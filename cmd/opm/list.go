@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -25,7 +26,7 @@ type listing struct {
 	args  []string // CATALOG and, if the command takes one, PACKAGE
 	least int      // the number of required arguments
 
-	write func(*cobra.Command, iter.Seq[*declcfg.PackageIndex], list.Options, list.Format) error
+	rows func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) (*output.Result, error)
 }
 
 var listings = []listing{
@@ -33,35 +34,32 @@ var listings = []listing{
 		name: "packages", short: "List the packages of a catalog", example: "catalog",
 		keys: `name, displayName, defaultChannel, head and headVersion (of that channel), channels and
 bundles (counts)`,
-		args: []string{"CATALOG"}, least: 1, write: rowsOf(list.Packages),
+		args: []string{"CATALOG"}, least: 1, rows: rowsOf(list.Packages),
 	},
 	{
 		name: "channels", short: "List the channels of a catalog, or of one package", example: "catalog kiln",
 		keys: "package, name, head, headVersion, default (true or false), bundles (count)",
-		args: []string{"CATALOG", "PACKAGE"}, least: 1, write: rowsOf(list.Channels),
+		args: []string{"CATALOG", "PACKAGE"}, least: 1, rows: rowsOf(list.Channels),
 	},
 	{
 		name: "bundles", short: "List the bundles of a catalog, or of one package, by channel", example: "catalog kiln",
 		keys: "package, channel, name, version, release, replaces, skips, skipRange, image",
-		args: []string{"CATALOG", "PACKAGE"}, least: 1, write: rowsOf(list.Bundles),
+		args: []string{"CATALOG", "PACKAGE"}, least: 1, rows: rowsOf(list.Bundles),
 	},
 	{
 		name: "versions", short: "List the versions of a package, the highest first", example: "catalog kiln",
 		keys: "package, name, version, release, channels, headOf (channels of which it is the head), image",
-		args: []string{"CATALOG", "PACKAGE"}, least: 2, write: rowsOf(list.Versions),
+		args: []string{"CATALOG", "PACKAGE"}, least: 2, rows: rowsOf(list.Versions),
 	},
 }
 
-// rowsOf returns a function that lists rows and writes them.
+// rowsOf makes a function that lists rows one that returns them as an answer.
 func rowsOf[R list.Row](
 	rows func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) ([]R, error),
-) func(*cobra.Command, iter.Seq[*declcfg.PackageIndex], list.Options, list.Format) error {
-	return func(cmd *cobra.Command, of iter.Seq[*declcfg.PackageIndex], o list.Options, f list.Format) error {
-		all, err := rows(cmd.Context(), of, o)
-		if err != nil {
-			return err
-		}
-		return list.Write(outputAs(cmd, f), slices.Values(all), f)
+) func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) (*output.Result, error) {
+	return func(ctx context.Context, of iter.Seq[*declcfg.PackageIndex], o list.Options) (*output.Result, error) {
+		all, err := rows(ctx, of, o)
+		return list.Result(slices.Values(all)), err
 	}
 }
 
@@ -86,8 +84,7 @@ func listCmd(alpha bool) *cobra.Command {
 }
 
 func (l listing) command(path string) *cobra.Command {
-	var format list.Format
-	var pkg string
+	var format, pkg string
 	var opts list.Options
 	var from imageFlags
 	var each eachFlag
@@ -127,11 +124,15 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 				if err != nil {
 					return err
 				}
-				return l.write(cmd, chosen, opts, format)
+				rows, err := l.rows(cmd.Context(), chosen, opts)
+				if err != nil {
+					return err
+				}
+				return each.print(cmd, format, rows)
 			})
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", list.Text, "output format", list.Formats()...)
+	addOutput(cmd, &format, output.Text, output.JSON, output.YAML, output.Wide, output.Name)
 	cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
 	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
@@ -144,7 +145,7 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 }
 
 func listMatrixCmd() *cobra.Command {
-	var format list.Format
+	var format string
 	var channels bool
 	var from imageFlags
 	var each eachFlag
@@ -188,12 +189,12 @@ for each catalog that has the row.` + catalogNote,
 			}
 			if len(columns) > 0 {
 				m := list.NewMatrix(columns, channels)
-				failed = cmp.Or(m.Write(outputAs(cmd, format), format), failed)
+				failed = cmp.Or(printResult(cmd, format, m.Result()), failed)
 			}
 			return failed
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", list.Text, "output format", list.MatrixFormats()...)
+	addOutput(cmd, &format, output.Text, output.Markdown, output.HTML, output.JSON, output.YAML)
 	cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -99,7 +100,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.maxManifests, "max-manifests", image.DefaultManifests,
 		"reject images with more than `N` manifests, with their signatures and everything that refers to them")
 	flags.IntVar(&f.jobs, "jobs", mirror.DefaultJobs, "copy `N` blobs at once")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
+	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML)
 	f.filter.addSelection(cmd)
 	flags.StringVar(&f.manifests, "manifests", "",
 		"write to `DIRECTORY` the objects that make a cluster use the mirror")
@@ -380,11 +381,8 @@ func (f *mirrorFlags) writeManifests(cmd *cobra.Command, record *mirror.Record) 
 // print prints the report of a plan or of a run.
 func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 	failures := r.Failures()
-	if f.format == "json" {
-		if err := writeValue(dataOutput(cmd), r, "json"); err != nil {
-			return err
-		}
-	} else if err := f.printText(textOutput(cmd), r, failures); err != nil {
+	text := func(w io.Writer) error { return f.writeText(w, r, failures) }
+	if err := printResult(cmd, f.format, inText(r, text)); err != nil {
 		return err
 	}
 	if len(failures) == 0 {
@@ -397,7 +395,7 @@ func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 	return failed(fmt.Sprintf("%s of %s %s", plural.Number(len(failures)), plural.Of(r.Total.Images, "image"), what))
 }
 
-func (f *mirrorFlags) printText(w io.Writer, r *mirror.Report, failures []mirror.ImageReport) error {
+func (f *mirrorFlags) writeText(w io.Writer, r *mirror.Report, failures []mirror.ImageReport) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	missing, there := "copied", r.Total.Images-r.Total.Missing-r.Total.Failed
 	if f.dryRun {

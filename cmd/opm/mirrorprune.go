@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/mirror"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -32,7 +34,7 @@ the record of its run is missing, or the run was killed before it wrote the reco
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.files, "record", nil, "read the record of opm mirror in `FILE`; repeatable")
 	flags.BoolVar(&f.execute, "execute", false, "delete what is listed")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json")
+	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML)
 	must(cmd.MarkFlagFilename("record", "json"))
 	f.images.add(cmd)
 	return cmd
@@ -92,14 +94,12 @@ func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records 
 }
 
 func (f *pruneFlags) print(cmd *cobra.Command, p *mirror.Pruning) error {
-	if f.format == "json" {
-		return writeValue(dataOutput(cmd), p, "json")
-	}
-	w := textOutput(cmd)
-	for _, m := range p.Manifests {
-		fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
-	}
-	_, err := fmt.Fprintf(w, "%s: manifests that are no longer needed: %s (%s)\n", p.Target,
-		plural.Number(len(p.Manifests)), plural.Size(p.Bytes))
-	return err
+	return printResult(cmd, f.format, inText(p, func(w io.Writer) error {
+		for _, m := range p.Manifests {
+			fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
+		}
+		_, err := fmt.Fprintf(w, "%s: manifests that are no longer needed: %s (%s)\n", p.Target,
+			plural.Number(len(p.Manifests)), plural.Size(p.Bytes))
+		return err
+	}))
 }

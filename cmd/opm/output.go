@@ -11,17 +11,13 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
-	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
-	"github.com/opm-toolchain/opm/internal/report"
-	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // textOutput returns standard output for people and for logs, as a [legible.Writer].
@@ -55,46 +51,22 @@ func abbreviated(text []byte) []byte {
 	return short
 }
 
-// dataFormats are the formats that programs read. Their encoders escape control characters.
-var dataFormats = []string{"json", "yaml", "html", "svg", string(problem.SARIF), string(problem.GitHub)}
-
 // outputAs returns standard output for a format: dataOutput for a format that programs read, or else textOutput.
 func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
-	if slices.Contains(dataFormats, string(form)) {
+	if output.Format(form).IsData() {
 		return dataOutput(cmd)
 	}
 	return textOutput(cmd)
 }
 
-// writeReport writes a value: in the formats text and markdown as the report that about returns, in others like
-// writeValue.
-func writeReport(w io.Writer, v any, form string, about func() *report.Report) error {
-	switch form {
-	case "text":
-		return about().Text(w)
-	case "markdown":
-		return about().Markdown(w)
-	}
-	return writeValue(w, v, form)
+// printResult prints the answer of a command.
+func printResult[T ~string](cmd *cobra.Command, form T, r *output.Result) error {
+	return r.Write(cmd.OutOrStdout(), output.Format(form))
 }
 
-// writeValue writes a value as JSON or YAML. The keys of maps are sorted; in YAML, all keys are.
-func writeValue(w io.Writer, v any, form string) error {
-	text, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	if form == "yaml" {
-		text = format.AppendYAML(nil, text)
-	} else {
-		value := jsontext.Value(text)
-		if err := value.Indent(jsontext.WithIndent("  ")); err != nil {
-			return err
-		}
-		text = append(value, '\n')
-	}
-	_, err = w.Write(text)
-	return err
+// inText makes a function that writes text a result, with the value for programs.
+func inText(value any, write func(io.Writer) error) *output.Result {
+	return &output.Result{Value: value, Other: map[output.Format]func(io.Writer) error{output.Text: write}}
 }
 
 // newLogger returns a logger that writes a line for each record, without a time. Records below level are dropped.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -99,7 +100,7 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.BoolVar(&f.sign, "sign", false, "sign the image with cosign, which must be in PATH")
 	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
-	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary", "markdown", "json")
+	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary", "markdown", "json", "yaml")
 	flags.StringArrayVar(&f.others, "dependencies-from", nil,
 		"resolve dependencies also from this `CATALOG`, as the cluster has it; repeatable")
 	flags.StringVar(&f.report.config, "config", "", "read `FILE` instead of the opm.yaml beside the argument")
@@ -230,12 +231,7 @@ func (f *publishFlags) print(cmd *cobra.Command, s *pipeline.Summary, file io.Wr
 	if file != nil {
 		_, err = io.WriteString(file, text.String())
 	}
-	if f.format == "json" {
-		err = errors.Join(err, writeValue(dataOutput(cmd), s, "json"))
-	} else {
-		_, printErr := io.WriteString(textOutput(cmd), text.String())
-		err = errors.Join(err, printErr)
-	}
+	err = errors.Join(err, printResult(cmd, f.format, &output.Result{Value: s, Report: s.Report}))
 	failed := s.Err()
 	if err != nil || failed == nil || s.Outcome == pipeline.Rejected {
 		return errors.Join(err, failed)

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/graph/draw"
 )
@@ -69,14 +70,14 @@ func (r *resolution) v1Steps() []resolveStep {
 	return append([]resolveStep{r.V1.resolveStep}, r.V1.Path...)
 }
 
-// write writes the answer. Text has at most limit lines of each explanation; 0 means no limit.
-func (r *resolution) write(w io.Writer, format string, limit int) error {
-	switch format {
-	case "dot":
-		return r.writeDOT(w)
-	case "json", "yaml":
-		return writeValue(w, r, format)
-	}
+// result returns the answer to print. Text has at most limit lines of each explanation; 0 means no limit.
+func (r *resolution) result(limit int) *output.Result {
+	text := inText(r, func(w io.Writer) error { return r.writeText(w, limit) })
+	text.Other["dot"] = r.writeDOT
+	return text
+}
+
+func (r *resolution) writeText(w io.Writer, limit int) error {
 	var text strings.Builder
 	writeAssumed(&text, r.Assumed)
 	if r.Classic != nil {

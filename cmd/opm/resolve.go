@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -163,7 +163,7 @@ func (f *resolveFlags) withSetup(
 
 // print prints an answer. It returns an error if OLM does not resolve everything.
 func (f *resolveFlags) print(cmd *cobra.Command, r interface {
-	write(w io.Writer, format string, limit int) error
+	result(limit int) *output.Result
 	resolved() bool
 },
 ) error {
@@ -171,7 +171,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 	if f.explain == explainFull {
 		limit = 0
 	}
-	if err := r.write(outputAs(cmd, f.format), f.format, limit); err != nil {
+	if err := printResult(cmd, f.format, r.result(limit)); err != nil {
 		return err
 	}
 	if !r.resolved() {

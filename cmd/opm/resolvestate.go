@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -187,11 +188,12 @@ func (r *stateResolution) resolved() bool {
 	return true
 }
 
-// write writes the answer. Text has at most limit lines of each explanation; 0 means no limit.
-func (r *stateResolution) write(w io.Writer, format string, limit int) error {
-	if format != "text" {
-		return writeValue(w, r, format)
-	}
+// result returns the answer to print. Text has at most limit lines of each explanation; 0 means no limit.
+func (r *stateResolution) result(limit int) *output.Result {
+	return inText(r, func(w io.Writer) error { return r.writeText(w, limit) })
+}
+
+func (r *stateResolution) writeText(w io.Writer, limit int) error {
 	var text strings.Builder
 	writeAssumed(&text, r.Assumed)
 	for _, n := range r.Namespaces {

@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 func searchCmd() *cobra.Command {
-	var format list.Format
-	var pkg string
+	var format, pkg string
 	var from imageFlags
 	cmd := &cobra.Command{
 		Use:   "search CATALOG... TEXT",
@@ -68,10 +68,10 @@ The catalogs need not be valid.` + catalogNote,
 			if len(rows) == 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "opm: nothing in %s contains %q\n", strings.Join(refs, ", "), text)
 			}
-			return list.WriteMatches(outputAs(cmd, format), rows, format)
+			return from.each.print(cmd, format, list.MatchesResult(rows))
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", list.Text, "output format", list.Text, list.JSON, list.Names)
+	addOutput(cmd, &format, output.Text, output.JSON, output.YAML, output.Name)
 	cmd.Flags().StringVar(&pkg, "package", "", "search only this `PACKAGE`")
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)

@@ -15,6 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/audit"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -93,8 +94,7 @@ that a cluster refuses, are errors with their places; the others are simulated a
 	flags.StringVar(&f.group, "check-operatorgroup", "",
 		"show only what the OperatorGroup in this `FILE` would break if it was added")
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", "text", "json", "yaml", "markdown",
-		"prometheus")
+	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown, prometheusFormat)
 	addReadFlags(cmd, &f.images)
 	simulateModes.add(cmd)
 	return cmd
@@ -106,7 +106,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{errors.New("--steps: want 0 or more")}
 	case f.options.Resolve.Timeout <= 0:
 		return usageError{errors.New("--solver-timeout: want more than 0")}
-	case f.format == "prometheus" && (f.group != "" || f.who):
+	case f.format == string(prometheusFormat) && (f.group != "" || f.who):
 		return usageError{errors.New("-o prometheus shows a simulation, not --check-operatorgroup or --who-can-what")}
 	}
 	if _, err := parseKubeVersion(f.options.KubeVersion); err != nil {
@@ -195,7 +195,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	}
 	done()
 	warnOfTemplates(cmd, state)
-	if err := f.writeResult(outputAs(cmd, f.format), r); err != nil {
+	if err := printResult(cmd, f.format, f.result(r)); err != nil {
 		return err
 	}
 	if refused == nil && !r.Done() {
@@ -245,15 +245,18 @@ func (f *simulateFlags) only(r *simulate.Result) (*simulate.Result, error) {
 		nearest.Hint(f.subscription, names))}
 }
 
-func (f *simulateFlags) writeResult(w io.Writer, r *simulate.Result) error {
-	switch {
-	case f.format == "prometheus":
-		return r.WriteMetrics(w)
-	case f.timeline:
-		return writeReport(w, r, f.format, r.Timeline)
+// result returns the answer that a simulation gives.
+func (f *simulateFlags) result(r *simulate.Result) *output.Result {
+	about := r.Report
+	if f.timeline {
+		about = r.Timeline
 	}
-	return writeReport(w, r, f.format, r.Report)
+	return &output.Result{Value: r, Report: about, Other: map[output.Format]func(io.Writer) error{
+		prometheusFormat: r.WriteMetrics,
+	}}
 }
+
+const prometheusFormat output.Format = "prometheus"
 
 // checkGroup prints the effects of adding the OperatorGroup in a file to the cluster.
 func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
@@ -275,7 +278,7 @@ func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
 		return fmt.Errorf("--check-operatorgroup %s: %w", f.group, err)
 	}
 	done()
-	if err := writeReport(outputAs(cmd, f.format), check, f.format, check.Report); err != nil {
+	if err := printResult(cmd, f.format, &output.Result{Value: check, Report: check.Report}); err != nil {
 		return err
 	}
 	if !check.CanAdd() {
@@ -295,7 +298,7 @@ func (f *simulateFlags) printPermissions(cmd *cobra.Command) error {
 			}
 		}
 		done()
-		return writeReport(outputAs(cmd, f.format), operators, f.format,
-			func() *report.Report { return audit.ReportOf(operators) })
+		about := func() *report.Report { return audit.ReportOf(operators) }
+		return printResult(cmd, f.format, &output.Result{Value: operators, Report: about})
 	})
 }

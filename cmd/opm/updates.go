@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -135,7 +138,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 	if f.across.on {
 		return f.runAcross(cmd, args)
 	}
-	if f.format != "text" && f.format != "json" {
+	if !slices.Contains([]string{"text", "json", "yaml"}, f.format) {
 		return usageError{fmt.Errorf("--output %s needs --across", f.format)}
 	}
 	if err := f.check(args); err != nil {
@@ -154,7 +157,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 			if err != nil {
 				return err
 			}
-			return list.WriteExplanations(outputAs(cmd, f.format), all, list.Format(f.format))
+			return f.images.each.print(cmd, f.format, list.ExplanationsResult(all))
 		}
 		return f.print(cmd, chosen, &outline, index)
 	})
@@ -187,17 +190,12 @@ func (f *updatesFlags) print(
 	}
 	var shown, total int
 	rows = f.notable(rows, failed, &shown, &total)
-	stdout := outputAs(cmd, f.format)
-	if f.format == "text" && !f.opts.Paths {
-		stdout = console.Fit(stdout)
+	answer := list.UpdatesResult(rows, f.opts)
+	if text := answer.Other[output.Text]; !f.opts.Paths {
+		answer.Other[output.Text] = func(w io.Writer) error { return text(console.Fit(w)) }
 	}
-	out := writerFunc(func(p []byte) (int, error) { // after an error, stops output that would look complete
-		if err := failed(); err != nil {
-			return 0, err
-		}
-		return stdout.Write(p)
-	})
-	err = list.WriteUpdates(out, rows, f.opts, list.Format(f.format))
+	answer.Stop = failed
+	err = f.images.each.print(cmd, f.format, answer)
 	if err := cmp.Or(failed(), err); err != nil {
 		return incomplete(err)
 	}
@@ -210,11 +208,6 @@ func (f *updatesFlags) print(
 	}
 	return nil
 }
-
-// A writerFunc is a function that implements [io.Writer].
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // notable yields the notable rows, or all rows if the flags ask for them, until failed returns an error. It sets the
 // numbers of yielded rows and of all rows.

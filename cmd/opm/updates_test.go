@@ -49,3 +49,8 @@ properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
 		cancel()
 	}
 }
+
+// A writerFunc is a function that implements [io.Writer].
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/output"
 )
 
 // upstreamVersion is the version of upstream's opm that this opm is compatible with. Programs that run opm decide by it
@@ -68,6 +71,14 @@ func (b *buildInfo) own() string {
 	return strings.Join(fields, ", ")
 }
 
+// write writes the dump of a Go struct, which scripts parse.
+func (b *buildInfo) write(w io.Writer) error {
+	_, err := fmt.Fprintf(w,
+		"Version: version.Version{OpmVersion:%q, GitCommit:%q, BuildDate:%q, GoOs:%q, GoArch:%q}\n",
+		b.OpmVersion, b.GitCommit, b.BuildDate, b.GoOs, b.GoArch)
+	return err
+}
+
 func versionCmd() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -81,19 +92,14 @@ standard error says the version of this opm itself, which is the field version i
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := thisBuild()
-			if format == "json" {
-				return writeValue(dataOutput(cmd), info, format)
-			}
-			// The dump of a Go struct, which scripts parse.
-			_, err := fmt.Fprintf(textOutput(cmd),
-				"Version: version.Version{OpmVersion:%q, GitCommit:%q, BuildDate:%q, GoOs:%q, GoArch:%q}\n",
-				info.OpmVersion, info.GitCommit, info.BuildDate, info.GoOs, info.GoArch)
-			if err == nil {
+			form := cmp.Or(format, string(output.Text))
+			err := printResult(cmd, form, inText(info, info.write))
+			if err == nil && form == string(output.Text) {
 				fmt.Fprintln(cmd.ErrOrStderr(), info.own())
 			}
 			return err
 		},
 	}
-	choiceVar(cmd, &format, "output", "o", "", "output format", "json")
+	choiceVar(cmd, &format, "output", "o", "", "output format", "json", "yaml")
 	return cmd
 }

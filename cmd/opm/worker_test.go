@@ -217,7 +217,7 @@ func work() {
 func (c workerCall) run() workerResult {
 	setEnv(c.Env)
 	must(os.Chdir(c.Dir))
-	var stdout, stderr output
+	var stdout, stderr syncBuffer
 	opm := call{args: c.Args, stdin: bytes.NewReader(c.Stdin), stdout: &stdout, stderr: &stderr}
 	if c.Combined {
 		opm.stderr = &stdout
@@ -227,19 +227,19 @@ func (c workerCall) run() workerResult {
 	return workerResult{stdout.String(), stderr.String(), status, cpuTime() - start}
 }
 
-// An output is a buffer for the goroutines of a command.
-type output struct {
+// A syncBuffer is a buffer for the goroutines of a command.
+type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *syncBuffer) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.Write(p)
 }
 
-func (o *output) String() string {
+func (o *syncBuffer) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.String()

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/blang/semver/v4"
 	"github.com/google/cel-go/cel"
 	celast "github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/blang/semver/v4"
 )
 
 // environment is OLM's CEL environment: the properties of a bundle, and a function to compare versions.

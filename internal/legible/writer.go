@@ -35,13 +35,19 @@ const (
 // NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Unwrap returns the underlying writer of a [Writer], and any other writer unchanged.
+// Unwrap returns the writer below w and below the writers that it wraps, which are those with a method Unwrap.
 func Unwrap(w io.Writer) io.Writer {
-	if l, ok := w.(*Writer); ok {
-		return l.w
+	for {
+		wrapper, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return w
+		}
+		w = wrapper.Unwrap()
 	}
-	return w
 }
+
+// Unwrap returns the underlying writer.
+func (w *Writer) Unwrap() io.Writer { return w.w }
 
 // Write writes text with one call of the underlying writer.
 func (w *Writer) Write(text []byte) (int, error) {

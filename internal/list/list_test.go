@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -47,7 +48,7 @@ func read(t testing.TB) *declcfg.Index {
 // written returns the rows in a format.
 func written[R list.Row](
 	t testing.TB, rows func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) ([]R, error), o list.Options,
-	f list.Format,
+	f output.Format,
 ) string {
 	t.Helper()
 	all, err := rows(t.Context(), read(t).Each(), o)
@@ -55,7 +56,7 @@ func written[R list.Row](
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := list.Write(&text, slices.Values(all), f); err != nil {
+	if err := list.Result(slices.Values(all)).Write(&text, f); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -65,33 +66,33 @@ func TestWrite(t *testing.T) {
 	stable, deprecated := list.Options{Channel: "stable"}, list.Options{Deprecated: true}
 	for _, tt := range []struct{ what, got, want string }{
 		{
-			"packages", written(t, list.Packages, list.Options{}, list.Text),
+			"packages", written(t, list.Packages, list.Options{}, output.Text),
 			"NAME  DISPLAY NAME  DEFAULT CHANNEL\nkiln                stable\n",
 		}, {
-			"packages, wide", written(t, list.Packages, list.Options{}, list.Wide),
+			"packages, wide", written(t, list.Packages, list.Options{}, output.Wide),
 			"NAME  DISPLAY NAME  DEFAULT CHANNEL  HEAD     VERSION  CHANNELS  BUNDLES  DEPRECATED\n" +
 				"kiln  Kiln          stable           kiln.v2  2.0.0    2         2        no\n",
 		}, {
-			"channels as upstream", written(t, list.Channels, list.Options{}, list.Text),
+			"channels as upstream", written(t, list.Channels, list.Options{}, output.Text),
 			"PACKAGE  CHANNEL   HEAD\nkiln     new\\nest  kiln.v2\nkiln     stable    kiln.v2\n",
 		}, {
-			"names, which break no lines", written(t, list.Channels, list.Options{}, list.Names), "new\\nest\nstable\n",
+			"names, which break no lines", written(t, list.Channels, list.Options{}, output.Name), "new\\nest\nstable\n",
 		}, {
-			"bundles of a channel", written(t, list.Bundles, stable, list.Names), "kiln.v1\nkiln.v2\n",
+			"bundles of a channel", written(t, list.Bundles, stable, output.Name), "kiln.v1\nkiln.v2\n",
 		}, {
-			"what is deprecated", written(t, list.Bundles, deprecated, list.Wide),
+			"what is deprecated", written(t, list.Bundles, deprecated, output.Wide),
 			"PACKAGE  CHANNEL  BUNDLE   REPLACES  SKIPS  SKIP RANGE  IMAGE  VERSION  RELEASE  DEPRECATED\n" +
 				"kiln     stable   kiln.v1  -         -      -           i1     1.0.0    -        yes\n",
 		}, {
-			"versions", written(t, list.Versions, list.Options{}, list.Text),
+			"versions", written(t, list.Versions, list.Options{}, output.Text),
 			"VERSION  RELEASE  NAME     CHANNELS         DEPRECATED\n" +
 				"2.0.0    -        kiln.v2  new\\nest,stable  no\n1.0.0    -        kiln.v1  stable           yes\n",
 		}, {
-			"versions as YAML", written(t, list.Versions, deprecated, list.YAML),
+			"versions as YAML", written(t, list.Versions, deprecated, output.YAML),
 			"- channels:\n  - stable\n  deprecated: true\n  deprecationMessage: Use v2.\n  headOf: []\n  image: i1\n" +
 				"  name: kiln.v1\n  package: kiln\n  release: \"\"\n  version: 1.0.0\n",
 		}, {
-			"nothing as JSON", written(t, list.Packages, deprecated, list.JSON), "[]\n",
+			"nothing as JSON", written(t, list.Packages, deprecated, output.JSON), "[]\n",
 		},
 	} {
 		if tt.got != tt.want {
@@ -107,8 +108,8 @@ func TestUpdates(t *testing.T) {
 	}
 	var text strings.Builder
 	if err := errors.Join(
-		list.WriteUpdates(&text, rows, list.UpdateOptions{}, list.Text),
-		list.WriteUpdates(&text, rows, list.UpdateOptions{Paths: true}, list.Text),
+		list.UpdatesResult(rows, list.UpdateOptions{}).Write(&text, output.Text),
+		list.UpdatesResult(rows, list.UpdateOptions{Paths: true}).Write(&text, output.Text),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestManyRows(t *testing.T) {
 			}
 		}
 		var text strings.Builder
-		if err := list.Write(&text, rows, list.Wide); err != nil {
+		if err := list.Result(rows).Write(&text, output.Wide); err != nil {
 			t.Fatal(err)
 		}
 		want := "PACKAGE         CHANNEL  HEAD  VERSION  DEFAULT  BUNDLES  DEPRECATED\n" +

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -106,29 +107,12 @@ func NewMatrix(columns []MatrixColumn, all bool) *Matrix {
 	return m
 }
 
-// The formats of reports that people read, beside Text.
-const (
-	Markdown Format = "markdown"
-	HTML     Format = "html"
-)
-
-// MatrixFormats returns the formats of a matrix, the default first.
-func MatrixFormats() []Format { return []Format{Text, Markdown, HTML, JSON, YAML} }
-
-// Write writes a matrix. In text and Markdown, "-" stands for a package that a catalog does not have, and "<" follows
-// a version that is older than another one of its row. The channel is named if a row has several.
-func (m *Matrix) Write(w io.Writer, f Format) error {
-	switch f {
-	case JSON:
-		return writeJSON(w, m)
-	case YAML:
-		return writeYAML(w, m)
-	case HTML:
-		return matrixPage.Execute(w, m)
-	case Markdown:
-		return m.table().Markdown(w)
-	}
-	return m.table().Text(w)
+// Result returns the answer with a matrix. In text and Markdown, "-" stands for a package that a catalog does not have,
+// and "<" follows a version that is older than another one of its row. The channel is named if a row has several.
+func (m *Matrix) Result() *output.Result {
+	return &output.Result{Value: m, Report: m.table, Other: map[output.Format]func(io.Writer) error{
+		output.HTML: func(w io.Writer) error { return matrixPage.Execute(w, m) },
+	}}
 }
 
 func (m *Matrix) table() *report.Report {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -231,18 +232,22 @@ func (m Match) compare(n Match) int {
 	return cmp.Or(cmp.Compare(slices.Index(fields, m.Field), slices.Index(fields, n.Field)), cmp.Compare(m.Value, n.Value))
 }
 
-// WriteMatches writes matches in a format. Text has a column for the catalog if any match has one.
-func WriteMatches(w io.Writer, all []Match, f Format) error {
-	if f != Text || !slices.ContainsFunc(all, func(m Match) bool { return m.Catalog != "" }) {
-		return Write(w, slices.Values(all), f)
+// MatchesResult returns the answer with these matches. Text has a column for the catalog if any match has one.
+func MatchesResult(all []Match) *output.Result {
+	r := Result(slices.Values(all))
+	if !slices.ContainsFunc(all, func(m Match) bool { return m.Catalog != "" }) {
+		return r
 	}
-	return Write(w, func(yield func(catalogMatch) bool) {
-		for _, m := range all {
-			if !yield(catalogMatch{m}) {
-				return
+	r.Other[output.Text] = func(w io.Writer) error {
+		return writeTable(w, func(yield func(catalogMatch) bool) {
+			for _, m := range all {
+				if !yield(catalogMatch{m}) {
+					return
+				}
 			}
-		}
-	}, f)
+		}, false)
+	}
+	return r
 }
 
 // A catalogMatch is a text row with a column for the catalog.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -318,18 +319,19 @@ func Explain(x *declcfg.PackageIndex, o UpdateOptions, to string) ([]*graph.Expl
 	return all, nil
 }
 
-// WriteExplanations writes explanations as [Text] or [JSON].
-func WriteExplanations(w io.Writer, all []*graph.Explanation, f Format) error {
-	if f == JSON {
-		return writeJSON(w, all)
-	}
-	var text strings.Builder
-	for i, e := range all {
-		if i > 0 {
-			text.WriteByte('\n')
-		}
-		text.WriteString(e.String())
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
+// ExplanationsResult returns the answer with explanations.
+func ExplanationsResult(all []*graph.Explanation) *output.Result {
+	return &output.Result{Value: all, Other: map[output.Format]func(io.Writer) error{
+		output.Text: func(w io.Writer) error {
+			var text strings.Builder
+			for i, e := range all {
+				if i > 0 {
+					text.WriteByte('\n')
+				}
+				text.WriteString(e.String())
+			}
+			_, err := io.WriteString(w, text.String())
+			return err
+		},
+	}}
 }

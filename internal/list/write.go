@@ -8,27 +8,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 )
-
-// A Format is an output format for rows.
-type Format string
-
-// The formats.
-const (
-	Text  Format = "text" // a table
-	Wide  Format = "wide" // a table with more columns
-	Names Format = "name" // each name once, one per line
-	JSON  Format = "json" // a list of objects
-	YAML  Format = "yaml" // same as JSON, with sorted keys
-)
-
-// Formats returns all formats, the default first.
-func Formats() []Format { return []Format{Text, JSON, YAML, Wide, Names} }
 
 // A Row is a listed object: a [Package], [Channel], [Bundle], [Version], [Update] or [Match]. JSON and YAML write its
 // fields.
@@ -44,61 +26,23 @@ type layout struct {
 	raw           bool // leave empty cells of columns empty, like upstream
 }
 
-// Write writes rows. It keeps a bounded number of rows in memory, except for YAML, and may iterate over them twice.
-func Write[R Row](w io.Writer, rows iter.Seq[R], f Format) error {
-	switch f {
-	case JSON:
-		return writeRows(w, rows)
-	case YAML:
-		return writeYAML(w, slices.Collect(rows))
-	case Names:
-		return writeNames(w, rows)
+// Result returns the answer with these rows. It keeps a bounded number of rows in memory, except for YAML, and may
+// iterate over them twice.
+func Result[R Row](rows iter.Seq[R]) *output.Result {
+	return &output.Result{
+		Value: output.List[R](rows), Streams: true,
+		Names: func(yield func(string) bool) {
+			for r := range rows {
+				if !yield(r.title()) {
+					return
+				}
+			}
+		},
+		Other: map[output.Format]func(io.Writer) error{
+			output.Text: func(w io.Writer) error { return writeTable(w, rows, false) },
+			output.Wide: func(w io.Writer) error { return writeTable(w, rows, true) },
+		},
 	}
-	return writeTable(w, rows, f == Wide)
-}
-
-// writeRows writes rows as a JSON list.
-func writeRows[R Row](w io.Writer, rows iter.Seq[R]) error {
-	text := jsontext.NewEncoder(w, jsontext.WithIndent("  "))
-	if err := text.WriteToken(jsontext.BeginArray); err != nil {
-		return err
-	}
-	for r := range rows {
-		if err := json.MarshalEncode(text, r); err != nil {
-			return err
-		}
-	}
-	return text.WriteToken(jsontext.EndArray)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	text, err := json.Marshal(v, jsontext.WithIndent("  "))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
-}
-
-func writeYAML(w io.Writer, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(format.AppendYAML(nil, text))
-	return err
-}
-
-func writeNames[R Row](w io.Writer, rows iter.Seq[R]) error {
-	text := bufio.NewWriter(w)
-	seen := map[string]bool{}
-	for r := range rows {
-		if name := r.title(); !seen[name] {
-			seen[name] = true
-			text.WriteString(legible.Name(name) + "\n")
-		}
-	}
-	return text.Flush()
 }
 
 // writeTable writes rows below a header. Cells are escaped for terminals. Unless the table is raw, an empty cell is

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -31,36 +32,42 @@ func (r requirement) cells(bool) []string {
 	return []string{r.bundle, legible.Value(r.Requires), by}
 }
 
-// WriteUpdates writes rows as [JSON] or [Text]. Text ends with a table of the dependencies of the bundles, if they have
-// any. If o.Paths is set, the rows must have paths, and text lists every update of each row, in both semantics or in
-// o.By. It may iterate over the rows twice.
-func WriteUpdates(w io.Writer, rows iter.Seq[Update], o UpdateOptions, f Format) error {
-	if f == JSON {
-		return Write(w, rows, f)
+// UpdatesResult returns the answer with these rows. Text ends with a table of the dependencies of the bundles, if they
+// have any. If o.Paths is set, the rows must have paths, and text lists every update of each row, in both semantics or
+// in o.By. It may iterate over the rows twice.
+func UpdatesResult(rows iter.Seq[Update], o UpdateOptions) *output.Result {
+	r := Result(rows)
+	r.Other = map[output.Format]func(io.Writer) error{
+		output.Text: func(w io.Writer) error { return writeUpdates(w, rows, o) },
 	}
-	write := Write[Update]
+	return r
+}
+
+func writeUpdates(w io.Writer, rows iter.Seq[Update], o UpdateOptions) error {
+	var required requirements
+	rows = required.collect(rows)
+	var err error
 	switch {
 	case o.Paths:
-		write = func(w io.Writer, rows iter.Seq[Update], _ Format) error { return writePaths(w, rows, o.By) }
+		err = writePaths(w, rows, o.By)
 	case o.By != "":
-		write = func(w io.Writer, rows iter.Seq[Update], f Format) error {
-			return Write(w, func(yield func(updateBy) bool) {
-				for u := range rows {
-					if !yield(updateBy{u, o.By}) {
-						return
-					}
+		err = writeTable(w, func(yield func(updateBy) bool) {
+			for u := range rows {
+				if !yield(updateBy{u, o.By}) {
+					return
 				}
-			}, f)
-		}
+			}
+		}, false)
+	default:
+		err = writeTable(w, rows, false)
 	}
-	var required requirements
-	if err := write(w, required.collect(rows), f); err != nil || required.all == nil {
+	if err != nil || required.all == nil {
 		return err
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
 	}
-	return Write(w, slices.Values(required.all), f)
+	return writeTable(w, slices.Values(required.all), false)
 }
 
 // requirements are the dependencies of bundles, each bundle once.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/cel-go/cel"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/pkg/declcfg"

@@ -2,11 +2,11 @@ package draw
 
 import (
 	"io"
-	"iter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -42,31 +42,19 @@ import (
 // channel that OLM Classic rejects has a member classicError, and its nodes have none. An edge for a whole range has no
 // from; its member bundles is the number of bundles in the range.
 func JSON(w io.Writer, packages []*graph.Package, o Options) error {
-	enc := jsontext.NewEncoder(w, jsontext.WithIndent("  "))
-	return json.MarshalEncode(enc, jsonDrawing{eachOf(packages, func(p *graph.Package) jsonPackage {
-		channels := eachOf(o.channelsOf(p), func(c *graph.Channel) jsonChannel { return jsonChannelOf(p, c) })
-		return jsonPackage{p.Name, p.DefaultChannel, p.Deprecated, channels}
-	})})
+	return json.MarshalEncode(jsontext.NewEncoder(w, jsontext.WithIndent("  ")), Value(packages, o))
 }
 
-// elements is a JSON list that is encoded element by element, so that at most one node or edge is in memory.
-type elements[T any] iter.Seq[T]
-
-// MarshalJSONTo implements [json.MarshalerTo].
-func (l elements[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
-		return err
-	}
-	for element := range l {
-		if err := json.MarshalEncode(enc, element); err != nil {
-			return err
-		}
-	}
-	return enc.WriteToken(jsontext.EndArray)
+// Value returns the value that [JSON] writes. Its nodes and edges are made while it is encoded, one after another.
+func Value(packages []*graph.Package, o Options) any {
+	return jsonDrawing{eachOf(packages, func(p *graph.Package) jsonPackage {
+		channels := eachOf(o.channelsOf(p), func(c *graph.Channel) jsonChannel { return jsonChannelOf(p, c) })
+		return jsonPackage{p.Name, p.DefaultChannel, p.Deprecated, channels}
+	})}
 }
 
 // eachOf yields the result of calling of for each element.
-func eachOf[E, T any](all []E, of func(E) T) elements[T] {
+func eachOf[E, T any](all []E, of func(E) T) output.List[T] {
 	return func(yield func(T) bool) {
 		for _, e := range all {
 			if !yield(of(e)) {
@@ -78,22 +66,22 @@ func eachOf[E, T any](all []E, of func(E) T) elements[T] {
 
 // A jsonDrawing is a drawing of packages.
 type jsonDrawing struct {
-	Packages elements[jsonPackage] `json:"packages"`
+	Packages output.List[jsonPackage] `json:"packages"`
 }
 
 type jsonPackage struct {
-	Name           string                `json:"name"`
-	DefaultChannel string                `json:"defaultChannel"`
-	Deprecated     bool                  `json:"deprecated"`
-	Channels       elements[jsonChannel] `json:"channels"`
+	Name           string                   `json:"name"`
+	DefaultChannel string                   `json:"defaultChannel"`
+	Deprecated     bool                     `json:"deprecated"`
+	Channels       output.List[jsonChannel] `json:"channels"`
 }
 
 type jsonChannel struct {
-	Name         string              `json:"name"`
-	Deprecated   bool                `json:"deprecated"`
-	ClassicError string              `json:"classicError,omitzero"` // of OLM Classic, which rejects the channel
-	Nodes        elements[*jsonNode] `json:"nodes"`                 // the highest version first
-	Edges        elements[*jsonEdge] `json:"edges"`
+	Name         string                 `json:"name"`
+	Deprecated   bool                   `json:"deprecated"`
+	ClassicError string                 `json:"classicError,omitzero"` // of OLM Classic, which rejects the channel
+	Nodes        output.List[*jsonNode] `json:"nodes"`                 // the highest version first
+	Edges        output.List[*jsonEdge] `json:"edges"`
 }
 
 func jsonChannelOf(p *graph.Package, c *graph.Channel) jsonChannel {

@@ -1,14 +1,16 @@
-package main
+package output_test
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/output"
 )
 
-// TestWriteValue checks that the keys of a map are printed in one order.
-func TestWriteValue(t *testing.T) {
+// TestResult checks that the keys of a map are printed in one order.
+func TestResult(t *testing.T) {
 	counts := map[string]int{}
 	var want []string
 	for i := range 100 {
@@ -17,7 +19,7 @@ func TestWriteValue(t *testing.T) {
 		want = append(want, fmt.Sprintf("  %q: %d", key, i))
 	}
 	var out strings.Builder
-	if err := writeValue(&out, counts, "json"); err != nil {
+	if err := (&output.Result{Value: counts}).Write(&out, output.JSON); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Split(strings.Trim(out.String(), "{\n}"), ",\n"); !slices.Equal(got, want) {
