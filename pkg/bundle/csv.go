@@ -13,8 +13,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// parseCSVMetadata returns the metadata of a ClusterServiceVersion, given in JSON, for a catalog. As in opm, a value that
-// does not match the typed API of OLM is an error, and unknown keys are dropped. Versions may be written as v1 or 1.2.
+// parseCSVMetadata returns the metadata of a ClusterServiceVersion, given in JSON, for a catalog. As in opm, a value
+// that does not match the typed API of OLM is an error, and unknown keys are dropped. Versions may be written as v1 or
+// 1.2.
 func parseCSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
 	sorted, err := sortKeys(csv)
 	var typed *v1alpha1.ClusterServiceVersion

@@ -121,8 +121,8 @@ func isWithin(name string, dir fs.FileInfo) (bool, error) {
 	return false, err
 }
 
-// Generate creates or completes the bundle directory, after Complete. Without Overwrite, an existing annotations.yaml is
-// kept if it has all labels; it may have other annotations. After an error, nothing is written.
+// Generate creates or completes the bundle directory, after Complete. Without Overwrite, an existing annotations.yaml
+// is kept if it has all labels; it may have other annotations. After an error, nothing is written.
 func (m *Maker) Generate(ctx context.Context) error {
 	opts := generateOptions{overwrite: m.Overwrite}
 	if m.Output != "" {
