@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 		"internal/serve/store", "pkg/graph/draw", "pkg/graph", "pkg/declcfg", "internal/icon", "internal/k8sname",
 		"internal/pool", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "golang.org/x/sync", json,
 		"internal/resolve",
-		"internal/list",
+		"internal/list", "internal/search",
 	},
 	"internal/publish": {
 		"pkg/image", "internal/serve/store", "pkg/validate", "pkg/declcfg", "internal/atomicfile",
@@ -114,8 +114,9 @@ var arrows = map[string][]string{
 	},
 	"internal/list": {
 		"pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/resolve", "internal/parallel",
-		"github.com/klauspost/compress", "internal/report",
+		"internal/report", "internal/search",
 	},
+	"internal/search": {"pkg/declcfg", "github.com/klauspost/compress"},
 	"internal/olm/across": {
 		"internal/olm/cluster", "pkg/problem", "pkg/graph", "internal/platform", "pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
 	},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/search"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -46,12 +47,12 @@ The catalogs need not be valid.` + catalogNote,
 			if text == "" {
 				return usageError{errors.New("TEXT is empty")}
 			}
-			var rows []list.Match
+			var rows []search.Match
 			for _, ref := range refs {
-				var found []list.Match
+				var found []search.Match
 				var index *declcfg.Index
 				err := from.withCatalog(cmd, "searching", openOptions(cmd), []string{ref}, func(c *catalog, _ func()) (err error) {
-					found, index, err = list.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
+					found, index, err = search.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
 					return err
 				})
 				if err != nil {

@@ -1,12 +1,9 @@
-// Package list returns the packages, channels, bundles, versions and updates of a catalog as rows, searches a catalog,
-// and writes rows as text, JSON and YAML.
+// Package list returns the packages, channels, bundles, versions and updates of a catalog as rows, and rows as answers
+// to print.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
 //	rows, err := list.Channels(ctx, index.Each(), list.Options{})
-//	err = list.Write(os.Stdout, rows, list.Text)
-//
-// The commands and the page of opm serve use the same functions. [Search] reads a catalog; the page makes an [Index] at
-// the first search, of the distinct values of each package: 1.3 MB in s2 for a catalog of 191 MiB.
+//	err = list.Result(slices.Values(rows)).Write(os.Stdout, output.Text)
 package list
 
 import (

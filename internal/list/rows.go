@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/search"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -122,7 +123,7 @@ func (l *lister) packages() ([]Package, error) {
 		}
 		b := v.(*declcfg.Bundle)
 		p.manifestName = b.ManifestDisplayName()
-		p.DisplayName = cmp.Or(p.manifestName, metadataOf(b).DisplayName)
+		p.DisplayName = cmp.Or(p.manifestName, search.MetadataOf(b).DisplayName)
 	}
 	return []Package{p}, nil
 }

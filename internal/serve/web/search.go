@@ -6,7 +6,7 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/search"
 	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -23,10 +23,10 @@ type foundPackage struct {
 }
 
 type foundValue struct {
-	Field   list.Field `json:"field"`
-	Value   string     `json:"value"`
-	Bundles int        `json:"bundles"` // number of bundles with the value
-	Highest string     `json:"highest"` // the bundle with the highest version; "" if there are no bundles
+	Field   search.Field `json:"field"`
+	Value   string       `json:"value"`
+	Bundles int          `json:"bundles"` // number of bundles with the value
+	Highest string       `json:"highest"` // the bundle with the highest version; "" if there are no bundles
 }
 
 const (
@@ -45,7 +45,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.withCatalog(w, params.Get("catalog"), func(c *Catalog) {
-		index, err := h.indexes.of(r.Context(), c, func() (*list.Index, error) {
+		index, err := h.indexes.of(r.Context(), c, func() (*search.Index, error) {
 			index, resize, err := limitViews(h, r, c.readMemory(), c.searchIndex)
 			resize(0)
 			return index, err
@@ -53,7 +53,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 		memory := 0
 		switch {
 		case err == nil && index == nil:
-			http.Error(w, list.ErrTooLarge.Error()+"; run: opm search", http.StatusNotImplemented)
+			http.Error(w, search.ErrTooLarge.Error()+"; run: opm search", http.StatusNotImplemented)
 			return
 		case err == nil:
 			memory = objectFactor * index.PackageSize(pkg)
@@ -68,9 +68,9 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 }
 
 // searchIndex builds the search index of a catalog. It returns nil if the index is too large.
-func (c *Catalog) searchIndex() (*list.Index, error) {
-	index, err := list.NewIndex(c.searchedObjects(), maxSearchIndex)
-	if errors.Is(err, list.ErrTooLarge) {
+func (c *Catalog) searchIndex() (*search.Index, error) {
+	index, err := search.NewIndex(c.searchedObjects(), maxSearchIndex)
+	if errors.Is(err, search.ErrTooLarge) {
 		return nil, nil
 	}
 	return index, err
@@ -94,7 +94,7 @@ func (c *Catalog) searchedObjects() iter.Seq2[*declcfg.Object, error] {
 	}
 }
 
-func find(ctx context.Context, index *list.Index, text, pkg string) (*searchView, error) {
+func find(ctx context.Context, index *search.Index, text, pkg string) (*searchView, error) {
 	limit := shownMatches
 	if pkg != "" {
 		limit = 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/search"
 	"github.com/opm-toolchain/opm/internal/serve/web"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
@@ -40,7 +40,7 @@ func checkSearches(t *testing.T, dirs ...string) {
 			"kiln", "KILN", "pottery", "Kiln.crafts.example", "crafts.example/v1", "registry.example", "operator", "v1.0", "fires",
 			"red hat", "rabbitmq topology", "monitoring database", "quay.io", "sha256:0", "e", ".", " ", "no such thing", "<b>&%x=1",
 		} {
-			want, _, err := list.Search(t.Context(), text, "", dirSource(dir))
+			want, _, err := search.Search(t.Context(), text, "", dirSource(dir))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func checkSearches(t *testing.T, dirs ...string) {
 }
 
 // checkSearch checks the answers to a search in all packages, which may be cut short, and in each that is found.
-func checkSearch(t *testing.T, h http.Handler, text string, want []list.Match) {
+func checkSearch(t *testing.T, h http.Handler, text string, want []search.Match) {
 	t.Helper()
 	const limit = 5
 	rows := func(v searchView) (all []string) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
-	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/search"
 	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -83,7 +83,7 @@ type handler struct {
 	Options
 	encoders *encoders
 	lists    perCatalog[*packageList]
-	indexes  perCatalog[*list.Index]
+	indexes  perCatalog[*search.Index]
 	views    *semaphore.Weighted // has a slot for each view that is being produced
 }
 

@@ -1,4 +1,4 @@
-package list
+package search
 
 import (
 	"strings"
@@ -151,7 +151,7 @@ func textsOfBundle(b *declcfg.Bundle) []fieldText {
 			add(FieldAPI, api.Group+"/"+api.Version+"/"+api.Kind)
 		}
 	}
-	about := metadataOf(b)
+	about := MetadataOf(b)
 	add(FieldDisplayName, about.DisplayName)
 	add(FieldProvider, about.Provider.Name)
 	for _, keyword := range about.Keywords {
@@ -190,9 +190,9 @@ func excerpt(text string, from, to int) string {
 	return words
 }
 
-// metadata has the fields of [declcfg.CSVMetadata] that are listed and searched. Decoding all fields takes several
+// Metadata has the fields of [declcfg.CSVMetadata] that are listed and searched. Decoding all fields takes several
 // times as long.
-type metadata struct {
+type Metadata struct {
 	DisplayName string          `json:"displayName"`
 	Keywords    []string        `json:"keywords"`
 	Provider    declcfg.AppLink `json:"provider"`
@@ -204,16 +204,16 @@ type metadata struct {
 	} `json:"annotations"`
 }
 
-// metadataOf returns the metadata of b from either form.
-func metadataOf(b *declcfg.Bundle) metadata {
+// MetadataOf returns the metadata of b from either form.
+func MetadataOf(b *declcfg.Bundle) Metadata {
 	for i := range b.Properties {
-		var m metadata
+		var m Metadata
 		if p := &b.Properties[i]; p.Type == declcfg.PropertyCSVMetadata && p.Unmarshal(&m) == nil {
 			return m
 		}
 	}
 	csv := b.CSVMetadata() // from the manifests
-	m := metadata{
+	m := Metadata{
 		DisplayName: csv.DisplayName, Keywords: csv.Keywords, Provider: csv.Provider, Description: csv.Description,
 	}
 	m.Annotations.Categories, m.Annotations.Description = csv.Annotations["categories"], csv.Annotations["description"]

@@ -1,4 +1,4 @@
-package list_test
+package search_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/search"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -43,7 +43,7 @@ properties:
 `
 
 // rowsOf returns matches as lines of PACKAGE FIELD VALUE BUNDLES.
-func rowsOf(all []list.Match) string {
+func rowsOf(all []search.Match) string {
 	var rows strings.Builder
 	for _, m := range all {
 		fmt.Fprintf(&rows, "%s %s %s", m.Package, m.Field, m.Value)
@@ -85,17 +85,17 @@ func TestSearch(t *testing.T) {
 		{strings.Repeat("o ", 65), "", ""},
 		{" ", "", "oak description A tall tree. oak.v10.0.0@10.0.0\noak description Drops acorns. oak.v10.0.0@10.0.0\n"},
 	} {
-		got, _, err := list.Search(t.Context(), tt.text, tt.pkg, source)
+		got, _, err := search.Search(t.Context(), tt.text, tt.pkg, source)
 		if err != nil || rowsOf(got) != tt.want {
 			t.Errorf("%s: got %v\n%swant\n%s", tt.text, err, rowsOf(got), tt.want)
 		}
 		checkIndex(t, x, tt.text, tt.pkg, got)
 	}
-	if _, _, err := list.Search(t.Context(), "oak", "oaks", source); !errors.Is(err, declcfg.ErrNotFound) {
+	if _, _, err := search.Search(t.Context(), "oak", "oaks", source); !errors.Is(err, declcfg.ErrNotFound) {
 		t.Errorf("got %v for a package that does not exist", err)
 	}
 	bad := declcfg.Source{Name: "bad", FS: fstest.MapFS{"c.yaml": {Data: []byte("{schema: olm.bundle, name: 5}\n---\na: [")}}}
-	_, _, err := list.Search(t.Context(), "oak", "oaks", bad)
+	_, _, err := search.Search(t.Context(), "oak", "oaks", bad)
 	if err == nil || errors.Is(err, declcfg.ErrNotFound) || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("got %v, want two unreadable objects", err)
 	}
@@ -112,7 +112,7 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 			byName := map[string]bool{} // packages with a match
 			for row := range all {
 				value := strings.ToLower(row.value)
-				named := row.field == list.FieldBundle || row.field == list.FieldImage
+				named := row.field == search.FieldBundle || row.field == search.FieldImage
 				if strings.Contains(value, text) && (!named || !strings.Contains(strings.ToLower(row.pkg), text)) {
 					want[fmt.Sprint(row)] = true
 					byName[row.pkg] = true
@@ -121,20 +121,20 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 			if len(want) == 0 && strings.Contains(text, " ") {
 				continue // then its words are searched
 			}
-			matches, _, err := list.Search(t.Context(), text, "", source)
+			matches, _, err := search.Search(t.Context(), text, "", source)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := map[string]bool{}
 			for i, m := range matches {
-				if m.Field == list.FieldDescription {
-					isLast := !slices.ContainsFunc(matches[i:], func(m list.Match) bool { return m.Field != list.FieldDescription })
+				if m.Field == search.FieldDescription {
+					isLast := !slices.ContainsFunc(matches[i:], func(m search.Match) bool { return m.Field != search.FieldDescription })
 					if byName[m.Package] || !isLast || !strings.Contains(strings.ToLower(m.Value), text) || len(m.Value) > 200 {
 						t.Errorf("%s: %q: %+v", dir, text, m)
 					}
 					continue
 				}
-				if m.Field == list.FieldName {
+				if m.Field == search.FieldName {
 					got[fmt.Sprint(searched{m.Package, "", m.Field, m.Value})] = true
 				}
 				for _, b := range m.Bundles {
@@ -151,7 +151,7 @@ func TestSearchIsThatOfBruteForce(t *testing.T) {
 // A searched is a value that a search may find.
 type searched struct {
 	pkg, bundle string
-	field       list.Field
+	field       search.Field
 	value       string
 }
 
@@ -166,7 +166,7 @@ func everything(t *testing.T, source declcfg.Source) map[searched]bool {
 		if o.Schema != declcfg.SchemaPackage {
 			return nil, err
 		}
-		return []searched{{o.Name, "", list.FieldName, o.Name}}, err
+		return []searched{{o.Name, "", search.FieldName, o.Name}}, err
 	}
 	all := map[searched]bool{}
 	for some, err := range declcfg.Map(t.Context(), values, source) {
@@ -181,15 +181,15 @@ func everything(t *testing.T, source declcfg.Source) map[searched]bool {
 }
 
 func valuesOf(b *declcfg.Bundle) (all []searched, err error) {
-	add := func(field list.Field, values ...string) {
+	add := func(field search.Field, values ...string) {
 		for _, value := range values { // value shares memory with the object
 			all = append(all, searched{strings.Clone(b.Package), strings.Clone(b.Name), field, strings.Clone(value)})
 		}
 	}
-	add(list.FieldBundle, b.Name)
-	add(list.FieldImage, b.Image)
+	add(search.FieldBundle, b.Name)
+	add(search.FieldImage, b.Image)
 	for _, image := range b.RelatedImages {
-		add(list.FieldImage, image.Image)
+		add(search.FieldImage, image.Image)
 	}
 	m := b.CSVMetadata() // from manifests
 	for _, p := range b.Properties {
@@ -197,15 +197,15 @@ func valuesOf(b *declcfg.Bundle) (all []searched, err error) {
 		case declcfg.PropertyGVK:
 			var api declcfg.GVK
 			err = errors.Join(err, p.Unmarshal(&api))
-			add(list.FieldAPI, api.Group+"/"+api.Version+"/"+api.Kind)
+			add(search.FieldAPI, api.Group+"/"+api.Version+"/"+api.Kind)
 		case declcfg.PropertyCSVMetadata:
 			m = new(declcfg.CSVMetadata)
 			err = errors.Join(err, p.Unmarshal(m))
 		}
 	}
-	add(list.FieldDisplayName, m.DisplayName)
-	add(list.FieldProvider, m.Provider.Name)
-	add(list.FieldKeyword, m.Keywords...)
+	add(search.FieldDisplayName, m.DisplayName)
+	add(search.FieldProvider, m.Provider.Name)
+	add(search.FieldKeyword, m.Keywords...)
 	return all, err
 }
 
@@ -221,7 +221,7 @@ func BenchmarkSearch(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%s", []string{"published", "big"}[i], text), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, _, err := list.Search(b.Context(), text, "", declcfg.Source{Name: dir, FS: os.DirFS(dir)}); err != nil {
+					if _, _, err := search.Search(b.Context(), text, "", declcfg.Source{Name: dir, FS: os.DirFS(dir)}); err != nil {
 						b.Fatal(err)
 					}
 				}

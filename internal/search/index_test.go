@@ -1,4 +1,4 @@
-package list_test
+package search_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/search"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -29,18 +29,18 @@ func objectsOf(t testing.TB, source declcfg.Source) iter.Seq2[*declcfg.Object, e
 	}
 }
 
-func indexOf(t testing.TB, source declcfg.Source) *list.Index {
+func indexOf(t testing.TB, source declcfg.Source) *search.Index {
 	t.Helper()
-	x, err := list.NewIndex(objectsOf(t, source), 1<<30)
+	x, err := search.NewIndex(objectsOf(t, source), 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-// checkIndex checks that the index of a catalog finds all matches of [list.Search], or the first ones if there is a
+// checkIndex checks that the index of a catalog finds all matches of [search.Search], or the first ones if there is a
 // limit.
-func checkIndex(t *testing.T, x *list.Index, text, pkg string, want []list.Match) {
+func checkIndex(t *testing.T, x *search.Index, text, pkg string, want []search.Match) {
 	t.Helper()
 	for _, limit := range []int{0, 2} {
 		found, err := x.Search(t.Context(), text, pkg, limit)
@@ -87,7 +87,7 @@ func TestIndexOfPublishedCatalogs(t *testing.T) {
 			"quay.io", "red hat", "v1alpha1", "cluster", "1.0", ".", "database", "rabbitmq topology", "operator for the",
 			"logging tracing", "no such thing",
 		} {
-			want, _, err := list.Search(t.Context(), text, "", source)
+			want, _, err := search.Search(t.Context(), text, "", source)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,18 +98,18 @@ func TestIndexOfPublishedCatalogs(t *testing.T) {
 
 func TestIndexRefuses(t *testing.T) {
 	source := declcfg.Source{Name: "trees", FS: fstest.MapFS{"c.yaml": {Data: []byte(trees)}}}
-	if _, err := list.NewIndex(objectsOf(t, source), 10); !errors.Is(err, list.ErrTooLarge) {
+	if _, err := search.NewIndex(objectsOf(t, source), 10); !errors.Is(err, search.ErrTooLarge) {
 		t.Errorf("an index of at most 10 bytes: %v", err)
 	}
 	bad := declcfg.Source{Name: "bad", FS: fstest.MapFS{"c.yaml": {Data: []byte("{schema: olm.package, name: a}\n---\na: [")}}}
-	if x, err := list.NewIndex(objectsOf(t, bad), 1<<20); err == nil {
+	if x, err := search.NewIndex(objectsOf(t, bad), 1<<20); err == nil {
 		t.Errorf("an unreadable object: %v", x)
 	}
-	empty, err := list.NewIndex(objectsOf(t, declcfg.Source{FS: fstest.MapFS{}}), 0)
+	empty, err := search.NewIndex(objectsOf(t, declcfg.Source{FS: fstest.MapFS{}}), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := empty.Search(t.Context(), "a", "", 0); err != nil || !reflect.DeepEqual(got, []list.PackageMatches(nil)) {
+	if got, err := empty.Search(t.Context(), "a", "", 0); err != nil || !reflect.DeepEqual(got, []search.PackageMatches(nil)) {
 		t.Errorf("an empty catalog: %v, %v", got, err)
 	}
 }

@@ -1,15 +1,18 @@
-package list
+// Package search finds a text in the names, providers, keywords, categories, APIs, images and descriptions of a catalog.
+//
+//	matches, _, err := search.Search(ctx, "pottery", "", declcfg.Source{FS: os.DirFS("catalog")})
+//
+// [Search] reads a catalog, for the command. The page of opm serve makes an [Index] at the first search, of the distinct
+// values of each package: 1.3 MB in s2 for a catalog of 191 MiB. Both find the same.
+package search
 
 import (
 	"cmp"
 	"context"
-	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -230,52 +233,4 @@ func (b BundleByName) compare(c BundleByName) int {
 // compare orders the matches of a package by field and value.
 func (m Match) compare(n Match) int {
 	return cmp.Or(cmp.Compare(slices.Index(fields, m.Field), slices.Index(fields, n.Field)), cmp.Compare(m.Value, n.Value))
-}
-
-// MatchesResult returns the answer with these matches. Text has a column for the catalog if any match has one.
-func MatchesResult(all []Match) *output.Result {
-	r := Result(slices.Values(all))
-	if !slices.ContainsFunc(all, func(m Match) bool { return m.Catalog != "" }) {
-		return r
-	}
-	r.Other[output.Text] = func(w io.Writer) error {
-		return writeTable(w, func(yield func(catalogMatch) bool) {
-			for _, m := range all {
-				if !yield(catalogMatch{m}) {
-					return
-				}
-			}
-		}, false)
-	}
-	return r
-}
-
-// A catalogMatch is a text row with a column for the catalog.
-type catalogMatch struct{ Match }
-
-func (m catalogMatch) layout() layout {
-	return layout{columns: append([]string{"CATALOG"}, m.Match.layout().columns...)}
-}
-
-func (m catalogMatch) cells(wide bool) []string {
-	return append([]string{m.Catalog}, m.Match.cells(wide)...)
-}
-
-func (m Match) title() string {
-	if m.Field == FieldBundle {
-		return m.Value
-	}
-	return m.Package
-}
-
-func (Match) layout() layout {
-	return layout{columns: []string{"PACKAGE", "MATCH", "VALUE", "BUNDLES", "HIGHEST"}}
-}
-
-func (m Match) cells(bool) []string {
-	bundles, highest := "", ""
-	if len(m.Bundles) > 0 {
-		bundles, highest = strconv.Itoa(len(m.Bundles)), m.Bundles[0].Name
-	}
-	return []string{m.Package, string(m.Field), m.Value, bundles, highest}
 }

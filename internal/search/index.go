@@ -1,4 +1,4 @@
-package list
+package search
 
 import (
 	"context"
@@ -224,7 +224,10 @@ func (w *indexWriter) add(o *declcfg.Object) error {
 	}
 	w.pkg = strings.Clone(o.Owner())
 	if t.bundle != nil {
-		version, release := versionOf(t.bundle.Summarize().Version)
+		var version, release string
+		if v := t.bundle.Summarize().Version; v != nil {
+			version, release = v.Semver.String(), v.Release.String()
+		}
 		before := len(w.bundles)
 		for _, text := range []string{t.bundle.Name, version, release} {
 			w.bundles = appendText(w.bundles, text)

@@ -1,0 +1,68 @@
+package list
+
+import (
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/search"
+)
+
+// MatchesResult returns the answer with these matches. Text has a column for the catalog if any match has one.
+func MatchesResult(all []search.Match) *output.Result {
+	matches := func(yield func(match) bool) {
+		for _, m := range all {
+			if !yield(match{m}) {
+				return
+			}
+		}
+	}
+	r := Result(matches)
+	if !slices.ContainsFunc(all, func(m search.Match) bool { return m.Catalog != "" }) {
+		return r
+	}
+	r.Other[output.Text] = func(w io.Writer) error {
+		return writeTable(w, func(yield func(catalogMatch) bool) {
+			for m := range matches {
+				if !yield(catalogMatch{m}) {
+					return
+				}
+			}
+		}, false)
+	}
+	return r
+}
+
+// A match is a row with a match of a search.
+type match struct{ search.Match }
+
+// A catalogMatch is a text row with a column for the catalog.
+type catalogMatch struct{ match }
+
+func (m catalogMatch) layout() layout {
+	return layout{columns: append([]string{"CATALOG"}, m.match.layout().columns...)}
+}
+
+func (m catalogMatch) cells(wide bool) []string {
+	return append([]string{m.Catalog}, m.match.cells(wide)...)
+}
+
+func (m match) title() string {
+	if m.Field == search.FieldBundle {
+		return m.Value
+	}
+	return m.Package
+}
+
+func (match) layout() layout {
+	return layout{columns: []string{"PACKAGE", "MATCH", "VALUE", "BUNDLES", "HIGHEST"}}
+}
+
+func (m match) cells(bool) []string {
+	bundles, highest := "", ""
+	if len(m.Bundles) > 0 {
+		bundles, highest = strconv.Itoa(len(m.Bundles)), m.Bundles[0].Name
+	}
+	return []string{m.Package, string(m.Field), m.Value, bundles, highest}
+}
