@@ -1,10 +1,12 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,27 +22,45 @@ import (
 // name. A journal names no files outside of its directory, so one that came with a downloaded directory changes no
 // others.
 type journal struct {
-	Dirs  []string `json:"dirs"` // all directories of the transaction; relative ones start at this one; the main one first
-	Files []*entry `json:"files"`
+	Dirs  []escaped `json:"dirs"` // all directories of the transaction, the main one first; relative ones start here
+	Files []*entry  `json:"files"`
 }
 
 // An entry is the change of one file.
 type entry struct {
-	Name   string    `json:"name"`            // in the directory of the journal
-	Backup string    `json:"backup,omitzero"` // directory with the backup; "" if the file is new
-	Size   int64     `json:"size,omitzero"`   // of the new file
-	Time   time.Time `json:"time,omitzero"`   // of the last change of the new file; zero if the file is removed
+	Name    escaped   `json:"name"`             // in the directory of the journal
+	NewDirs int       `json:"newDirs,omitzero"` // number of directories above the file that are new
+	Backup  string    `json:"backup,omitzero"`  // directory with the backup; "" if the file is new
+	Size    int64     `json:"size,omitzero"`    // of the new file
+	Time    time.Time `json:"time,omitzero"`    // of the last change of the new file; zero if the file is removed
 }
 
+// An escaped is a path that is escaped in JSON as in a URL, because it need not be UTF-8.
+type escaped string
+
+// MarshalText implements [encoding.TextMarshaler].
+func (e escaped) MarshalText() ([]byte, error) { return []byte(url.PathEscape(string(e))), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (e *escaped) UnmarshalText(text []byte) error {
+	path, err := url.PathUnescape(string(text))
+	*e = escaped(path)
+	return err
+}
+
+// name returns the name of the file.
+func (e *entry) name() string { return string(e.Name) }
+
 // backup returns the name of the backup.
-func (e *entry) backup() string { return filepath.Join(e.Backup, filepath.Base(e.Name)) }
+func (e *entry) backup() string { return filepath.Join(e.Backup, filepath.Base(e.name())) }
 
 // A part is the part of a transaction in one directory.
 type part struct {
 	journal
 	root   *os.Root
-	dir    string // the real path of root
-	name   string // of the written journal; "" if there is none
+	info   fs.FileInfo // of root
+	dir    string      // the real path of root
+	name   string      // of the written journal; "" if there is none
 	unlock func()
 }
 
@@ -61,7 +81,7 @@ func writeJournals(parts []*part) error {
 			if err != nil {
 				dir = other.dir // on another volume
 			}
-			p.Dirs = append(p.Dirs, dir)
+			p.Dirs = append(p.Dirs, escaped(dir))
 		}
 		if err := p.write(name); err != nil {
 			return pathError("write", filepath.Join(p.root.Name(), name), err)
@@ -115,11 +135,11 @@ func removeJournals(parts []*part) {
 // readJournal reads the named journal of a directory.
 func readJournal(root *os.Root, name string) (*journal, error) {
 	j := &journal{}
-	text, err := regular.ReadFile(root.FS(), name, regular.MaxInput)
+	text, err := readTrusted(root, name)
 	if err == nil {
-		err = json.Unmarshal(text, j)
+		err = json.Unmarshal(text, j, json.RejectUnknownMembers(true)) // a later version may mean something else
 	}
-	isWrong := func(e *entry) bool { return !filepath.IsLocal(e.Name) || e.Backup != "" && !IsTemp(e.Backup) }
+	isWrong := func(e *entry) bool { return !filepath.IsLocal(e.name()) || e.Backup != "" && !IsTemp(e.Backup) }
 	if err == nil && (len(j.Dirs) == 0 || slices.ContainsFunc(j.Files, isWrong)) {
 		err = errors.New("not a journal of a transaction")
 	}
@@ -129,29 +149,50 @@ func readJournal(root *os.Root, name string) (*journal, error) {
 	return j, nil
 }
 
+// readTrusted reads a file. In a directory with the sticky bit, such as /tmp, a user cannot change the files of others,
+// so a journal must not do it either: the file must be of the user, of the owner of the directory, or of root.
+func readTrusted(root *os.Root, name string) ([]byte, error) {
+	f, info, err := regular.Open(root.FS(), name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	dir, err := root.Stat(".")
+	switch {
+	case err != nil:
+		return nil, err
+	case dir.Mode()&fs.ModeSticky != 0 && !isOwnedBy(info, dir):
+		return nil, errors.New("it belongs to another user")
+	}
+	return regular.ReadLimited(f)
+}
+
 // undo rolls back the changes of one directory, as far as possible, and returns the paths of the changed files. It can
 // be repeated.
 func (j *journal) undo(root *os.Root) (undone []string, err error) {
 	for _, e := range slices.Backward(j.Files) {
 		changed, failed := e.undo(root)
 		if err = errors.Join(err, failed); changed {
-			undone = append(undone, filepath.Join(root.Name(), e.Name))
+			undone = append(undone, filepath.Join(root.Name(), e.name()))
 		}
 	}
 	return undone, err
 }
 
 func (e *entry) undo(root *os.Root) (changed bool, err error) {
-	path := filepath.Join(root.Name(), e.Name)
-	now, err := root.Lstat(e.Name)
+	name := e.name()
+	path := filepath.Join(root.Name(), name)
+	now, err := root.Lstat(name)
 	isGone := errors.Is(err, fs.ErrNotExist)
 	isNew := err == nil && now.Size() == e.Size && now.ModTime().Equal(e.Time)
 	if e.Backup == "" {
 		if err = nil; isNew {
-			err = remove(root, e.Name)
+			err = remove(root, name)
 		}
-		for dir := filepath.Dir(e.Name); dir != "."; dir = filepath.Dir(dir) {
+		dir := filepath.Dir(name)
+		for n := e.NewDirs; n > 0 && dir != "."; n-- {
 			_ = remove(root, dir) // fails if another process has written to it
+			dir = filepath.Dir(dir)
 		}
 		if err != nil {
 			return false, pathError("remove the new", path, err)
@@ -159,17 +200,17 @@ func (e *entry) undo(root *os.Root) (changed bool, err error) {
 		return isNew, nil
 	}
 	old, missing := root.Lstat(e.backup())
-	isOld := missing == nil && err == nil && (os.SameFile(now, old) ||
-		now.Size() == old.Size() && now.ModTime().Equal(old.ModTime())) // if the backup is a copy
 	switch {
 	case errors.Is(missing, fs.ErrNotExist): // it was restored before
 		return false, nil
+	case missing == nil && err == nil && os.SameFile(now, old): // also isNew, if both have the same size and time
+		return false, nil
 	case isNew, isGone:
-		if err = rename(root, e.backup(), e.Name); err == nil {
+		if err = rename(root, e.backup(), name); err == nil {
 			return true, nil
 		}
-	case isOld:
-		return false, nil
+	case missing == nil && err == nil && now.Size() == old.Size() && now.ModTime().Equal(old.ModTime()):
+		return false, nil // the backup is a copy
 	case err == nil:
 		err = errors.New("another process changed it")
 	}
@@ -200,7 +241,9 @@ func rollBack(root *os.Root, name string) (done bool, err error) {
 	}
 	main, err := openDir(root, j.Dirs[0])
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		path := filepath.Join(root.Name(), name)
+		return false, fmt.Errorf("%s: a process that changed files here and in %s was killed, and that directory is gone: "+
+			"delete the journal to keep the files as they are", path, j.Dirs[0])
 	}
 	if err != nil {
 		return false, err
@@ -219,9 +262,16 @@ func rollBack(root *os.Root, name string) (done bool, err error) {
 			return false, err
 		}
 	}
+	var parts []*part
 	done = true
 	for _, dir := range j.Dirs {
-		dirDone, dirErr := rollBackIn(main, dir, name)
+		p, dirErr := openPart(main, dir, name)
+		dirDone := dirErr == nil
+		if p != nil {
+			defer p.root.Close()
+			parts = append(parts, p)
+			dirDone, dirErr = p.rollBack()
+		}
 		done, err = done && dirDone, errors.Join(err, dirErr)
 	}
 	if !done {
@@ -230,40 +280,60 @@ func rollBack(root *os.Root, name string) (done bool, err error) {
 	if err := remove(main, name); err != nil {
 		return false, err
 	}
-	for _, dir := range j.Dirs {
-		if other, openErr := openDir(main, dir); openErr == nil {
-			err = errors.Join(err, removeStale(other), other.Close())
-		}
+	for _, p := range parts {
+		err = errors.Join(err, removeStale(p.root))
 	}
 	return true, err
 }
 
-// rollBackIn rolls back the changes of one directory of a transaction, with the results of rollBack.
-func rollBackIn(main *os.Root, dir, name string) (done bool, err error) {
+// openPart opens the part of a killed transaction in one directory. It returns nil if the directory is gone, or has no
+// journal of this name with this main directory.
+func openPart(main *os.Root, dir escaped, name string) (*part, error) {
 	root, err := openDir(main, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	defer root.Close()
 	j, err := readJournal(root, name)
-	if errors.Is(err, fs.ErrNotExist) { // the directory is another one
-		return true, nil
+	isPart := false
+	if err == nil {
+		isPart, err = leadsTo(root, j.Dirs[0], main)
 	}
+	if isPart {
+		return &part{journal: *j, root: root}, nil
+	}
+	_ = root.Close() // nothing was written to it
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return nil, err
+}
+
+// leadsTo reports whether a directory of a journal in root is the directory want.
+func leadsTo(root *os.Root, dir escaped, want *os.Root) (bool, error) {
+	got, err := openDir(root, dir)
 	if err != nil {
 		return false, err
 	}
-	for _, e := range j.Files {
-		switch unlock, err := TryLock(root, e.Name); {
+	defer got.Close()
+	gotInfo, gotErr := got.Stat(".")
+	wantInfo, err := want.Stat(".")
+	return os.SameFile(gotInfo, wantInfo), cmp.Or(gotErr, err)
+}
+
+// rollBack rolls back the changes of a killed transaction in one directory, with the results of the function rollBack.
+func (p *part) rollBack() (done bool, err error) {
+	for _, e := range p.Files {
+		switch unlock, err := TryLock(p.root, e.name()); {
 		case err == nil:
 			defer unlock()
 		case errors.Is(err, ErrLocked):
-			return false, pathError("roll back the killed change of", filepath.Join(root.Name(), e.Name), err)
+			return false, pathError("roll back the killed change of", filepath.Join(p.root.Name(), e.name()), err)
 		}
 	}
-	undone, err := j.undo(root)
+	undone, err := p.undo(p.root)
 	for _, path := range undone {
 		err = errors.Join(err, fmt.Errorf("%s was changed by a killed process, and is as it was before", path))
 	}
@@ -271,7 +341,8 @@ func rollBackIn(main *os.Root, dir, name string) (done bool, err error) {
 }
 
 // openDir opens a directory of a journal in root.
-func openDir(root *os.Root, dir string) (*os.Root, error) {
+func openDir(root *os.Root, name escaped) (*os.Root, error) {
+	dir := string(name)
 	if !filepath.IsAbs(dir) {
 		here, err := realPath(root.Name())
 		if err != nil {

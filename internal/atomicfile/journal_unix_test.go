@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // everyStep calls fn before and after each step that changes a file under its own name, a backup or a journal.
@@ -334,5 +336,127 @@ func TestPlantedJournal(t *testing.T) {
 				t.Error("the backup of a journal that cannot be read is removed")
 			}
 		})
+	}
+}
+
+// TestPlantedJournalInSharedDirectory checks that nobody can change the files of another user with a journal in a
+// directory such as /tmp.
+func TestPlantedJournalInSharedDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can create files of other users")
+	}
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"mine/f": "good", ".opm-1.old.tmp/f": "bad",
+		".opm-1.journal.tmp": `{"dirs":["."],"files":[{"name":"mine/f","backup":".opm-1.old.tmp","size":4,"time":"2001-09-09T01:46:40Z"}]}`,
+	})
+	old := time.Unix(1e9, 0)
+	err := errors.Join(os.Chmod(dir, 0o777|fs.ModeSticky), os.Chtimes(filepath.Join(dir, "mine/f"), old, old))
+	for _, planted := range []string{".opm-1.journal.tmp", ".opm-1.old.tmp", ".opm-1.old.tmp/f"} {
+		err = errors.Join(err, os.Chown(filepath.Join(dir, planted), 1234, 1234))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = RemoveStale(dir, false)
+	if want := "it belongs to another user"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if got, want := withoutTemps(list(t, dir)), "mine mine/f=good"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	// The same journal is valid if it is of root.
+	if err := os.Chown(filepath.Join(dir, ".opm-1.journal.tmp"), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	err = RemoveStale(dir, false)
+	if got, want := list(t, dir), "mine mine/f=bad"; got != want {
+		t.Errorf("got %s, want %s; %v", got, want, err)
+	}
+}
+
+// TestJournalOfOtherMain checks that a copy of the main directory of a transaction does not roll back the files of the
+// other directories, whose main directory is the original, and removes no temporary files there.
+func TestJournalOfOtherMain(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"copy/.opm-1.journal.tmp": `{"dirs":[".","../v2","../v3"],"files":[]}`,
+		"v1/a":                    "new", // committed
+		"v2/.opm-1.journal.tmp":   `{"dirs":["../v1","."],"files":[{"name":"b","backup":".opm-1.old.tmp"}]}`,
+		"v2/.opm-1.old.tmp/b":     "old",
+		"v3/.opm-2.tmp":           "of another process",
+	})
+	before := list(t, filepath.Join(dir, "v2"))
+	if err := RemoveStale(filepath.Join(dir, "copy"), false); err != nil {
+		t.Error(err)
+	}
+	if got := list(t, filepath.Join(dir, "v2")); got != before {
+		t.Errorf("got %s, want %s", got, before)
+	}
+	if got, want := list(t, filepath.Join(dir, "v3")), ".opm-2.tmp=of another process"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := list(t, filepath.Join(dir, "copy")); got != "" {
+		t.Errorf("the copy has %s", got)
+	}
+}
+
+// TestJournalStays checks that a journal that cannot be applied is reported and stays, as do its backups.
+func TestJournalStays(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"dirs":["../gone","."],"files":[{"name":"f","backup":".opm-1.old.tmp"}]}`: "../gone was killed, and that directory is gone",
+		`{"dirs":["."],"files":[],"links":[{"name":"f"}]}`:                          `unknown object member name "links"`,
+		`{"dirs":["."],"files":[{"name":"f","back`:                                  "unexpected EOF",
+	} {
+		dir := t.TempDir()
+		writeFiles(t, dir, map[string]string{"f": "new", ".opm-1.old.tmp/f": "old", ".opm-1.journal.tmp": text})
+		before := list(t, dir)
+		if err := RemoveStale(dir, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if got := list(t, dir); got != before {
+			t.Errorf("got %s, want %s", got, before)
+		}
+	}
+}
+
+// TestKilledTxOfNames checks the rollback of files and directories with names that are not UTF-8, or have line breaks.
+func TestKilledTxOfNames(t *testing.T) {
+	dir, killed := t.TempDir(), filepath.Join(t.TempDir(), "killed")
+	for _, name := range []string{"v\xe9/\xff", "a\nb/%41\n"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("old"), 0o600)); err != nil {
+			t.Skip(err) // darwin
+		}
+	}
+	before := list(t, dir)
+	t.Run("", func(t *testing.T) {
+		calls, step := 0, rename
+		t.Cleanup(func() { rename = step })
+		rename = func(root *os.Root, from, to string) error {
+			if calls++; calls == 2 {
+				copyTree(t, dir, killed)
+			}
+			return step(root, from, to)
+		}
+		err := WriteAll([]string{filepath.Join(dir, "v\xe9/\xff"), filepath.Join(dir, "a\nb/%41\n")},
+			func(_ string, w io.Writer) error { return text("newer")(w) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	_ = RemoveStale(filepath.Join(killed, "a\nb"), false) // it reports the files it rolled back
+	if got := list(t, killed); got != before {
+		t.Errorf("got %q, want %q", got, before)
+	}
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

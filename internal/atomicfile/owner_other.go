@@ -8,3 +8,6 @@ import (
 )
 
 func chownLike(*os.File, fs.FileInfo) {}
+
+// isOwnedBy is not asked: other systems have no sticky directories.
+func isOwnedBy(_, _ fs.FileInfo) bool { return true }

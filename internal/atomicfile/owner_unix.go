@@ -14,3 +14,10 @@ func chownLike(f *os.File, other fs.FileInfo) {
 		_ = f.Chown(int(s.Uid), int(s.Gid)) // only root may give files away
 	}
 }
+
+// isOwnedBy reports whether the owner of a file is the user of the process, the owner of a directory, or root.
+func isOwnedBy(file, dir fs.FileInfo) bool {
+	f, isFile := file.Sys().(*syscall.Stat_t)
+	d, isDir := dir.Sys().(*syscall.Stat_t)
+	return isFile && isDir && (f.Uid == 0 || f.Uid == d.Uid || f.Uid == uint32(os.Geteuid()))
+}

@@ -221,13 +221,15 @@ func (t *Tx) prepare() (parts []*part, err error) {
 		if err := c.backUp(); err != nil {
 			return nil, c.failed(err)
 		}
+		info, infoErr := c.root.Stat(".")
 		dir, err := realPath(c.root.Name())
-		if err != nil {
+		if err = cmp.Or(infoErr, err); err != nil {
 			return nil, c.failed(err)
 		}
-		i := slices.IndexFunc(parts, func(p *part) bool { return p.dir == dir })
+		// A directory may have several paths: by mounts, or on a file system that ignores case.
+		i := slices.IndexFunc(parts, func(p *part) bool { return os.SameFile(p.info, info) })
 		if i < 0 {
-			i, parts = len(parts), append(parts, &part{root: c.root, dir: dir})
+			i, parts = len(parts), append(parts, &part{root: c.root, info: info, dir: dir})
 		}
 		parts[i].Files = append(parts[i].Files, c.entry)
 	}
@@ -240,7 +242,7 @@ func (t *Tx) prepare() (parts []*part, err error) {
 // backUp makes the entry of the journal and, if the file exists, its backup: a link or, if the file system has no
 // links, a copy. The file keeps its name, so that it is not lost if the process is killed.
 func (c *change) backUp() error {
-	c.entry = &entry{Name: c.name}
+	c.entry = &entry{Name: escaped(c.name)}
 	if !c.remove {
 		staged, err := c.root.Lstat(c.tmp)
 		if err != nil {
@@ -251,6 +253,7 @@ func (c *change) backUp() error {
 	info, err := c.root.Lstat(c.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !c.remove:
+		c.entry.NewDirs = c.newDirs()
 		return nil
 	case err != nil:
 		return err
@@ -268,6 +271,17 @@ func (c *change) backUp() error {
 		return nil
 	}
 	return c.copyTo(c.entry.backup(), info)
+}
+
+// newDirs returns the number of missing directories above the file.
+func (c *change) newDirs() (n int) {
+	for dir := filepath.Dir(c.name); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := c.root.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // copyTo copies the file, with its mode and, as far as possible, its owner and time.

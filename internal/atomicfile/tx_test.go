@@ -149,3 +149,34 @@ func TestChangeAll(t *testing.T) {
 		t.Errorf("got mode %v, %v", info.Mode(), err)
 	}
 }
+
+// TestEmptyDirectoryStays checks that a failed transaction removes the directories that it created, and no others.
+func TestEmptyDirectoryStays(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "empty", "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	tx := Tx{Root: root}
+	defer tx.Close()
+	err = errors.Join(tx.Write("empty/below/a", 0, text("new")), tx.Write("empty/fresh/a", 0, text("new")),
+		tx.Write("empty/fresh/b/c", 0, text("new")), tx.Write("taken", 0, text("new")))
+	step := rename
+	defer func() { rename = step }()
+	rename = func(root *os.Root, from, to string) error {
+		if to == "taken" {
+			return os.ErrPermission
+		}
+		return step(root, from, to)
+	}
+	if err := errors.Join(err, tx.Commit()); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("got %v", err)
+	}
+	if got, want := list(t, dir), "empty empty/below"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
