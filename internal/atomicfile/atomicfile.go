@@ -29,8 +29,11 @@ import (
 // Options control how a file is written. The zero value is the default.
 type Options struct {
 	// Replace allows the new file to replace an existing one. A symbolic link is followed: the link stays, and the file
-	// that it leads to is replaced, or created if there is none. Without Replace, an existing target, even a dangling
-	// link, is an error that wraps fs.ErrExist, also if it appears while the new file is being written.
+	// that it leads to is replaced, or created if there is none. The new file has the owner and the group of the existing
+	// one as far as the user may set them.
+	//
+	// Without Replace, an existing target, even a dangling link, is an error that wraps fs.ErrExist, also if it appears
+	// while the new file is being written.
 	Replace bool
 
 	// Stream allows a target that is a device, a named pipe, a descriptor of the process such as /dev/stdout, or a link
@@ -155,10 +158,13 @@ func (f *file) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// finish sets the mode and syncs the file to disk.
+// finish sets the owner, the group and the mode, and syncs the file to disk.
 func (f *file) finish() error {
 	if f.failed != nil {
 		return f.failed
+	}
+	if old, err := f.root.Lstat(f.name); err == nil && f.opts.Replace {
+		chownLike(f.file, old) // before the mode, some bits of which it may clear
 	}
 	if f.opts.Mode != 0 {
 		if err := f.file.Chmod(f.opts.Mode); err != nil {

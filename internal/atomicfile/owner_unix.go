@@ -11,7 +11,8 @@ import (
 // chownLike gives a file the owner and the group of another file, if the process may.
 func chownLike(f *os.File, other fs.FileInfo) {
 	if s, ok := other.Sys().(*syscall.Stat_t); ok {
-		_ = f.Chown(int(s.Uid), int(s.Gid)) // only root may give files away
+		_ = f.Chown(-1, int(s.Gid)) // the user may not be in the group
+		_ = f.Chown(int(s.Uid), -1) // only root may give files away
 	}
 }
 

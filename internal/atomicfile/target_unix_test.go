@@ -324,3 +324,32 @@ func TestWriteAtOnce(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestOwner checks that a replaced file keeps its owner and group if root replaces it, as in the directory of a user.
+func TestOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"a", "b"} {
+		if err := errors.Join(os.WriteFile(at(name), nil, 0o600), os.Chown(at(name), 1234, 5678)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := Write(at("a"), Options{Replace: true}, text("new"))
+	err = errors.Join(err, WriteAll([]string{at("b"), at("c")}, func(_ string, w io.Writer) error { return text("new")(w) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]uint32{"a": {1234, 5678}, "b": {1234, 5678}, "c": {0, uint32(os.Getegid())}} {
+		info, err := os.Stat(at(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := info.Sys().(*syscall.Stat_t)
+		if got := [2]uint32{s.Uid, s.Gid}; got != want {
+			t.Errorf("%s: got user and group %d, want %d", name, got, want)
+		}
+	}
+}
