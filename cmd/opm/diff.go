@@ -45,7 +45,8 @@ markdown is meant for a comment on a pull request. json is an object with a summ
 packages; it contains all lists, even empty ones.
 
 With --fail-on, the exit code is 1 if NEW has changes of these kinds: stranded (installs that
-lose their update path), removed (packages, channels or bundles), changed (published bundles).
+lose their update path), removed (packages, channels, bundles or entries of channels), changed
+(published bundles).
 
 With --impact, the report is about each bundle that only NEW has: the bundles that are updated to
 it and the bundles that are not, permissions and images that are new, changes of

@@ -47,6 +47,9 @@ type Summary struct {
 	Edges           int `json:"edges"` // entries in both catalogs whose edges changed
 	Deprecations    int `json:"deprecations"`
 
+	// Left counts the entries that left a channel of both catalogs, although their bundles are still in the catalog.
+	Left int `json:"left"`
+
 	// An install is a bundle that is installed from a channel.
 	Stranded int `json:"stranded"` // number of installs in Package.Stranded
 	Rerouted int `json:"rerouted"` // number of installs in Package.Reroutes
@@ -65,7 +68,7 @@ type Kind string
 // The kinds of changes.
 const (
 	LostPath Kind = "stranded" // installs that lose their update path
-	Gone     Kind = "removed"  // removed packages, channels and bundles
+	Gone     Kind = "removed"  // removed packages, channels and bundles, and entries that left a channel
 	Replaced Kind = "changed"  // changed published bundles, which clusters do not install again
 )
 
@@ -104,7 +107,7 @@ func (r *Report) Count(k Kind) int {
 	case LostPath:
 		return s.Stranded
 	case Gone:
-		return s.Packages.Removed + s.Channels.Removed + s.Bundles.Removed
+		return s.Packages.Removed + s.Channels.Removed + s.Bundles.Removed + s.Left
 	case Replaced:
 		return s.Bundles.Changed
 	}
@@ -312,8 +315,11 @@ func (r *Report) summarize() {
 		}
 		for _, c := range p.Channels {
 			s.Edges += len(c.Edges)
-			if c.Change == Changed && c.Heads != nil {
-				s.Heads++
+			if c.Change == Changed {
+				s.Left += p.left(c)
+				if c.Heads != nil {
+					s.Heads++
+				}
 			}
 		}
 		s.Reformed += len(p.reformed())
@@ -321,6 +327,17 @@ func (r *Report) summarize() {
 		s.Rerouted += countInstalls(p.Reroutes)
 	}
 	r.Summary = s
+}
+
+// left returns the number of entries that a channel no longer has and whose bundles are not removed.
+func (p *Package) left(c Channel) (n int) {
+	for _, name := range c.Removed {
+		removed := func(b Bundle) bool { return b.Name == name && b.Change == Removed }
+		if !slices.ContainsFunc(p.Bundles, removed) {
+			n++
+		}
+	}
+	return n
 }
 
 // summary returns the summary of one package.

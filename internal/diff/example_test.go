@@ -43,6 +43,7 @@ func Example() {
 	// 1 package changed
 	// 1 channel changed
 	// 1 install loses its update path: kiln (1)
+	// 1 entry of a channel removed: kiln (1)
 	// 1 entry has other edges
 	//
 	// kiln: 1 stranded install, 1 channel changed

@@ -134,6 +134,9 @@ var warnings = []warning{
 				what = append(what, plural.Of(c.Removed, strings.TrimSuffix(c.what, "s")))
 			}
 		}
+		if s.Left > 0 {
+			what = append(what, plural.Words(s.Left, "entry of a channel", "entries of channels"))
+		}
 		return report.Strong(strings.Join(what, ", ") + " removed")
 	}},
 }
