@@ -17,7 +17,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -41,12 +40,15 @@ A range has the syntax of ">=1.1.0 <2.0.0" or "1.x", and pre-releases only if it
 The result is valid: one head for each channel, a default channel that exists, and no version
 without an update to the head that had one, in OLM Classic and OLM v1. What is repaired for that is
 printed to standard error, and --summary has it as JSON. A version that no repair helps, such as
-one whose only update is a bundle that OLM refuses, is a warning. The packages that are kept must
-be valid before. If OLM cannot install all of the result from the result alone, as opm resolve
+one whose only update is a bundle that OLM refuses, is a warning. What is kept must be valid: an
+error in a bundle or channel that is not kept is a warning. With --keep-going, a bundle that cannot
+be used is left out, and its channels are repaired; a package with other errors is left out as a
+whole. If OLM cannot install all of the result from the result alone, as opm resolve
 --all finds out, that is a warning, too.
 
 --config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1) and keeps what
-oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no other catalog.` + catalogNote,
+oc-mirror mirrors of the catalog. CATALOG may be a copy, if the file has no other catalog. The list
+of -o images then has none of its blockedImages.` + catalogNote,
 		Example: `  opm filter catalog --package kiln:stable --package loom
   opm filter catalog --package 'kiln:stable@>=1.1.0' -o yaml > kiln.yaml
   opm filter catalog --package kiln --full --output-dir kiln-only --summary summary.json
@@ -98,7 +100,8 @@ func (f *filterFlags) addSelection(cmd *cobra.Command) {
 		exclude(cmd, "config", other)
 	}
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
-	f.images.addKeepGoing(cmd)
+	flags.BoolVar(&f.images.keepGoing, "keep-going", false,
+		"leave out bundles and packages that cannot be used, with a warning for each")
 }
 
 func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
@@ -109,22 +112,27 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	var from filter.Catalog
 	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) }}
 	use := func(c *catalog, report *validate.Report, done func()) error {
-		problems := report.Problems
-		if found := problemsOfKept(problems, nil); len(found) > 0 {
+		if f.images.keepGoing {
+			from.Unusable = f.leaveOut(c, report, selection)
+		} else if found := problemsOfAny(report, selection); len(found) > 0 {
 			done()
 			return reportProblems(cmd, found)
+		} else {
+			omitUndecodable(c, report)
 		}
 		if from.Index = report.Index; f.dependencies {
 			from.Index, report.Index = nil, nil // frees the index, since the objects are read again
 		}
-		return f.filter(cmd, c, from, selection, problems, done)
+		return f.filter(cmd, c, from, selection, report, done)
 	}
-	return f.images.withValidated(cmd, "filtering", openOptions(cmd), ref, opts, use)
+	images := f.images
+	images.keepGoing = false // which bundles are left out depends on the selection
+	return images.withValidated(cmd, "filtering", openOptions(cmd), ref, opts, use)
 }
 
-// filter writes the selected part of a catalog if the selected packages are valid.
+// filter writes the selected part of a catalog if it is valid.
 func (f *filterFlags) filter(
-	cmd *cobra.Command, c *catalog, from filter.Catalog, selection filter.Selection, problems []*problem.Problem,
+	cmd *cobra.Command, c *catalog, from filter.Catalog, selection filter.Selection, report *validate.Report,
 	done func(),
 ) error {
 	if f.dependencies {
@@ -135,17 +143,27 @@ func (f *filterFlags) filter(
 		from.Index, from.Dependencies = resolved.Index, resolved.Dependencies()
 	}
 	result, err := filter.Select(cmd.Context(), from, selection)
+	if errors.Is(err, filter.ErrNoPackage) {
+		done()
+		return cmp.Or(reportProblems(cmd, problemsOfSelected(report, selection)), err)
+	}
 	if err != nil {
 		return err
 	}
-	if found := problemsOfKept(problems, result.Packages); len(found) > 0 {
-		done()
-		return reportProblems(cmd, found)
+	if from.Unusable == nil {
+		found, others := problemsOfKept(report, result.Packages)
+		if len(found) > 0 {
+			done()
+			return reportProblems(cmd, found)
+		}
+		for _, p := range others {
+			warnAt(cmd, p.Pos, fmt.Sprintf("not selected: %s: %s [%s]", p.Path, p.Message, p.Rule))
+		}
 	}
 	if err := result.AddUnresolved(cmd.Context()); err != nil {
 		return err
 	}
-	hint, err := f.dependencyHint(cmd, c, selection, result)
+	hint, err := f.dependencyHint(cmd, c, from, selection, result)
 	if err != nil {
 		return err
 	}
@@ -170,16 +188,17 @@ func (f *filterFlags) filter(
 // dependencyHint returns a hint to use --with-dependencies, if kept bundles cannot be installed and the catalog has
 // dependencies of them that are not kept.
 func (f *filterFlags) dependencyHint(
-	cmd *cobra.Command, from *catalog, s filter.Selection, r *filter.Result,
+	cmd *cobra.Command, c *catalog, from filter.Catalog, s filter.Selection, r *filter.Result,
 ) (string, error) {
 	if f.dependencies || !slices.ContainsFunc(r.Changes, isOf(filter.Unresolved)) {
 		return "", nil
 	}
-	c, err := resolve.ReadCatalog(cmd.Context(), from.Sources...)
+	all, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
 	if err != nil {
 		return "", err
 	}
-	more, err := filter.Select(cmd.Context(), filter.Catalog{Index: c.Index, Dependencies: c.Dependencies()}, s)
+	from.Index, from.Dependencies = all.Index, all.Dependencies()
+	more, err := filter.Select(cmd.Context(), from, s)
 	if err != nil || !slices.ContainsFunc(more.Changes, isOf(filter.DependencyAdded)) {
 		return "", err
 	}
@@ -228,17 +247,6 @@ func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 	return s, nil
 }
 
-// problemsOfKept returns the problems of the kept packages, and the problems that may concern any package.
-func problemsOfKept(problems []*problem.Problem, kept []filter.PackageSummary) []*problem.Problem {
-	isKept := map[string]bool{"": true}
-	for _, p := range kept {
-		isKept[p.Name] = true
-	}
-	return slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
-		return !isKept[p.Package] && p.Rule != validate.Unreadable
-	})
-}
-
 func (f *filterFlags) write(cmd *cobra.Command, c *catalog, result *filter.Result) error {
 	ctx := cmd.Context()
 	if f.format == imagesFormat {
@@ -262,7 +270,10 @@ func (f *filterFlags) write(cmd *cobra.Command, c *catalog, result *filter.Resul
 // printChanges prints the changes, and the number of kept packages and bundles.
 func printChanges(w io.Writer, result *filter.Result, index *declcfg.Index) {
 	for _, c := range result.Changes {
-		if c.Kind == filter.Unresolved || c.Kind == filter.Stranded {
+		if c.Kind == filter.LeftOut && c.Bundle != "" {
+			continue // leaveOut warned at its place
+		}
+		if c.Kind == filter.LeftOut || c.Kind == filter.Unresolved || c.Kind == filter.Stranded {
 			fmt.Fprintf(w, "opm: warning: %s\n", legible.Text(c.String()))
 			continue
 		}

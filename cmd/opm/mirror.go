@@ -48,7 +48,8 @@ those of the last run (--record) that are no longer selected; with -v, also a li
 ClusterCatalog for each catalog. opm mirror prune deletes what is no longer selected.
 
 --config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1): its operators, which
-are the catalogs if no CATALOG is given, and its additionalImages.` + catalogNote,
+are the catalogs if no CATALOG is given, its additionalImages, and its blockedImages, which are not
+copied: images whose reference begins with a name there, or matches it as a regular expression.` + catalogNote,
 		Example: `  opm mirror catalog --package kiln:stable --to-dir /tmp/nowhere/mirror --dry-run || echo not found
   docker login mirror.example && opm mirror --config imageset.yaml --to mirror.example/crafts --record crafts.json
   docker login mirror.example && opm mirror --from-dir /media/usb/mirror --to mirror.example/crafts`,
@@ -340,7 +341,12 @@ func (f *mirrorFlags) ofCatalog(
 	err = kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
 		img, err := f.names.New(ref, mirror.Use{Package: by.Package, Bundle: by.Name})
 		if err != nil {
-			errs = append(errs, fmt.Errorf("package %q: bundle %q: %w", by.Package, by.Name, err))
+			err = fmt.Errorf("package %q: bundle %q: %w", by.Package, by.Name, err)
+			if f.filter.images.keepGoing {
+				warn(c.cmd, "%v: the image is left out", err)
+				return
+			}
+			errs = append(errs, err)
 			return
 		}
 		images = append(images, img)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,16 +32,20 @@ type Config struct {
 			Name string `json:"name"`
 		} `json:"additionalImages"`
 
-		Platform      jsontext.Value `json:"platform"`
-		Helm          jsontext.Value `json:"helm"`
-		BlockedImages jsontext.Value `json:"blockedImages"`
-		Samples       jsontext.Value `json:"samples"`
+		Platform jsontext.Value `json:"platform"`
+		Helm     jsontext.Value `json:"helm"`
+		Samples  jsontext.Value `json:"samples"`
+
+		BlockedImages []struct {
+			Name string `json:"name"`
+		} `json:"blockedImages"`
 	} `json:"mirror"`
 
 	ArchiveSize   jsontext.Value `json:"archiveSize"`
 	StorageConfig jsontext.Value `json:"storageConfig"`
 
-	file *strictyaml.File
+	file    *strictyaml.File
+	blocked []*regexp.Regexp // the names of BlockedImages
 }
 
 type operator struct {
@@ -127,6 +132,19 @@ func (c *Config) check() (errs []error) {
 		if img.Name == "" {
 			fail(item("/mirror/additionalImages", i)+"/name", "missing: want the reference of an image")
 		}
+	}
+	for i, img := range c.Mirror.BlockedImages {
+		at := item("/mirror/blockedImages", i) + "/name"
+		if img.Name == "" {
+			fail(at, "missing: want the beginning of image references, or a regular expression that they match")
+			continue
+		}
+		pattern, err := regexp.Compile(img.Name)
+		if err != nil {
+			fail(at, "%q is not a valid regular expression: %v", img.Name, err)
+			continue
+		}
+		c.blocked = append(c.blocked, pattern)
 	}
 	for i, o := range c.Mirror.Operators {
 		at := item("/mirror/operators", i)
@@ -218,13 +236,16 @@ func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) 
 			c.file.Name(), catalog, nearest.Hint(catalog, names), strings.Join(names, ", "))
 	}
 	o := all[max(i, 0)]
+	s.blocks = c.blocks
 	if o.Full {
 		s.Rule = All
 	}
-	for _, p := range o.Packages {
+	for j, p := range o.Packages {
+		at := item(item("/mirror/operators", max(i, 0))+"/packages", j)
 		want := Package{Name: p.Name, DefaultChannel: p.DefaultChannel, Rule: c.rule(p.bounds)}
-		for _, ch := range p.Channels {
-			want.Channels = append(want.Channels, Channel{ch.Name, c.rule(ch.bounds)})
+		want.at = func(ptr jsontext.Pointer, err error) error { return c.file.Errorf(at+ptr, "%w", err) }
+		for k, ch := range p.Channels {
+			want.Channels = append(want.Channels, Channel{Name: ch.Name, Rule: c.rule(ch.bounds), ptr: item("/channels", k)})
 		}
 		s.Packages = append(s.Packages, want)
 	}
@@ -292,10 +313,20 @@ func (c *Config) Target(catalog string) string {
 	return target
 }
 
+// blocks reports whether the config blocks an image: its reference begins with a name in blockedImages, or a part of it
+// matches the name as a regular expression.
+func (c *Config) blocks(image string) bool {
+	return slices.ContainsFunc(c.blocked, func(name *regexp.Regexp) bool {
+		return strings.HasPrefix(image, name.String()) || name.MatchString(image)
+	})
+}
+
 // AdditionalImages returns the references of the other images that the config mirrors, in its order.
 func (c *Config) AdditionalImages() (refs []string) {
 	for _, img := range c.Mirror.AdditionalImages {
-		refs = append(refs, img.Name)
+		if !c.blocks(img.Name) {
+			refs = append(refs, img.Name)
+		}
 	}
 	return refs
 }
@@ -313,7 +344,6 @@ func (c *Config) CheckMirrored() error {
 	refuse(m.Platform, "/mirror/platform",
 		"opm does not mirror releases of OpenShift: remove this, and mirror them with oc-mirror")
 	refuse(m.Helm, "/mirror/helm", "opm does not mirror Helm charts: remove this, and mirror them with oc-mirror")
-	refuse(m.BlockedImages, "/mirror/blockedImages", "opm mirrors every image that a bundle names: remove this")
 	refuse(m.Samples, "/mirror/samples", "opm does not mirror samples: remove this")
 	refuse(c.ArchiveSize, "/archiveSize", "opm writes a directory, not archives: remove this")
 	for i, o := range m.Operators {

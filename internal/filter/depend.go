@@ -50,7 +50,7 @@ func (d *follower) follow(ctx context.Context, by *declcfg.Meta) (added []*declc
 			for _, bundle := range d.missing(on.Providers) {
 				p := d.packages[bundle.Package]
 				if p == nil {
-					p = d.addPackage(d.catalog.Index.Package(bundle.Package), Package{Name: bundle.Package})
+					p = d.addPackage(d.part(bundle.Package), Package{Name: bundle.Package})
 				}
 				k := p.channelWith(bundle.Name)
 				k.keep[bundle.Name] = true
@@ -75,6 +75,9 @@ func (d *follower) missing(providers []*declcfg.Meta) (add []*declcfg.Meta) {
 	}
 	byPackage := map[string][]*declcfg.Meta{}
 	for _, p := range providers {
+		if !d.isListed(p) {
+			continue
+		}
 		byPackage[p.Package] = append(byPackage[p.Package], p)
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(byPackage)) {
@@ -86,12 +89,23 @@ func (d *follower) missing(providers []*declcfg.Meta) (add []*declcfg.Meta) {
 	return add
 }
 
+// isListed reports whether a usable channel has the bundle.
+func (d *follower) isListed(bundle *declcfg.Meta) bool {
+	if x := d.catalog.Index.Package(bundle.Package); x == nil || len(x.Packages) == 0 {
+		return false
+	}
+	part := d.part(bundle.Package)
+	return part.index != nil && slices.ContainsFunc(part.index.Channels, func(c declcfg.Indexed[declcfg.Channel]) bool {
+		return c.Value != nil && slices.ContainsFunc(c.Value.Entries, func(e declcfg.Entry) bool { return e.Name == bundle.Name })
+	})
+}
+
 // rank returns the rank of each bundle of a package; the preferred bundle has the highest.
 func (d *follower) rank(pkg string) map[string]int {
 	if rank := d.ranks[pkg]; rank != nil {
 		return rank
 	}
-	g := graph.NewPackage(d.catalog.Index.Package(pkg))
+	g := graph.NewPackage(d.part(pkg).index)
 	var isDefault map[string]bool
 	if c := g.Channel(g.DefaultChannel); c != nil {
 		isDefault = setOf(names(c.Entries()))

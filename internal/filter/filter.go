@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -33,12 +35,22 @@ type Catalog struct {
 
 	// Dependencies are the dependencies of the bundles in the index; nil to ignore dependencies.
 	Dependencies *resolve.Dependencies
+
+	// Unusable, if not nil, returns the reason to leave out a bundle or, if its name is "", a whole package. "" means that
+	// it can be used. Channels are repaired before the selection is made, so that the next version below an unusable head
+	// is the head.
+	Unusable func(pkg, bundle string) string
 }
+
+// ErrNoPackage is wrapped by the error of [Select] if no selected package can be used.
+var ErrNoPackage = errors.New("no package that can be used is selected")
 
 // A Selection selects the packages, channels and versions to keep. The zero value selects the head of every channel.
 type Selection struct {
 	Packages []Package // by unique names; empty means all
 	Rule     Rule      // for packages and channels without a rule of their own; nil means Heads
+
+	blocks func(image string) bool // reports whether a config blocks an image; nil blocks none
 }
 
 // A Package is a package to keep.
@@ -47,6 +59,16 @@ type Package struct {
 	Channels       []Channel // by unique names; empty means all
 	Rule           Rule      // for channels without a rule of their own; nil means the rule of the Selection
 	DefaultChannel string    // "" keeps the current default channel if it is kept
+
+	at func(jsontext.Pointer, error) error // adds the place in a config to an error about a value; nil for none
+}
+
+// located adds to an error its place in the config, if the package is from one.
+func (p Package) located(ptr jsontext.Pointer, err error) error {
+	if err == nil || p.at == nil {
+		return err
+	}
+	return p.at(ptr, err)
 }
 
 // HasRule reports whether the package or one of its channels has a rule of its own.
@@ -58,13 +80,15 @@ func (p Package) HasRule() bool {
 type Channel struct {
 	Name string
 	Rule Rule
+
+	ptr jsontext.Pointer // in the package of a config
 }
 
 // Select applies a selection to a catalog. If the catalog has Dependencies, it also keeps the dependencies of kept
 // bundles. It returns an error if a package or channel does not exist, which wraps [declcfg.ErrNotFound], or if no
 // version of a package would be kept.
 func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
-	sel := selector{catalog: c, packages: map[string]*keptPackage{}}
+	sel := selector{catalog: c, packages: map[string]*keptPackage{}, usable: map[string]*usablePart{}}
 	wanted := s.Packages
 	if len(wanted) == 0 {
 		for _, x := range c.Index.Packages() {
@@ -81,25 +105,34 @@ func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	if len(wanted) > 0 && len(sel.packages) == 0 {
+		return nil, ErrNoPackage
+	}
 	if c.Dependencies != nil {
 		if err := sel.followDependencies(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return sel.result(len(s.Packages) == 0)
+	result, err := sel.result(len(s.Packages) == 0)
+	if err == nil {
+		result.blocks = s.blocks
+	}
+	return result, err
 }
 
 // A selector collects the kept packages.
 type selector struct {
 	catalog  Catalog
 	packages map[string]*keptPackage
-	changes  []Change // changes that are not recorded in a keptPackage
+	usable   map[string]*usablePart // by package; see part
+	changes  []Change               // changes that are not recorded in a keptPackage
 }
 
 // A keptPackage is a package of which at least one channel is kept.
 type keptPackage struct {
 	index    *declcfg.PackageIndex
 	graph    *graph.Package
+	unusable map[string]bool // channels without a usable bundle, which graph does not have
 	wanted   Package
 	channels map[string]*keptChannel
 	changes  []Change
@@ -121,15 +154,24 @@ type keptChannel struct {
 
 // choose adds a package and its selected channels.
 func (s *selector) choose(w Package) error {
+	if reason := s.unusablePackage(w.Name); reason != "" {
+		s.leaveOut(w.Name, reason)
+		return nil
+	}
 	x := s.catalog.Index.Package(w.Name)
 	if x == nil || len(x.Packages) == 0 {
 		var names []string
 		for _, x := range s.catalog.Index.Packages() {
 			names = append(names, x.Name)
 		}
-		return declcfg.NotFound("no package", w.Name, names)
+		return w.located("/name", declcfg.NotFound("no package", w.Name, names))
 	}
-	p := s.addPackage(x, w)
+	part := s.part(w.Name)
+	if part.reason != "" {
+		s.leaveOut(w.Name, part.reason)
+		return nil
+	}
+	p := s.addPackage(part, w)
 	channels := w.Channels
 	if len(channels) == 0 {
 		for _, c := range p.graph.Channels {
@@ -138,10 +180,16 @@ func (s *selector) choose(w Package) error {
 	}
 	var errs []error
 	for _, want := range channels {
-		errs = append(errs, p.chooseChannel(want.Name, cmp.Or(want.Rule, w.Rule)))
+		err := p.chooseChannel(want.Name, cmp.Or(want.Rule, w.Rule))
+		errs = append(errs, w.located(want.ptr+"/name", err))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	if len(p.channels) == 0 && part.reduced {
+		delete(s.packages, w.Name)
+		s.leaveOut(w.Name, "none of its selected bundles can be used")
+		return nil
 	}
 	if len(p.channels) == 0 {
 		var wanted []string
@@ -160,23 +208,32 @@ func (s *selector) choose(w Package) error {
 		if n := len(versions); n > 0 {
 			has = fmt.Sprintf("it has %s to %s; a range has pre-releases only if it names one", versions[0], versions[n-1])
 		}
-		return fmt.Errorf("package %q: no version %s: %s", p.graph.Name, strings.Join(wanted, ", or "), has)
+		return w.located("/name", fmt.Errorf("package %q: no version %s: %s", p.graph.Name, strings.Join(wanted, ", or "), has))
 	}
 	return nil
 }
 
 // addPackage adds a package without channels.
-func (s *selector) addPackage(x *declcfg.PackageIndex, w Package) *keptPackage {
-	p := &keptPackage{
-		index: x, graph: graph.NewPackage(x), wanted: w, channels: map[string]*keptChannel{}, bundles: map[string]bool{},
-	}
+func (s *selector) addPackage(part *usablePart, w Package) *keptPackage {
+	p := newPackage(part.index, w)
+	p.unusable = part.channels
 	s.packages[w.Name] = p
 	return p
+}
+
+// newPackage returns a package without channels.
+func newPackage(x *declcfg.PackageIndex, w Package) *keptPackage {
+	return &keptPackage{
+		index: x, graph: graph.NewPackage(x), wanted: w, channels: map[string]*keptChannel{}, bundles: map[string]bool{},
+	}
 }
 
 // chooseChannel keeps the entries of a channel that the rule selects.
 func (p *keptPackage) chooseChannel(name string, rule Rule) error {
 	c := p.graph.Channel(name)
+	if c == nil && p.unusable[name] {
+		return nil
+	}
 	if c == nil {
 		var known []string
 		for _, c := range p.graph.Channels {
@@ -245,12 +302,16 @@ func (s *selector) result(all bool) (*Result, error) {
 		}
 		r.Metas = append(r.Metas, metas...)
 		r.Packages = append(r.Packages, p.summary())
+		r.Changes = append(r.Changes, s.part(name).changesOf(p)...)
 		r.Changes = append(r.Changes, p.changes...)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	for _, m := range s.catalog.Others {
+		if s.unusablePackage(m.Owner()) != "" {
+			continue
+		}
 		if all || m.Owner() == "" || s.packages[m.Owner()] != nil {
 			r.Metas = append(r.Metas, m)
 		}

@@ -24,10 +24,11 @@ func (p *keptPackage) finish() error {
 	}
 	was := p.graph.DefaultChannel
 	switch wanted := p.wanted.DefaultChannel; {
-	case wanted != "" && p.channels[wanted] == nil:
-		return fmt.Errorf("package %q: the default channel %q is not among the channels that are kept: %s",
-			p.graph.Name, wanted, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", "))
-	case wanted != "":
+	case wanted != "" && p.channels[wanted] == nil && !p.unusable[wanted]:
+		return p.wanted.located("/defaultChannel", fmt.Errorf(
+			"package %q: the default channel %q is not among the channels that are kept: %s",
+			p.graph.Name, wanted, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", ")))
+	case p.channels[wanted] != nil:
 		p.defaultChannel = wanted
 	case p.channels[was] != nil:
 		p.defaultChannel = was
@@ -85,9 +86,20 @@ func (p *keptPackage) checkUpdates() {
 func repaired(
 	x *declcfg.PackageIndex, bundles map[string]bool, defaultChannel string, channels ...*keptChannel,
 ) *graph.Package {
+	return graph.NewPackage(repairedIndex(x, bundles, defaultChannel, channels...))
+}
+
+// repairedIndex returns the index of a part of a package; see repaired.
+func repairedIndex(
+	x *declcfg.PackageIndex, bundles map[string]bool, defaultChannel string, channels ...*keptChannel,
+) *declcfg.PackageIndex {
 	part := &declcfg.PackageIndex{Name: x.Name, Deprecations: x.Deprecations}
 	pkg := &declcfg.Package{Name: x.Name, DefaultChannel: defaultChannel}
-	part.Packages = []declcfg.Indexed[declcfg.Package]{{Value: pkg}}
+	part.Packages = []declcfg.Indexed[declcfg.Package]{{Meta: x.Packages[0].Meta, Value: pkg}}
+	metas := map[string]*declcfg.Meta{}
+	for _, c := range x.Channels {
+		metas[c.Meta.Name] = c.Meta
+	}
 	for _, c := range channels {
 		ch := &declcfg.Channel{Name: c.graph.Name}
 		for _, e := range c.graph.Entries() {
@@ -95,12 +107,12 @@ func repaired(
 				ch.Entries = append(ch.Entries, *c.entries[e.Name])
 			}
 		}
-		part.Channels = append(part.Channels, declcfg.Indexed[declcfg.Channel]{Value: ch})
+		part.Channels = append(part.Channels, declcfg.Indexed[declcfg.Channel]{Meta: metas[ch.Name], Value: ch})
 	}
 	part.Bundles = slices.DeleteFunc(slices.Clone(x.Bundles), func(b declcfg.Indexed[declcfg.BundleSummary]) bool {
 		return !bundles[b.Meta.Name]
 	})
-	return graph.NewPackage(part)
+	return part
 }
 
 // compareHead orders channels by the version of their heads, then by [graph.CompareChannels].

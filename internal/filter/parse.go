@@ -61,7 +61,7 @@ func parsePackage(text string) (p Package, err error) {
 		if channel == "" {
 			return p, errSyntax
 		}
-		if err := p.add(Channel{channel, p.Rule}); err != nil {
+		if err := p.add(Channel{Name: channel, Rule: p.Rule}); err != nil {
 			return p, err
 		}
 	}

@@ -20,6 +20,7 @@ type Result struct {
 	Changes  []Change         `json:"changes"`  // sorted by package
 
 	packages map[string]*keptPackage
+	blocks   func(image string) bool // see Selection
 }
 
 // A PackageSummary describes the kept part of a package.
@@ -56,7 +57,8 @@ const (
 	ReplacesChanged       Kind = "replaces"
 	SkipsChanged          Kind = "skips"
 	DefaultChannelChanged Kind = "default-channel"
-	ChannelRemoved        Kind = "channel-removed" // the channel has no version in the range
+	ChannelRemoved        Kind = "channel-removed" // the channel has no version in the range, or no usable one
+	LeftOut               Kind = "left-out"        // a bundle, or a selected package, cannot be used
 	OutsideRange          Kind = "outside-range"   // a bundle outside of the range is kept
 	DependencyAdded       Kind = "dependency"      // a bundle is kept as a dependency
 	DependencyMissing     Kind = "no-provider"     // the catalog has no provider for a dependency
@@ -90,7 +92,7 @@ func (r *Result) Images(ctx context.Context) ([]string, error) {
 }
 
 // EachImage decodes the bundles again, and calls fn for the image and the related images of each, in the order of
-// Metas.
+// Metas. It omits the images that the config blocks.
 func (r *Result) EachImage(ctx context.Context, fn func(image string, by *declcfg.Bundle)) error {
 	decode := func(m *declcfg.Meta) (b *declcfg.Bundle, err error) {
 		if m.Schema == declcfg.SchemaBundle {
@@ -106,12 +108,10 @@ func (r *Result) EachImage(ctx context.Context, fn func(image string, by *declcf
 		if b == nil {
 			continue
 		}
-		if b.Image != "" { // otherwise it contains its manifests
-			fn(b.Image, b)
-		}
-		for _, related := range b.RelatedImages {
-			if related.Image != "" {
-				fn(related.Image, b)
+		images := []declcfg.RelatedImage{{Image: b.Image}}
+		for _, i := range append(images, b.RelatedImages...) {
+			if i.Image != "" && (r.blocks == nil || !r.blocks(i.Image)) { // a bundle with its manifests needs no image
+				fn(i.Image, b)
 			}
 		}
 	}

@@ -118,7 +118,7 @@ type result[T any] struct {
 func readBatch[T any](c *chunk, fn func(*Object) (T, error)) batch[T] {
 	b := batch[T]{file: c.file, note: c.note}
 	err := c.read(func(o *Object, err error) {
-		if isWithheld(c.withheld(), o, err) {
+		if isWithheld(c.withheld(), o, err) || err == nil && c.file.omit != nil && c.file.omit(o.Meta) {
 			return
 		}
 		var v T

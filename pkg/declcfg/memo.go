@@ -46,7 +46,7 @@ func (m *Memo) keep(key memoKey, v any) {
 
 // convert returns the result of read for a chunk, or the result for an equal chunk.
 func convert[T any](c *chunk, read func(*chunk) batch[Converted[T]]) batch[Converted[T]] {
-	if c.Chunk == nil || c.file.memo == nil || c.file.withheld != nil {
+	if c.Chunk == nil || c.file.memo == nil || c.file.withheld != nil || c.file.omit != nil {
 		return read(c)
 	}
 	sum, ok := c.Sum(seed)

@@ -44,6 +44,9 @@ type Source struct {
 	// leaves out unreadable documents and files.
 	Withheld map[string]bool
 
+	// Omit, if not nil, reports whether [Map] leaves out an object. Calls may run concurrently.
+	Omit func(*Meta) bool
+
 	// Memo, if not nil, has the results of earlier calls of [Convert] with the same function, and keeps the results of
 	// this one.
 	Memo *Memo
@@ -63,6 +66,7 @@ type file struct {
 	maxObject int64   // as the source
 	ordered   bool    // as the source
 	withheld  map[string]bool
+	omit      func(*Meta) bool
 	memo      *Memo
 	note      func(*Error)
 	read      func(int64)
@@ -106,7 +110,7 @@ func (s Source) Bundle(b *Bundle, text []byte) *Meta {
 func (s Source) file(label, name string) *file {
 	return &file{
 		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,
-		read: s.Read, withheld: s.Withheld, memo: s.Memo,
+		read: s.Read, withheld: s.Withheld, omit: s.Omit, memo: s.Memo,
 	}
 }
 

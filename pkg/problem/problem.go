@@ -53,6 +53,7 @@ type Problem struct {
 	Pos      declcfg.Pos // start of the value; without a file if it has no position
 	Package  string      // package it is about; "" for none
 	Channel  string      // channel it is about; "" for none; printed as part of the path only
+	Bundle   string      // name of the bundle it is about; "" for none; a channel may name it
 	Names    []string    // other names it is about that are not in the path, such as a missing image
 	Path     string      // path to the value, from the package or the top of the file
 	Message  string      // the problem in words

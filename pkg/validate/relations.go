@@ -185,9 +185,11 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 		}
 		for i, e := range c.Value.Entries {
 			if e.Name != "" && !bundles.set[e.Name] {
-				r.of(c.Meta).addAbout([]string{e.Name}, ruleEntryBundle, index("/entries", i)+"/name",
+				s := r.of(c.Meta)
+				s.addAbout([]string{e.Name}, ruleEntryBundle, index("/entries", i)+"/name",
 					"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
 					p.Name, e.Name, r.hints.Hint(e.Name, bundles.list))
+				s.named(index("/entries", i)+"/name", e.Name)
 			}
 		}
 	}
@@ -226,8 +228,12 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 				continue
 			}
 			if name := e.Reference.Name; name != "" && !known.set[name] {
-				r.of(d.Meta).add(ruleDeprecationReference, index("/entries", i)+"/reference/name",
-					"cannot deprecate %s %q for package %q: %s not found%s", what, name, p.Name, what, r.hints.Hint(name, known.list))
+				s, at := r.of(d.Meta), index("/entries", i)+"/reference/name"
+				s.add(ruleDeprecationReference, at, "cannot deprecate %s %q for package %q: %s not found%s",
+					what, name, p.Name, what, r.hints.Hint(name, known.list))
+				if e.Reference.Schema == declcfg.SchemaBundle {
+					s.named(at, name)
+				}
 			}
 		}
 	}

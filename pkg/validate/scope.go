@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -71,10 +72,11 @@ type finding struct {
 	ptr  jsontext.Pointer // to the value in the object
 	msg  string
 
-	cause string   // see [problem.Problem]
-	names []string // bundles concerned, if the message may not quote them all; otherwise nil
-	rules []string // names of rules that are broken as a consequence, and not reported themselves
-	ends  bool     // the message already describes the end of updates
+	bundle string   // the bundle that another object names, and that the problem is about; otherwise ""
+	cause  string   // see [problem.Problem]
+	names  []string // bundles concerned, if the message may not quote them all; otherwise nil
+	rules  []string // names of rules that are broken as a consequence, and not reported themselves
+	ends   bool     // the message already describes the end of updates
 }
 
 // add reports that the value at ptr breaks the rule. It returns false if the problem is not added, because the
@@ -104,6 +106,13 @@ func (s *scope) addAbout(names []string, rule *problem.Rule, ptr jsontext.Pointe
 	}
 }
 
+// named records that the last problem, if it is about the value at ptr, is about the bundle that the value names.
+func (s *scope) named(ptr jsontext.Pointer, bundle string) {
+	if n := len(s.found); n > 0 && s.found[n-1].ptr == ptr {
+		s.found[n-1].bundle = bundle
+	}
+}
+
 func (s *scope) problems() []*problem.Problem {
 	if len(s.found) == 0 {
 		return nil
@@ -119,6 +128,7 @@ func (s *scope) problems() []*problem.Problem {
 	for i, f := range s.found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)
 		problems[i].Names, problems[i].Consequences, problems[i].Cause = f.names, f.rules, f.cause
+		problems[i].Bundle = cmp.Or(problems[i].Bundle, legible.Value(f.bundle))
 	}
 	return problems
 }
@@ -134,6 +144,9 @@ func (v *validator) problem(
 		p.Path = pathTo(m, ptr)
 		if m.Schema == declcfg.SchemaChannel {
 			p.Channel = legible.Value(m.Name)
+		}
+		if m.Schema == declcfg.SchemaBundle {
+			p.Bundle = legible.Value(m.Name)
 		}
 	}
 	return p

@@ -35,7 +35,7 @@ func (r *Report) Withheld() Withheld {
 		default:
 			known := false
 			for _, name := range r.Index.Names() {
-				if p.Rule == "" || r.several || r.unreadable.mayHave(name) { // no rule: the check stopped early
+				if r.Concerns(p, name) {
 					hold(name, p)
 					known = true
 				}
@@ -46,6 +46,39 @@ func (r *Report) Withheld() Withheld {
 		}
 	}
 	return all
+}
+
+// Concerns reports whether an error is about a package, or about text that may have a part of it.
+func (r *Report) Concerns(p *problem.Problem, pkg string) bool {
+	switch {
+	case p.Rule == "" || r.several: // without a rule, the check stopped early
+		return true
+	case p.Rule == Unreadable:
+		return r.unreadable.mayHave(pkg)
+	}
+	return p.Package == legible.Value(pkg)
+}
+
+// Unusable returns the bundles that have errors of their own, or that are missing, by package and name, each with its
+// first error, and the packages with other errors. Without these, and without the entries of the bundles, a catalog
+// whose channels are repaired is valid.
+func (r *Report) Unusable() (Withheld, map[string]map[string]*problem.Problem) {
+	bundles := map[string]map[string]*problem.Problem{}
+	others := *r
+	others.Problems = nil
+	for _, p := range r.Problems {
+		if p.Severity != problem.Error || p.Package == "" || p.Bundle == "" || p.Rule == Unreadable || r.several {
+			others.Problems = append(others.Problems, p)
+			continue
+		}
+		if bundles[p.Package] == nil {
+			bundles[p.Package] = map[string]*problem.Problem{}
+		}
+		if bundles[p.Package][p.Bundle] == nil {
+			bundles[p.Package][p.Bundle] = p
+		}
+	}
+	return others.Withheld(), bundles
 }
 
 // HasAll reports whether all packages of the catalog are withheld.
