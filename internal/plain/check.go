@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/internal/installmode"
+	"github.com/opm-toolchain/opm/internal/operator"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -24,8 +25,7 @@ func check(b *bundle.Contents, opts Options) error {
 	for _, checks := range [][]func(){
 		{func() { c.checkSupported(opts) }},
 		{
-			c.checkDeployments, c.checkDefinitions, c.checkConversionWebhooks,
-			c.checkWebhooks, c.checkWebhookRules, c.checkOthers,
+			c.checkDeployments, c.checkDefinitions, c.checkWebhooks, c.checkOthers,
 		},
 		{func() { c.checkWatchNamespace(opts) }},
 	} {
@@ -145,93 +145,29 @@ func (c *checker) checkDefinitions() {
 	}
 }
 
-func (c *checker) checkConversionWebhooks() {
-	owned := map[string]bool{}
-	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
-		owned[d.Name] = true
-	}
-	converting := map[string]string{} // webhooks by definition
+// checkWebhooks checks the install modes of conversion webhooks, every webhook, and the definitions that they convert.
+func (c *checker) checkWebhooks() {
+	converted := map[string]bool{}
 	modes := c.modes()
 	for i, w := range c.CSV.Spec.WebhookDefinitions {
 		if w.Type != v1alpha1.ConversionWebhook {
 			continue
 		}
-		at := element(atWebhooks, i)
 		if !slices.Equal(modes, []string{string(v1alpha1.InstallModeTypeAllNamespaces)}) {
-			c.refuse(at, "bundle contains conversion webhook %q and supports install modes %v - conversion webhooks are only "+
-				"supported for bundles that only support AllNamespaces install mode", w.GenerateName, modes)
+			c.refuse(element(atWebhooks, i), "bundle contains conversion webhook %q and supports install modes %v - conversion "+
+				"webhooks are only supported for bundles that only support AllNamespaces install mode", w.GenerateName, modes)
 		}
 		for _, name := range w.ConversionCRDs {
-			if first, ok := converting[name]; ok {
-				c.refuse(at, "conversion webhooks [%s,%s] reference same custom resource definition '%s'",
-					min(first, w.GenerateName), max(first, w.GenerateName), name)
-			}
-			converting[name] = w.GenerateName
-			if !owned[name] {
-				c.refuse(at, "conversion webhook '%s' references custom resource definition '%s' not owned bundle",
-					w.GenerateName, name)
-			}
+			converted[name] = true
 		}
+	}
+	for _, err := range operator.CheckWebhooksV1(c.CSV) {
+		c.refuse(element(atWebhooks, err.Index), "%w", err.Err)
 	}
 	for _, crd := range c.CRDs {
-		if _, ok := converting[crd.Name]; ok && crd.Spec.PreserveUnknownFields {
+		if converted[crd.Name] && crd.Spec.PreserveUnknownFields {
 			c.refuseObject(crd, "/spec/preserveUnknownFields", "custom resource definition '%s' must have "+
 				".spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion", crd.Name)
-		}
-	}
-}
-
-func (c *checker) checkWebhooks() {
-	type identity struct {
-		kind v1alpha1.WebhookAdmissionType
-		name string
-	}
-	seen := map[identity]bool{}
-	for i, w := range c.CSV.Spec.WebhookDefinitions {
-		at := element(atWebhooks, i)
-		if !slices.ContainsFunc(c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
-			func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == w.DeploymentName }) {
-			c.refuse(at, "webhook of type '%s' with name '%s' references non-existent deployment '%s'",
-				w.Type, w.GenerateName, w.DeploymentName)
-		}
-		id := identity{w.Type, w.GenerateName}
-		if seen[id] {
-			c.refuse(at, "duplicate webhook '%s' of type '%s'", w.GenerateName, w.Type)
-		}
-		seen[id] = true
-		if errs := validation.IsDNS1123Subdomain(w.GenerateName); len(errs) > 0 {
-			c.refuse(at, "webhook of type '%s' has invalid name '%s': %s", w.Type, w.GenerateName, strings.Join(errs, ","))
-		}
-	}
-}
-
-// webhookResources are the resources for which OLM accepts no webhook, because the webhook could prevent its own
-// removal.
-var webhookResources = []string{
-	"*", "mutatingwebhookconfiguration", "mutatingwebhookconfigurations", "validatingwebhookconfiguration",
-	"validatingwebhookconfigurations",
-}
-
-func (c *checker) checkWebhookRules() {
-	for i, w := range c.CSV.Spec.WebhookDefinitions {
-		if w.Type == v1alpha1.ConversionWebhook {
-			continue
-		}
-		at := element(atWebhooks, i)
-		for _, rule := range w.Rules {
-			for _, group := range rule.APIGroups {
-				if group == "*" || group == "olm.operatorframework.io" {
-					c.refuse(at, "webhook %q contains forbidden rule: admission webhook rules cannot reference API group %q",
-						w.GenerateName, group)
-				}
-				for _, resource := range rule.Resources {
-					if group == "admissionregistration.k8s.io" &&
-						slices.Contains(webhookResources, strings.ToLower(resource)) {
-						c.refuse(at, "webhook %q contains forbidden rule: admission webhook rules cannot reference resource %q "+
-							"for API group %q", w.GenerateName, resource, group)
-					}
-				}
-			}
 		}
 	}
 }

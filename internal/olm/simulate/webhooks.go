@@ -19,41 +19,18 @@ import (
 	"github.com/opm-toolchain/opm/internal/operator"
 )
 
-// OLM's errors about webhooks that it rejects.
+// OLM's errors about conversion webhooks that it rejects.
 var (
-	errRepeatedWebhook = errors.New("CSV contains repeated WebhookDescription name")
-	errAllGroups       = errors.New("webhook rules cannot include all groups")
-	errOLMGroup        = errors.New("webhook rules cannot include the OLM group")
-	errWebhookGroup    = errors.New("webhook rules cannot include MutatingWebhookConfiguration or " +
-		"ValidatingWebhookConfiguration resources")
 	errConversionModes = errors.New("unable to manage conversion webhook: " +
 		"CSVs with conversion webhooks must support only AllNamespaces")
-	errConversionCRDs = errors.New("unable to manager conversion webhook: " +
-		"conversion webhook must have at least one CRD specified")
 	errPreserve = errors.New("crd.Spec.PreserveUnknownFields must be false " +
 		"to let API Server call webhook to do the conversion")
 )
 
 // checkWebhooks returns an error if OLM rejects the webhooks of an operator.
 func checkWebhooks(c *v1alpha1.ClusterServiceVersion) error {
-	seen := map[string]bool{}
-	for _, d := range c.Spec.WebhookDefinitions {
-		if seen[d.GenerateName] {
-			return errRepeatedWebhook
-		}
-		seen[d.GenerateName] = true
-		for _, rule := range d.Rules {
-			protected := []string{"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-			switch {
-			case slices.Contains(rule.Rule.APIGroups, "*"):
-				return errAllGroups
-			case slices.Contains(rule.Rule.APIGroups, "operators.coreos.com"):
-				return errOLMGroup
-			case slices.Contains(rule.Rule.APIGroups, "admissionregistration.k8s.io") &&
-				slices.ContainsFunc(rule.Rule.Resources, func(r string) bool { return slices.Contains(protected, r) }):
-				return errWebhookGroup
-			}
-		}
+	if errs := operator.CheckWebhooks(c); len(errs) > 0 {
+		return errs[0].Err
 	}
 	return nil
 }
@@ -135,11 +112,11 @@ func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alp
 	isWrong := func(m v1alpha1.InstallMode) bool {
 		return m.Supported != (m.Type == v1alpha1.InstallModeTypeAllNamespaces)
 	}
-	switch {
-	case slices.ContainsFunc(c.Spec.InstallModes, isWrong):
+	if slices.ContainsFunc(c.Spec.InstallModes, isWrong) {
 		return errConversionModes
-	case len(d.ConversionCRDs) == 0:
-		return errConversionCRDs
+	}
+	if err := operator.CheckConversionCRDs(d); err != nil {
+		return err
 	}
 	for _, name := range d.ConversionCRDs {
 		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
