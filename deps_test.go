@@ -170,6 +170,7 @@ var arrows = map[string][]string{
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
 		"github.com/distribution/reference", json, "internal/regular", "internal/pool", "internal/skim",
+		"internal/operator", "k8s.io/apiserver",
 	},
 	"internal/plain": {
 		"pkg/bundle", "internal/operator", "internal/platform", "pkg/declcfg", "github.com/operator-framework/api",

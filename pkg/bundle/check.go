@@ -113,6 +113,7 @@ func (c *checker) check() {
 	if c.csv != nil {
 		c.checkCSV()
 		c.checkOwned()
+		c.checkWebhooks()
 		c.checkServiceAccounts()
 		c.checkRelatedImages()
 		if c.opts.OperatorHub {
@@ -146,10 +147,18 @@ func (c *checker) readAll() {
 		if pos, ok := doc.continuation(); ok {
 			c.report(ruleLeftOut, &declcfg.Error{Pos: pos, Err: errMoreDocuments})
 		}
+		c.checkKeys(doc)
 		m := &manifest{document: doc, printed: c.printManifest(doc.json)}
 		m.apiVersion, m.kind = typeOf(m.printed)
 		m.retain()
 		c.manifests = append(c.manifests, m)
+	}
+}
+
+// checkKeys reports the keys that an object of doc has twice.
+func (c *checker) checkKeys(doc *document) {
+	for _, err := range doc.repeatedKeys() {
+		c.report(ruleDuplicateKey, err)
 	}
 }
 
@@ -168,6 +177,7 @@ func (c *checker) checkMetadata(mediaType string) {
 			continue
 		}
 		doc.normalize()
+		c.checkKeys(doc)
 		c.readMetadataFile(all, doc)
 		found = found || c.checkAnnotations(doc, mediaType)
 	}

@@ -58,6 +58,12 @@ var checkTests = []struct {
 		"b/manifests/crd.yaml:2:7: error: mapping values are not allowed"}},
 	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "+noise(1<<20)+"}\n"), []string{
 		"b/manifests: warning: 1029 KB when packed by OLM; the limit is 1024 KB [bundle-size]"}},
+	{change("manifests/crd.yaml", "  names:", "  scope: Cluster\n  names:").change("manifests/crd.yaml", "  scope: N", "  \"scope\": N"), []string{
+		`b/manifests/crd.yaml:9:3: warning: key "scope" is already defined at b/manifests/crd.yaml:7:3: the last value is used [dup`}},
+	{change("metadata/annotations.yaml", "", "  a: b\n  a: c\n"), []string{
+		`b/metadata/annotations.yaml:8:3: warning: key "a" is already defined at b/metadata/annotations.yaml:7:3: the last value`}},
+	{change("manifests/csv.yaml", `"kind": "Oak"`, `"kind": "Elm", "kind": "Oak"`), []string{
+		`b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: line 1 of the JSON: key "kind" is already defined in `}},
 	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: not a manifest: the object has no kind [unreadable]"}},
 	{change("manifests/crd.yaml", "", "---\nkind: A"), []string{
 		"b/manifests/crd.yaml:13:1: warning: a further document: only the first one of a file counts [left-out]"}},
@@ -201,9 +207,50 @@ var checkTests = []struct {
 		"b/manifests/a.yaml:3:16: error: globalDefault: the class would be the default for all pods of the cluster [object]"}},
 	{change("manifests/a.yaml", "", "kind: Role\nmetadata: {name: a}\nrules:\n- apiGroups: [policy]\n  resources: [poddisruptionbudgets]\n"+
 		"  verbs: ['*']\napiVersion: rbac.authorization.k8s.io/v1\n"), []string{"b/manifests/a.yaml:4:3: warning: rules[0]: can change disruption budgets"}},
+	{withWebhooks(`{type: ValidatingAdmissionWebhook, generateName: v.oak.example.com, deploymentName: oak, sideEffects: None,
+    containerPort: 443, targetPort: webhook-server, admissionReviewVersions: [v1], webhookPath: /validate/oak, timeoutSeconds: 10,
+    failurePolicy: Fail, matchPolicy: Exact, rules: [{operations: ["*"], apiGroups: [a], apiVersions: [v1], resources: [as, "as/*"]}]}`), nil},
+	{withWebhooks(`{type: ValidatingAdmissionWebhook, generateName: oak, deploymentName: elm, sideEffects: Some,
+    containerPort: 70000, targetPort: 0, admissionReviewVersions: [v2], webhookPath: validate, timeoutSeconds: 31,
+    failurePolicy: Nay, matchPolicy: Nay, reinvocationPolicy: Nay, rules: [{operations: [GET, "*"], apiGroups: [], apiVersions: [v1], scope: Nay}]}`),
+		[]string{
+			hookAt + `:54: error: spec.webhookdefinitions[0].generateName: Invalid value: "oak": should be a domain with at least three`,
+			hookAt + ":75: error: spec.webhookdefinitions[0].deploymentName: webhook of type 'ValidatingAdmissionWebhook' with name 'oak' " +
+				"references non-existent deployment 'elm' [csv-webhook]",
+			hookAt + `:93: error: spec.webhookdefinitions[0].sideEffects: "Some": want one of ["None" "NoneOnDryRun"] [csv-webhook]`,
+			"b/manifests/csv.yaml:23:20: error: spec.webhookdefinitions[0].containerPort: 70000 is not a port: must be between 1 and",
+			`b/manifests/csv.yaml:23:39: error: spec.webhookdefinitions[0].targetPort: "0" is not a port or the name of a port: must`,
+			"b/manifests/csv.yaml:23:67: error: spec.webhookdefinitions[0].admissionReviewVersions: Kubernetes needs v1 or v1beta1",
+			`b/manifests/csv.yaml:23:86: error: spec.webhookdefinitions[0].webhookPath: Invalid value: "validate": must start with`,
+			"b/manifests/csv.yaml:23:112: error: spec.webhookdefinitions[0].timeoutSeconds: 31: want 1 to 30 seconds [csv-webhook]",
+			`b/manifests/csv.yaml:24:20: error: spec.webhookdefinitions[0].failurePolicy: "Nay": want one of ["Fail" "Ignore"]`,
+			`b/manifests/csv.yaml:24:38: error: spec.webhookdefinitions[0].matchPolicy: "Nay": want one of ["Exact" "Equivalent"]`,
+			"b/manifests/csv.yaml:24:76: error: spec.webhookdefinitions[0].rules[0]: apiGroups is required [csv-webhook]",
+			"b/manifests/csv.yaml:24:76: error: spec.webhookdefinitions[0].rules[0]: resources is required [csv-webhook]",
+			`b/manifests/csv.yaml:24:89: error: spec.webhookdefinitions[0].rules[0].operations: * must be the only value, found [`,
+			`b/manifests/csv.yaml:24:90: error: spec.webhookdefinitions[0].rules[0].operations[0]: "GET": want one of ["CREATE" `,
+			`b/manifests/csv.yaml:24:142: error: spec.webhookdefinitions[0].rules[0].scope: "Nay": want one of ["Cluster" "Namespaced" `,
+		}},
+	{withWebhooks(`{type: ConversionWebhook, generateName: oak, deploymentName: oak, sideEffects: None, admissionReviewVersions: [v1],
+    conversionCRDs: [elms.wood.example.com]}`,
+		`{type: MutatingWebhook, generateName: oak, deploymentName: oak, sideEffects: None, admissionReviewVersions: [v1]}`), []string{
+		"b/manifests/csv.yaml:23:22: error: spec.webhookdefinitions[0].conversionCRDs[0]: conversion webhook 'oak' references custom " +
+			"resource definition 'elms.wood.example.com' not owned bundle [csv-webhook]",
+		`b/manifests/csv.yaml:24:12: warning: spec.webhookdefinitions[1].type: OLM Classic refuses it, and OLM v1 ignores the webhook: `,
+		"b/manifests/csv.yaml:24:43: warning: spec.webhookdefinitions[1].generateName: OLM Classic refuses it: CSV contains repeated",
+	}},
 	{change("manifests/csv.yaml", "image/png", "image/bmp"), []string{`b/manifests/csv.yaml:12:40: error: spec.icon[0].mediatype: "image/bmp": `}},
 	{change("manifests/csv.yaml", "  icon: [{base64data: eA==, mediatype: image/png}]\n", ""), []string{
 		"b/manifests/csv.yaml:8:3: warning: spec: no icon [hub-icon]"}},
+}
+
+// hookAt is the line of the first webhook of withWebhooks.
+const hookAt = "b/manifests/csv.yaml:22"
+
+// withWebhooks returns checkedFiles with webhook definitions, each in YAML of the flow style.
+func withWebhooks(definitions ...string) files {
+	const next = "  customresourcedefinitions:"
+	return change("manifests/csv.yaml", next, "  webhookdefinitions:\n  - "+strings.Join(definitions, "\n  - ")+"\n"+next)
 }
 
 // noise returns size bytes of text that gzip cannot compress: after gzip and base64 they have about the same size.

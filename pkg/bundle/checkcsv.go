@@ -55,8 +55,26 @@ func (c *checker) checkCSV() {
 			}
 		}
 	}
+	c.checkKeysInAnnotations()
 	c.checkExamples()
 	c.checkRelease()
+}
+
+// checkKeysInAnnotations reports the keys that an object in an annotation with JSON, such as alm-examples, has twice. It
+// ignores annotations that are not valid JSON.
+func (c *checker) checkKeysInAnnotations() {
+	for _, key := range slices.Sorted(maps.Keys(c.csv.Annotations)) {
+		// A list is not a document in JSON, so it becomes a value of an object. This keeps the lines.
+		doc, err := readDocument("", []byte(`{"":`+c.csv.Annotations[key]+"}"), nil)
+		if err != nil || doc.YAML || !doc.Repaired {
+			continue
+		}
+		for k := range doc.Duplicates() {
+			c.reportCSV(ruleDuplicateKey, pointer("metadata", "annotations", key),
+				"line %d of the JSON: key %q is already defined in line %d: the last value is used",
+				k.Repeat.Line, k.Key, k.First.Line)
+		}
+	}
 }
 
 // checkCSVName checks that the name is valid as an object name and as a label value, since OLM uses it as both.

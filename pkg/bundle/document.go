@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,6 +58,18 @@ func (d *document) pos(ptr jsontext.Pointer) declcfg.Pos { return d.Find(ptr)[0]
 // errorIn returns an error about the value at ptr.
 func (d *document) errorIn(ptr jsontext.Pointer, err error) *declcfg.Error {
 	return &declcfg.Error{Pos: d.pos(ptr), Pointer: ptr, Err: err}
+}
+
+// repeatedKeys returns an error for every key that an object has twice, at the repetition. The last value counts.
+func (d *document) repeatedKeys() (errs []*declcfg.Error) {
+	if !d.Repaired && d.JSON.IsValid() { // the JSON of block-style YAML has all keys
+		return nil
+	}
+	for k := range d.Duplicates() {
+		err := fmt.Errorf("key %q is already defined at %s: the last value is used", k.Key, k.First.Pos(d.file))
+		errs = append(errs, &declcfg.Error{Pos: k.Repeat.Pos(d.file), Err: err})
+	}
+	return errs
 }
 
 // readDocument reads the first document of a file. If there is none, it reports the error and returns nil. The document

@@ -26,7 +26,7 @@ var example string
 var ruleFiles embed.FS
 
 var fileRules = &problem.Group{Title: "Files", Rules: []*problem.Rule{
-	ruleLayout, ruleUnreadable, ruleLeftOut, ruleBundleSize,
+	ruleLayout, ruleUnreadable, ruleLeftOut, ruleDuplicateKey, ruleBundleSize,
 }}
 
 var (
@@ -39,6 +39,10 @@ var (
 	ruleLeftOut = &problem.Rule{Name: "left-out", Severity: problem.Warning,
 		Summary: "no file or document is ignored",
 		Reason:  "OLM reads the first document of each file that is directly in manifests/, and ignores others."}
+	ruleDuplicateKey = &problem.Rule{Name: "duplicate-key", Severity: problem.Warning,
+		Summary: "keys of an object are unique, in files and in annotations with JSON",
+		Reason:  "OLM silently uses the last value of a duplicate key; the other values are lost.",
+		Fix:     "remove one of them, or merge the two"}
 	ruleBundleSize = &problem.Rule{Name: "bundle-size", Severity: problem.Warning,
 		Summary: "compressed, the files fit into the ConfigMap that OLM unpacks them into",
 		Reason:  "A ConfigMap holds 1 MiB. OLM cannot unpack a larger bundle.",
@@ -90,7 +94,7 @@ var (
 var csvRules = &problem.Group{Title: "The ClusterServiceVersion", Rules: []*problem.Rule{
 	ruleCSVCount, ruleCSVType, ruleCSVName, ruleCSVFieldMissing, ruleCSVInstallModes, ruleCSVInstallModeTwice,
 	ruleCSVMinKubeVersion, ruleCSVNoMinKubeVersion, ruleCSVExamples, ruleCSVNoExamples, ruleCSVAnnotationCase,
-	ruleCSVProperties, ruleCSVRelease,
+	ruleCSVProperties, ruleCSVRelease, ruleCSVWebhook, ruleCSVWebhookOLM,
 }}
 
 var (
@@ -134,6 +138,13 @@ var (
 	ruleCSVRelease = &problem.Rule{Name: "csv-release", Severity: problem.Error,
 		Summary: "a release is not used together with the annotation olm.substitutesFor",
 		Reason:  "Both say that a bundle is a rebuild of another one. The release is the newer way."}
+	ruleCSVWebhook = &problem.Rule{Name: "csv-webhook", Severity: problem.Error,
+		Summary: "webhooks belong to deployments and owned kinds, and Kubernetes accepts them",
+		Reason: "OLM v1 refuses the bundle, and OLM Classic tries to install the operator again and again. Upstream accepts " +
+			"the bundle."}
+	ruleCSVWebhookOLM = &problem.Rule{Name: "csv-webhook-olm", Severity: problem.Warning,
+		Summary: "both OLM Classic and OLM v1 accept the webhooks",
+		Reason:  "Their rules differ. The operator cannot be installed with the OLM that refuses a webhook."}
 )
 
 var crdRules = &problem.Group{Title: "CustomResourceDefinitions", Rules: []*problem.Rule{
