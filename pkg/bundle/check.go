@@ -347,27 +347,35 @@ const (
 	nearBundleSize = maxBundleSize * 85 / 100
 )
 
-// checkSize warns about a bundle that is too large for OLM to unpack, or nearly too large. It ignores unreadable files,
+// checkSize reports a bundle that is too large for OLM to unpack, or nearly too large. It ignores unreadable files,
 // which other checks report.
 func (c *checker) checkSize() {
-	size := 0
+	size, largest, file := 0, 0, ""
 	for _, dir := range []string{manifestsDir, metadataDir} {
 		entries, err := fs.ReadDir(c.fsys, dir)
 		if err != nil {
 			continue
 		}
 		for _, entry := range entries {
-			text, err := readRegular(c.fsys, path.Join(dir, entry.Name()))
+			name := path.Join(dir, entry.Name())
+			text, err := readRegular(c.fsys, name)
 			if err != nil {
 				continue
 			}
 			if packed, err := encoding.GzipBase64Encode(text); err == nil {
 				size += len(packed)
+				if len(packed) > largest {
+					largest, file = len(packed), name
+				}
 			}
 		}
 	}
+	rule, what := ruleBundleSizeNear, "near the limit of OLM"
+	if size > maxBundleSize {
+		rule, what = ruleBundleSize, "OLM cannot unpack the bundle"
+	}
 	if size > nearBundleSize {
-		c.reportFile(ruleBundleSize, manifestsDir, "%d KB when packed by OLM; the limit is %d KB",
-			size>>10, maxBundleSize>>10)
+		c.reportFile(rule, manifestsDir, "%s: when packed, it has %d KB of %d KB; the largest file is %s with %d KB",
+			what, size>>10, maxBundleSize>>10, file, largest>>10)
 	}
 }

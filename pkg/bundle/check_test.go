@@ -57,7 +57,9 @@ var checkTests = []struct {
 	{change("manifests/crd.yaml", "kind: Custom", "kind: : Custom"), []string{
 		"b/manifests/crd.yaml:2:7: error: mapping values are not allowed"}},
 	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "+noise(1<<20)+"}\n"), []string{
-		"b/manifests: warning: 1029 KB when packed by OLM; the limit is 1024 KB [bundle-size]"}},
+		"b/manifests: error: OLM cannot unpack the bundle: when packed, it has 1029 KB of 1024 KB; the largest file is manifests/a.yaml"}},
+	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "+noise(900<<10)+"}\n"), []string{
+		"b/manifests: warning: near the limit of OLM: when packed, it has 9"}},
 	{change("manifests/crd.yaml", "  names:", "  scope: Cluster\n  names:").change("manifests/crd.yaml", "  scope: N", "  \"scope\": N"), []string{
 		`b/manifests/crd.yaml:9:3: warning: key "scope" is already defined at b/manifests/crd.yaml:7:3: the last value is used [dup`}},
 	{change("metadata/annotations.yaml", "", "  a: b\n  a: c\n"), []string{

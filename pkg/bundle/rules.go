@@ -27,6 +27,7 @@ var ruleFiles embed.FS
 
 var fileRules = &problem.Group{Title: "Files", Rules: []*problem.Rule{
 	ruleLayout, ruleUnreadable, ruleLeftOut, ruleDuplicateKey, ruleBundleSize,
+	ruleBundleSizeNear,
 }}
 
 var (
@@ -43,9 +44,13 @@ var (
 		Summary: "keys of an object are unique, in files and in annotations with JSON",
 		Reason:  "OLM silently uses the last value of a duplicate key; the other values are lost.",
 		Fix:     "remove one of them, or merge the two"}
-	ruleBundleSize = &problem.Rule{Name: "bundle-size", Severity: problem.Warning,
+	ruleBundleSize = &problem.Rule{Name: "bundle-size", Severity: problem.Error,
 		Summary: "compressed, the files fit into the ConfigMap that OLM unpacks them into",
 		Reason:  "A ConfigMap holds 1 MiB. OLM cannot unpack a larger bundle.",
+		Fix:     "remove descriptions from CustomResourceDefinitions, or files that are not needed"}
+	ruleBundleSizeNear = &problem.Rule{Name: "bundle-size-near", Severity: problem.Warning,
+		Summary: "compressed, the files have at most 85% of the size that OLM can unpack",
+		Reason:  "A ConfigMap holds 1 MiB. The next version of the bundle may be too large.",
 		Fix:     "remove descriptions from CustomResourceDefinitions, or files that are not needed"}
 )
 
