@@ -89,7 +89,8 @@ func conversionErrorsV1(csv *v1alpha1.ClusterServiceVersion) (errs []WebhookErro
 			converting[name] = w.GenerateName
 			if !csv.OwnsCRD(name) {
 				errs = append(errs, WebhookError{i, at, fmt.Errorf(
-					"conversion webhook '%s' references custom resource definition '%s' not owned bundle", w.GenerateName, name), true})
+					"conversion webhook '%s' references custom resource definition '%s' not owned bundle",
+					w.GenerateName, name), true})
 			}
 		}
 	}

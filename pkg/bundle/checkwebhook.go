@@ -93,7 +93,8 @@ func (c *checker) checkAdmission(ptr jsontext.Pointer, d *v1alpha1.WebhookDescri
 	if d.SideEffects == nil {
 		c.reportCSV(ruleCSVWebhook, ptr, "sideEffects is required: want None or NoneOnDryRun")
 	}
-	checkWord(c, ptr+"/sideEffects", d.SideEffects, admissionv1.SideEffectClassNone, admissionv1.SideEffectClassNoneOnDryRun)
+	checkWord(c, ptr+"/sideEffects", d.SideEffects,
+		admissionv1.SideEffectClassNone, admissionv1.SideEffectClassNoneOnDryRun)
 	checkWord(c, ptr+"/failurePolicy", d.FailurePolicy, admissionv1.Fail, admissionv1.Ignore)
 	checkWord(c, ptr+"/matchPolicy", d.MatchPolicy, admissionv1.Exact, admissionv1.Equivalent)
 	if d.Type == v1alpha1.MutatingAdmissionWebhook {
