@@ -103,8 +103,9 @@ const (
 )
 
 var resolveModes = modes{
-	"":      "package channel version starting installed path olm explain solver-timeout",
-	"all":   "package olm solver-timeout info disable warnings-as-errors config baseline write-baseline each",
+	"": "package channel version starting installed path olm explain solver-timeout single-own-namespace",
+	"all": "package olm solver-timeout single-own-namespace info disable warnings-as-errors config " +
+		"baseline write-baseline each",
 	"state": "olm explain solver-timeout catalog catalog-priority global-namespace single-own-namespace",
 	"rules": "",
 }
@@ -154,6 +155,7 @@ func (f *resolveFlags) withSetup(
 		return err
 	}
 	defer closeAll()
+	f.setup.SingleOwnNamespace = f.state.opts.SingleOwnNamespace
 	setup, err := resolve.NewSetup(f.setup, catalogs)
 	if err != nil {
 		return usageError{err}
@@ -293,6 +295,8 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 		w := display{cmd}
 		check := resolve.Check{
 			Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.setup.Package,
+			SingleOwnNamespace: f.state.opts.SingleOwnNamespace,
+
 			Options: resolve.Options{Timeout: f.timeout},
 			Start:   func(total int) { w.Count(total, "packages") }, Checked: w.Did,
 		}

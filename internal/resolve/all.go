@@ -24,6 +24,8 @@ type Check struct {
 	// have no Subscriptions and no installed operators.
 	Namespace ClassicRequest
 
+	SingleOwnNamespace bool // the feature gate of OLM v1, see [V1Request]
+
 	Package string           // the only package to check; "" for all packages
 	Options Options          // of each resolution
 	Start   func(total int)  // called with the number of packages; may be nil
@@ -331,6 +333,18 @@ func (s *deadEnds) roots(entries []*entry, found func(*variable, *dependency)) {
 // askV1 resolves all questions of every channel with OLM v1.
 func (p *packageCheck) askV1() {
 	g := graph.NewPackage(p.x)
+	request := &V1Request{Package: p.x.Name, SingleOwnNamespace: p.SingleOwnNamespace}
+	checked := map[*graph.Bundle]error{}
+	check := func(b *graph.Bundle) error {
+		err, known := checked[b]
+		if !known {
+			if err = checkResolved(b); err == nil {
+				err = request.checkBundle(p.catalog, b)
+			}
+			checked[b] = err
+		}
+		return err
+	}
 	for _, c := range g.Channels {
 		notAdmitted := (&V1Request{Package: g.Name, Channels: []string{c.Name}}).Admit().ToAggregate()
 		ask := func(installed string, err error) {
@@ -345,20 +359,40 @@ func (p *packageCheck) askV1() {
 		}
 		plan := g.V1(graph.V1Options{Channels: []*graph.Channel{c}})
 		if goal := plan.Goal(); goal != nil {
-			ask("", goal.Refusal())
+			ask("", check(goal))
 		} else {
 			ask("", &graph.UnresolvedError{Package: g.Name, Channels: []string{c.Name}})
 		}
 		for _, e := range c.Entries() {
-			if b := g.Bundle(e.Name); !b.Virtual {
-				ask(b.Name, plan.Err(b))
+			b := g.Bundle(e.Name)
+			if b.Virtual {
+				continue
 			}
+			err := plan.Err(b)
+			if err == nil {
+				to := b // which stays
+				if next, ok := plan.Next(b); ok {
+					to = next.To
+				}
+				err = check(to)
+			}
+			ask(b.Name, err)
 		}
 	}
 }
 
 // addV1Effect records an effect for the cause of an error.
 func (p *packageCheck) addV1Effect(err error, e effect) {
+	if refused, ok := errors.AsType[*applyError](err); ok {
+		c, known := p.cause(ruleV1Unresolved, refused.err.Error())
+		if !known {
+			c.verb, c.plural = "cannot be installed:", "cannot be installed:"
+			c.text, c.fix, c.pos = refused.err.Error(), refused.fix, refused.place.find()
+		}
+		c.addBundle(refused.bundle)
+		c.addEffect(ruleV1Unresolved, e)
+		return
+	}
 	refusal, ok := errors.AsType[*graph.RefusalError](err)
 	if !ok {
 		c, _ := p.cause(ruleV1Unresolved, err.Error())

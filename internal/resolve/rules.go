@@ -38,5 +38,6 @@ var v1Rules = &problems.Group{Title: "OLM v1", Rules: []*problems.Rule{
 }}
 
 var ruleV1Unresolved = &problems.Rule{Name: "v1-unresolved", Severity: problems.Error,
-	Summary: "OLM v1 can resolve every new installation and every update",
-	Reason:  "OLM v1 installs no dependencies. It refuses a bundle that has any, and does not try another one instead."}
+	Summary: "OLM v1 can resolve and install every new installation and every update",
+	Reason: "OLM v1 installs no dependencies. It refuses a bundle that has any, that does not support the install mode " +
+		"AllNamespaces, or that owns APIServices, and does not try another one instead."}

@@ -19,6 +19,8 @@ type SetupOptions struct {
 	Version     string   // version range in the ClusterExtension
 	StartingCSV string   // of the Subscription
 	Installed   []string // bundles, of the package or others
+
+	SingleOwnNamespace bool // the feature gate of OLM v1, see [V1Request]
 }
 
 // A Setup is a cluster with catalogs, a Subscription and a ClusterExtension, both for one package.
@@ -54,7 +56,9 @@ func NewSetup(opts SetupOptions, catalogs []*Catalog) (*Setup, error) {
 			*global = c.Namespace
 		}
 	}
-	s.V1 = V1Request{Name: opts.Package, Package: opts.Package, Version: opts.Version}
+	s.V1 = V1Request{
+		Name: opts.Package, Package: opts.Package, Version: opts.Version, SingleOwnNamespace: opts.SingleOwnNamespace,
+	}
 	if opts.Channel != "" {
 		s.V1.Channels = []string{opts.Channel}
 	}

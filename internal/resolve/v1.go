@@ -32,10 +32,10 @@ type V1Request struct {
 	Installed     *InstalledBundle      // nil for none
 	Pos           declcfg.Pos
 
-	// Namespace is the namespace of the operator; "" if it is not known. If it is known, the bundle must support
-	// Config, the inline configuration; nil for none. SingleOwnNamespace is OLM's feature gate
-	// SingleOwnNamespaceInstallSupport, which is off by default: OLM then refuses bundles without the install mode
-	// AllNamespaces, whatever the configuration.
+	// SingleOwnNamespace is OLM's feature gate SingleOwnNamespaceInstallSupport, which is off by default: OLM then
+	// refuses bundles without the install mode AllNamespaces, whatever the configuration. Namespace is the namespace of
+	// the operator; "" if it is not known. If it is known, the bundle must support Config, the inline configuration;
+	// nil for none.
 	Namespace          string
 	Config             jsontext.Value
 	SingleOwnNamespace bool
@@ -90,7 +90,7 @@ func (e *V1Request) Resolve(catalogs []*Catalog) *V1Result {
 	r := &v1Resolver{V1Request: e, answer: &V1Result{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
 	best, err := r.resolve(catalogs)
 	if err == nil {
-		err = r.checkBundle(best)
+		err = r.checkBundle(best.Catalog, best.steps[0].To)
 	}
 	if err != nil {
 		r.answer.Message, r.answer.Outcome = err.Error(), Failed
@@ -138,12 +138,7 @@ func (r *v1Resolver) resolve(catalogs []*Catalog) (*catalogCandidates, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := best.steps[0].To
-	if b.Version == nil {
-		return best, fmt.Errorf("error getting resolved bundle version for bundle %q: no package property found in bundle %q",
-			b.Name, b.Name)
-	}
-	return best, b.Refusal()
+	return best, checkResolved(best.steps[0].To)
 }
 
 func (r *v1Resolver) parseInstalled() {

@@ -9,8 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/opm-toolchain/opm/internal/installmode"
-	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -249,75 +247,4 @@ func deprecated(of, not string, messages ...[]string) Condition {
 		return Condition{of, metav1.ConditionFalse, "NotDeprecated", not}
 	}
 	return Condition{of, metav1.ConditionTrue, "Deprecated", strings.Join(all, "\n")}
-}
-
-// An applyError is the reason why OLM cannot install the bundle that it resolved.
-type applyError struct {
-	bundle, version string
-	err             error
-	terminal        bool // OLM does not retry until the configuration changes
-}
-
-func (e *applyError) Error() string {
-	return fmt.Sprintf("error for resolved bundle %q with version %q: %v", e.bundle, e.version, e.err)
-}
-
-func (e *applyError) Unwrap() error { return e.err }
-
-// A statusError is the reason why the status of a ClusterExtension does not show the bundle that OLM resolved and
-// applied.
-type statusError struct {
-	bundle string
-	err    error
-}
-
-func (e *statusError) Error() string {
-	const refused = "bundle %q is applied, but the API server refuses its name in the status of the ClusterExtension: %v"
-	return fmt.Sprintf(refused, e.bundle, e.err)
-}
-
-func (e *statusError) Unwrap() error { return e.err }
-
-// checkBundle returns the error if OLM cannot install the resolved bundle, as far as the catalog metadata shows it.
-func (r *v1Resolver) checkBundle(best *catalogCandidates) error {
-	if r.Namespace == "" {
-		return nil
-	}
-	b := best.bundle(best.pkg.Name, best.steps[0].To.Name)
-	v, _ := b.Meta.Decode() // nil if it can no longer be read
-	read, ok := v.(*declcfg.Bundle)
-	if !ok {
-		return nil
-	}
-	failed := &applyError{bundle: b.Value.Name, version: best.steps[0].To.Version.String()}
-	csv := read.CSVMetadata()
-	modes := installModes(csv)
-	if len(csv.APIServiceDefinitions.Owned) > 0 {
-		failed.err = errors.New("unsupported bundle: apiServiceDefintions are not supported") // OLM's spelling
-	} else if failed.err = modes.Check(r.SingleOwnNamespace); failed.err == nil {
-		failed.err = modes.CheckConfig(r.Config, r.Namespace)
-		failed.terminal = failed.err != nil
-	}
-	if failed.err != nil {
-		return failed
-	}
-	if err := k8sname.Subdomain(b.Value.Name); err != nil {
-		return &statusError{b.Value.Name, err}
-	}
-	return nil
-}
-
-// installModes returns the supported install modes of a bundle. If the catalog lists none, it returns all of them,
-// because the bundle itself has some.
-func installModes(csv *declcfg.CSVMetadata) installmode.Modes {
-	if len(csv.InstallModes) == 0 {
-		return installmode.Modes{All: true, Own: true, Single: true}
-	}
-	var names []string
-	for _, m := range csv.InstallModes {
-		if m.Supported {
-			names = append(names, m.Type)
-		}
-	}
-	return installmode.Of(names...)
 }
