@@ -52,7 +52,11 @@ type Options struct {
 	Compared  func(name string)
 }
 
-// A pair is two different definitions with the same name.
+// comparesEqual reports whether equal definitions of two bundles are compared too. OLM Classic evaluates the custom
+// resources of the cluster at every update, and the definition of the cluster may be older.
+func (o Options) comparesEqual() bool { return o.State != nil && slices.Contains(o.OLM, graph.Classic) }
+
+// A pair is two definitions with the same name.
 type pair struct {
 	name          string
 	before, after digest
@@ -110,7 +114,7 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	verdicts := b.compare(ctx, pairsOf(updates), resources, opts)
+	verdicts := b.compare(ctx, pairsOf(updates, opts.comparesEqual()), resources, opts)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -118,12 +122,12 @@ func (b *Bundles) Check(ctx context.Context, opts Options) (*Report, error) {
 }
 
 // pairsOf returns all pairs of the updates, without duplicates.
-func pairsOf(updates []update) []pair {
+func pairsOf(updates []update, equal bool) []pair {
 	var pairs []pair
 	seen := map[pair]bool{}
 	for _, u := range updates {
 		for _, from := range u.from {
-			for p := range differences(from, u.to) {
+			for p := range common(from, u.to, equal) {
 				if !seen[p] {
 					seen[p] = true
 					pairs = append(pairs, p)
@@ -134,16 +138,16 @@ func pairsOf(updates []update) []pair {
 	return pairs
 }
 
-// differences yields the definitions that differ between two bundles. OLM ignores a definition that only one of them
-// has.
-func differences(from, to *node) iter.Seq[pair] {
+// common yields the definitions that both of two bundles have: those that differ or, with equal, all of them. OLM
+// ignores a definition that only one of them has.
+func common(from, to *node, equal bool) iter.Seq[pair] {
 	return func(yield func(pair) bool) {
 		if from.err != nil || to.err != nil {
 			return
 		}
 		for i, name := range to.names {
 			before, ok := from.find(name)
-			if after := to.digests[i]; ok && before != after && !yield(pair{name, before, after}) {
+			if after := to.digests[i]; ok && (equal || before != after) && !yield(pair{name, before, after}) {
 				return
 			}
 		}

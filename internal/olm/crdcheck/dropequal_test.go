@@ -32,7 +32,7 @@ func TestDropEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	results, dropped := 0, 0
-	for i, p := range pairsOf(updates) {
+	for i, p := range pairsOf(updates, false) {
 		if i%shared.Step(8, 64) != 0 { // whole definitions take long
 			continue
 		}

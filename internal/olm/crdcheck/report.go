@@ -27,6 +27,7 @@ type Report struct {
 
 	olm            []graph.Semantics
 	knowsResources bool
+	comparesEqual  bool
 }
 
 // Summary returns a sentence with the numbers of updates, of refused updates, and of unchecked updates.
@@ -70,6 +71,7 @@ type refusal struct {
 func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Report {
 	r := &Report{
 		Compared: len(verdicts), Refused: map[graph.Semantics]int{}, olm: opts.OLM, knowsResources: opts.State != nil,
+		comparesEqual: opts.comparesEqual(),
 	}
 	unread := map[*node]int{} // the number of updates, by the bundle that cannot be read
 	hidden := 0
@@ -125,7 +127,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 		return
 	}
 	refused, broken := map[graph.Semantics]bool{}, false
-	for d := range differences(from, p.to) {
+	for d := range common(from, p.to, p.report.comparesEqual) {
 		v := p.verdicts[d]
 		if v.err != nil {
 			broken = true
