@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
@@ -181,8 +180,7 @@ func (x *execution) checkVersion(of schema.GroupVersionKind) error {
 	if x.opts.KubeVersion == "" {
 		x.assume(fmt.Sprintf("the version of Kubernetes is not known: it is assumed not to serve %s, as since %s",
 			of.GroupVersion(), removed))
-	} else if v, err := parseVersion(x.opts.KubeVersion); err == nil &&
-		v.LessThan(version.MajorMinor(uint(removed.Major), uint(removed.Minor))) {
+	} else if !x.removed(of) {
 		return nil
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(of)

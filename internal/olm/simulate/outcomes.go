@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -37,6 +39,7 @@ type Outcome struct {
 	// Help are actions of a user that would resolve the problem.
 	Help []string `json:"help,omitempty"`
 
+	failedPlan string            // why its InstallPlan failed; "" if it did not
 	inConflict bool              // the Subscriptions of the namespace cannot all be resolved
 	extension  *resolve.V1Result // the last answer about a ClusterExtension that is not resolved
 	related    map[Ref]bool      // the object, its InstallPlans and its operators
@@ -103,6 +106,12 @@ func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 		out.Phase = string(csv.Value.Status.Phase)
 	} else if out.After != "" {
 		out.Phase = phaseMissing
+	}
+	plan, ok := r.State.InstallPlans.Get(ref.Namespace, install.PlanName(status))
+	if ok && plan.Value.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
+		message := plan.Value.Status.GetCondition(v1alpha1.InstallPlanInstalled).Message
+		out.failedPlan = fmt.Sprintf("InstallPlan %s/%s failed: %s", ref.Namespace, plan.Value.Name,
+			cmp.Or(message, plan.Value.Status.Message, "it does not say why"))
 	}
 	if status.CurrentCSV != status.InstalledCSV {
 		out.Next = status.CurrentCSV

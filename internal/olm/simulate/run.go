@@ -8,9 +8,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/internal/updates"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -118,8 +120,9 @@ const (
 	notServed
 )
 
-// serving returns whether the cluster serves a kind of objects, according to its definitions and APIServices. The
-// result is unknown without any definitions, and for API groups of Kubernetes itself without any APIServices.
+// serving returns whether the cluster serves a kind of objects, according to its definitions, APIServices and version.
+// The result is unknown without any definitions, and for API groups of Kubernetes itself without any APIServices unless
+// Kubernetes removed the kind.
 func (r *run) serving(of schema.GroupVersionKind) serving {
 	for o := range r.State.CustomResourceDefinitions.All() {
 		spec := &o.Value.Spec
@@ -133,12 +136,23 @@ func (r *run) serving(of schema.GroupVersionKind) serving {
 	}
 	_, listed := r.input.APIServices.Get("", "v1.") // every cluster has it
 	switch {
-	case listed:
+	case listed, r.removed(of):
 		return notServed
 	case !hasOthers(&r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
 		return servingUnknown
 	}
 	return notServed
+}
+
+// removed reports whether Kubernetes removed a kind in the version of the cluster or before. It returns false if the
+// version is unknown.
+func (r *run) removed(of schema.GroupVersionKind) bool {
+	in, ok := platform.RemovedIn(of.GroupVersion().String(), of.Kind)
+	if !ok || r.opts.KubeVersion == "" {
+		return false
+	}
+	v, err := parseVersion(r.opts.KubeVersion)
+	return err == nil && v.AtLeast(version.MajorMinor(uint(in.Major), uint(in.Minor)))
 }
 
 func servedIf(ok bool) serving {

@@ -68,8 +68,11 @@ func (o *Outcome) versions() string {
 
 // addReasons adds the reasons why the object is not updated, and actions that would help.
 func (o *Outcome) addReasons(out *report.Report) {
-	explained := o.Explanation != nil || o.inConflict && len(o.BlockedBy) > 0 ||
+	explained := o.Explanation != nil || o.failedPlan != "" || o.inConflict && len(o.BlockedBy) > 0 ||
 		slices.ContainsFunc(o.Waiting, o.isAboutOther)
+	if o.failedPlan != "" {
+		out.Item(1, "%s", legible.Message(o.failedPlan))
+	}
 	for _, w := range o.Waiting {
 		switch {
 		case o.isAboutOther(w):
