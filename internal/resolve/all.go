@@ -110,6 +110,9 @@ func (c *Checked) add(p *packageCheck) {
 		if found.Pos.File == "" && len(p.x.Packages) > 0 {
 			found.Pos = p.x.Packages[0].Meta.Pos
 		}
+		if cause.rule == ruleV1NotInstallable && p.Check.Classic {
+			found.Severity = problems.Info
+		}
 		c.Problems = append(c.Problems, found)
 	}
 	c.Classic.add(p.classicTally)
@@ -384,13 +387,13 @@ func (p *packageCheck) askV1() {
 // addV1Effect records an effect for the cause of an error.
 func (p *packageCheck) addV1Effect(err error, e effect) {
 	if refused, ok := errors.AsType[*applyError](err); ok {
-		c, known := p.cause(ruleV1Unresolved, refused.err.Error())
+		c, known := p.cause(ruleV1NotInstallable, refused.err.Error())
 		if !known {
 			c.verb, c.plural = "cannot be installed:", "cannot be installed:"
 			c.text, c.fix, c.pos = refused.err.Error(), refused.fix, refused.place.find()
 		}
 		c.addBundle(refused.bundle)
-		c.addEffect(ruleV1Unresolved, e)
+		c.addEffect(ruleV1NotInstallable, e)
 		return
 	}
 	refusal, ok := errors.AsType[*graph.RefusalError](err)

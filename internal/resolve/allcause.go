@@ -41,7 +41,7 @@ type effects struct {
 // cause returns the cause for a key, and adds it if it is new. OLM v1 has its own causes, even for the same key.
 func (p *packageCheck) cause(rule *problems.Rule, key string) (c *cause, known bool) {
 	id := [2]string{key, ""}
-	if rule == ruleV1Unresolved {
+	if rule == ruleV1Unresolved || rule == ruleV1NotInstallable {
 		id[1] = rule.Name
 	}
 	c, known = p.causes[id]
