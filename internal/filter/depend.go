@@ -96,7 +96,8 @@ func (d *follower) isListed(bundle *declcfg.Meta) bool {
 	}
 	part := d.part(bundle.Package)
 	return part.index != nil && slices.ContainsFunc(part.index.Channels, func(c declcfg.Indexed[declcfg.Channel]) bool {
-		return c.Value != nil && slices.ContainsFunc(c.Value.Entries, func(e declcfg.Entry) bool { return e.Name == bundle.Name })
+		isIt := func(e declcfg.Entry) bool { return e.Name == bundle.Name }
+		return c.Value != nil && slices.ContainsFunc(c.Value.Entries, isIt)
 	})
 }
 

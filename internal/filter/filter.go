@@ -208,7 +208,8 @@ func (s *selector) choose(w Package) error {
 		if n := len(versions); n > 0 {
 			has = fmt.Sprintf("it has %s to %s; a range has pre-releases only if it names one", versions[0], versions[n-1])
 		}
-		return w.located("/name", fmt.Errorf("package %q: no version %s: %s", p.graph.Name, strings.Join(wanted, ", or "), has))
+		none := strings.Join(wanted, ", or ")
+		return w.located("/name", fmt.Errorf("package %q: no version %s: %s", p.graph.Name, none, has))
 	}
 	return nil
 }

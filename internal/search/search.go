@@ -1,9 +1,10 @@
-// Package search finds a text in the names, providers, keywords, categories, APIs, images and descriptions of a catalog.
+// Package search finds a text in the names, providers, keywords, categories, APIs, images and descriptions of a
+// catalog.
 //
 //	matches, _, err := search.Search(ctx, "pottery", "", declcfg.Source{FS: os.DirFS("catalog")})
 //
-// [Search] reads a catalog, for the command. The page of opm serve makes an [Index] at the first search, of the distinct
-// values of each package: 1.3 MB in s2 for a catalog of 191 MiB. Both find the same.
+// [Search] reads a catalog, for the command. The page of opm serve makes an [Index] at the first search, of the
+// distinct values of each package: 1.3 MB in s2 for a catalog of 191 MiB. Both find the same.
 package search
 
 import (

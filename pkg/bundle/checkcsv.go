@@ -60,8 +60,8 @@ func (c *checker) checkCSV() {
 	c.checkRelease()
 }
 
-// checkKeysInAnnotations reports the keys that an object in an annotation with JSON, such as alm-examples, has twice. It
-// ignores annotations that are not valid JSON.
+// checkKeysInAnnotations reports the keys that an object in an annotation with JSON, such as alm-examples, has twice.
+// It ignores annotations that are not valid JSON.
 func (c *checker) checkKeysInAnnotations() {
 	for _, key := range slices.Sorted(maps.Keys(c.csv.Annotations)) {
 		// A list is not a document in JSON, so it becomes a value of an object. This keeps the lines.

@@ -145,8 +145,8 @@ var (
 		Reason:  "Both say that a bundle is a rebuild of another one. The release is the newer way."}
 	ruleCSVWebhook = &problem.Rule{Name: "csv-webhook", Severity: problem.Error,
 		Summary: "webhooks belong to deployments and owned kinds, and Kubernetes accepts them",
-		Reason: "OLM v1 refuses the bundle, and OLM Classic tries to install the operator again and again. Upstream accepts " +
-			"the bundle."}
+		Reason: "OLM v1 refuses the bundle, and OLM Classic tries to install the operator again and again. Upstream " +
+			"accepts the bundle."}
 	ruleCSVWebhookOLM = &problem.Rule{Name: "csv-webhook-olm", Severity: problem.Warning,
 		Summary: "both OLM Classic and OLM v1 accept the webhooks",
 		Reason:  "Their rules differ. The operator cannot be installed with the OLM that refuses a webhook."}
