@@ -27,7 +27,8 @@ func TestV1AgreesWithUpdates(t *testing.T) {
 			p := graph.NewPackage(x)
 			for _, channel := range append([]*graph.Channel{nil}, p.Channels...) {
 				for _, version := range []string{"", ">=1.0.0-0 <4", "2.x || ~4.10"} {
-					e := V1Request{Package: x.Name, Version: version}
+					// opm updates knows nothing of install modes.
+					e := V1Request{Package: x.Name, Version: version, SingleOwnNamespace: true}
 					o := graph.V1Options{Version: parseRange(t, version)}
 					bundles := p.Bundles
 					if channel != nil {
