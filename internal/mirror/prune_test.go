@@ -52,11 +52,11 @@ func TestPruning(t *testing.T) {
 		}
 		return false
 	}
-	deleted := 0
+	deleted, before := 0, len(to.asked) // a copy may have cancelled uploads
 	if err := p.Run(t.Context(), opener, func(Obsolete) { deleted++ }); err != nil || deleted != len(p.Manifests) {
 		t.Errorf("deleted %d of %d: %v", deleted, len(p.Manifests), err)
 	}
-	for _, r := range to.asked {
+	for _, r := range to.asked[before:] {
 		if strings.HasPrefix(r, "DELETE ") && !strings.Contains(r, "/manifests/sha256:") {
 			t.Errorf("not by digest: %s", r)
 		}
