@@ -96,8 +96,8 @@ func omitBundles(c *catalog, omit func(pkg, bundle string) bool) {
 	}
 }
 
-// leaveOut removes from a catalog the packages and bundles that cannot be used, and warns about those that the
-// selection may be about. It returns [filter.Catalog].Unusable.
+// leaveOut removes unusable packages and bundles from a catalog, and warns about those of the selected packages. It
+// returns [filter.Catalog].Unusable.
 func (f *filterFlags) leaveOut(c *catalog, r *validate.Report, s filter.Selection) func(pkg, bundle string) string {
 	packages, bundles := r.Unusable()
 	for _, name := range packages.Names() {

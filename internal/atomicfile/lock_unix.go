@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lockOpened opens a file or directory and locks it until it is closed. named returns the info of the file that has
-// the name after that. The errors are those of TryLock.
+// lockOpened opens a file or directory and locks it until it is closed. named returns the info of the file with
+// its name afterwards. Errors are as for TryLock.
 func lockOpened(open func(flags int) (*os.File, error), named func() (fs.FileInfo, error)) (*os.File, error) {
 	f, err := open(os.O_RDWR | syscall.O_NONBLOCK) // NFS does not lock files opened read-only
 	if errors.Is(err, syscall.EISDIR) {

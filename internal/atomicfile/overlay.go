@@ -32,8 +32,8 @@ type overlay struct {
 	changes map[string]*change // by path
 }
 
-// overlaid returns the result of ofStaged for a staged file or, with the name ".", for a directory of staged files that
-// lower does not have, and that of ofLower for other files.
+// overlaid calls ofStaged for a staged file and, with the name ".", for a new directory of staged files. It calls
+// ofLower for other files.
 func overlaid[T any](
 	o overlay, name string, ofLower func(fs.FS, string) (T, error), ofStaged func(*os.Root, string) (T, error),
 ) (T, error) {

@@ -59,8 +59,8 @@ type change struct {
 	unlock func() // unlocks the backup
 }
 
-// Write stages a file with the content that fill writes. It replaces an existing file, and a file that was staged for
-// the same path. Links are followed, as by the function Write without Stream; mode is that of [Options]. An error from
+// Write stages a file with the content that fill writes. It replaces an existing file, and an earlier staged file of
+// the same path. Links are followed, as by the function Write without Stream; for mode, see [Options]. An error from
 // fill is returned unchanged. Calls may run at once.
 func (t *Tx) Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	target, err := t.find(path)
@@ -120,7 +120,7 @@ func (t *Tx) Select(paths ...string) {
 	slices.SortFunc(t.changes, func(a, b *change) int { return place(a) - place(b) })
 }
 
-// Close removes what is staged. It does not change what was committed, so it can be deferred.
+// Close removes the staged files. After Commit it does nothing, so it can be deferred.
 func (t *Tx) Close() { t.Select() }
 
 func (t *Tx) open(dir string) (*os.Root, error) {

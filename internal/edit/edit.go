@@ -81,7 +81,7 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 
 // ApplyAll makes the same edit to several catalogs and templates, and returns their results in the order of the paths.
 // Nothing is written if the edit fails for one of them, or if one of them would not be valid. The error joins all
-// errors. Leftovers of killed edits are removed first, and what they changed is rolled back: see [atomicfile.Tx].
+// errors. Leftovers of killed edits are removed first, and their changes are rolled back: see [atomicfile.Tx].
 func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, error) {
 	if !o.DryRun {
 		for _, path := range paths {
@@ -123,7 +123,7 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 }
 
 // RemoveLeftovers removes the leftovers of killed processes that wrote to a catalog, which is a directory or a file,
-// and rolls back their transactions. The error is that of [atomicfile.RemoveStale].
+// and rolls back their transactions. Errors are as for [atomicfile.RemoveStale].
 func RemoveLeftovers(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -81,8 +81,8 @@ func (w *writer) check() error {
 	return nil
 }
 
-// open opens and locks the file. It fails if the file is that of another change, because a catalog has a link to a file
-// of another.
+// open opens and locks the file. It fails if another change has the same file, because a catalog has a link to a file
+// of another catalog.
 func (w *writer) open(c *change) (err error) {
 	if c.info, err = os.Stat(c.path); err != nil {
 		return err

@@ -138,8 +138,8 @@ func pairsOf(updates []update, equal bool) []pair {
 	return pairs
 }
 
-// common yields the definitions that both of two bundles have: those that differ or, with equal, all of them. OLM
-// ignores a definition that only one of them has.
+// common yields the common definitions of two bundles: the different ones or, with equal, all of them. OLM ignores a
+// definition of only one of them.
 func common(from, to *node, equal bool) iter.Seq[pair] {
 	return func(yield func(pair) bool) {
 		if from.err != nil || to.err != nil {

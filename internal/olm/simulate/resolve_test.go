@@ -22,8 +22,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// checkResolution checks that the results of opm resolve for a cluster are what the controllers of catalogs and
-// Subscriptions do until the first resolution, if all bundles can be unpacked. It returns the number of results.
+// checkResolution compares the results of opm resolve for a cluster with the changes that the controllers of catalogs
+// and Subscriptions make until the first resolution, if all bundles can be unpacked. It returns the number of results.
 func checkResolution(t *testing.T, title string, state *cluster.State, opts Options) int {
 	t.Helper()
 	request, err := install.NewRequest(state, opts.Cluster)
