@@ -105,8 +105,9 @@ race: export CGO_ENABLED := 1
 race: ## Run the tests of packages that start goroutines under the race detector (needs a C compiler)
 	go test -race $(TESTFLAGS) $(CONCURRENT)
 
+hostile: export OPM_TESTS = full
 hostile: ## Attack opm with hostile input and hostile peers, within bounds on time and memory
-	go -C test test $(TESTFLAGS) -count=1 ./hostile
+	go -C test test $(TESTFLAGS) -count=1 ./hostile/...
 
 vuln: ## Fail if opm calls code with a known vulnerability; pass if the database cannot be had
 	@sh scripts/vuln.sh

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -86,13 +87,13 @@ func TestPullRequests(t *testing.T) {
 	for _, tt := range pullRequests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			writeWith(t, filepath.Join(dir, "c.yaml"), func(w *bufio.Writer) {
+			attack.Write(t, filepath.Join(dir, "c.yaml"), func(w *bufio.Writer) {
 				w.WriteString("schema: olm.package\nname: p\ndefaultChannel: c\n")
 			})
 			for name, write := range tt.files {
-				writeWith(t, filepath.Join(dir, name), write)
+				attack.Write(t, filepath.Join(dir, name), write)
 			}
-			r := program.Call{Args: strings.Fields(tt.args), Dir: dir, Limit: 2 * tooLong}.Bounded(t, tt.rss*mb)
+			r := program.Call{Args: strings.Fields(tt.args), Dir: dir, Limit: 2 * attack.TooLong}.Bounded(t, tt.rss*attack.MB)
 			if r.Code != tt.code || !strings.Contains(r.Stderr, tt.want) {
 				t.Errorf("exit status %d, want %d and %q; got\n%.2000s", r.Code, tt.code, tt.want, r.Stderr)
 			}

@@ -17,15 +17,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
-
-// fewBytes is the maximum memory of opm for input that it must not keep in memory. Without any input it takes about 65
-// MB.
-const fewBytes = 180 << 20
-
-// tooLong is the maximum processor time of opm for malicious input.
-const tooLong = 30 * time.Second
 
 // write creates a file with a text, followed by zeros up to size.
 func write(t *testing.T, name, text string, size int64) string {
@@ -43,8 +37,8 @@ func write(t *testing.T, name, text string, size int64) string {
 // fails checks that opm fails with an error that contains want, in little time and memory and without output.
 func fails(t *testing.T, want string, call program.Call) {
 	t.Helper()
-	call.Limit = tooLong
-	r := call.Bounded(t, fewBytes)
+	call.Limit = attack.TooLong
+	r := call.Bounded(t, attack.FewBytes)
 	if r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, want) {
 		t.Errorf("opm %q: exit status %d, %d bytes of output, stderr %.500s\nwant %s", call.Args, r.Code, len(r.Stdout), r.Stderr, want)
 	}
@@ -210,7 +204,7 @@ func TestChangingFile(t *testing.T) {
 	name := write(t, filepath.Join(dir, "c", "catalog.yaml"), strings.Join(objects, ""), 0)
 	for _, args := range [][]string{{"render", "c"}, {"list", "packages", "c"}} {
 		t.Run(args[0], func(t *testing.T) {
-			want := program.Call{Args: args, Dir: dir, Limit: tooLong}.Run(t)
+			want := program.Call{Args: args, Dir: dir, Limit: attack.TooLong}.Run(t)
 			if want.Code != 0 {
 				t.Fatalf("exit status %d: %s", want.Code, want.Stderr)
 			}
@@ -221,7 +215,7 @@ func TestChangingFile(t *testing.T) {
 			passed, excused := 0, 0
 			for range 30 {
 				w.longestPause()
-				got := program.Call{Args: args, Dir: dir, Limit: tooLong}.Run(t)
+				got := program.Call{Args: args, Dir: dir, Limit: attack.TooLong}.Run(t)
 				switch paused := w.longestPause(); {
 				case got.Code != 0 && got.Stderr == "":
 					t.Error("no message")

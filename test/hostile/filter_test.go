@@ -9,20 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
 // TestFilterBig checks the time and memory to filter a catalog of 194 MB.
 func TestFilterBig(t *testing.T) {
-	catalog := bigCatalog(t)
+	catalog := attack.BigCatalog(t)
 	for _, args := range [][]string{
 		{"--with-dependencies", "-o", "images"}, {"--full", "--output-dir", filepath.Join(t.TempDir(), "full")},
 	} {
-		r := program.Call{Args: append([]string{"filter", catalog}, args...), Limit: tooLong}.Bounded(t, fewBytes)
+		r := program.Call{Args: append([]string{"filter", catalog}, args...), Limit: attack.TooLong}.Bounded(t, attack.FewBytes)
 		if r.Code != 0 || !strings.Contains(r.Stderr, "opm: kept 332 of 332 packages, 655 of 655 channels") {
 			t.Errorf("opm filter %q: exit status %d, stderr %.500s", args, r.Code, r.Stderr)
 		}
-		t.Logf("%v, %d MB", r.Time.Round(10*time.Millisecond), r.RSS/mb)
+		t.Logf("%v, %d MB", r.Time.Round(10*time.Millisecond), r.RSS/attack.MB)
 	}
 }
 
@@ -32,7 +33,7 @@ func TestFilterSlow(t *testing.T) {
 	const n = 10_000
 	versions := func(w *bufio.Writer, version func(i int) string, properties func(i int) string) {
 		for i := range n {
-			bundle(w, fmt.Sprint("b", i), version(i), properties(i))
+			attack.Bundle(w, fmt.Sprint("b", i), version(i), properties(i))
 		}
 	}
 	none := func(int) string { return "" }
@@ -44,11 +45,11 @@ func TestFilterSlow(t *testing.T) {
 		want  string // on stderr
 	}{
 		{"a gap below every entry", func(w *bufio.Writer) {
-			chain(w, n, "")
+			attack.Chain(w, n, "")
 			versions(w, func(i int) string { return fmt.Sprintf("%d.%d.0", 1+i%2, i) }, none)
 		}, []string{"--config", "between.yaml"}, "5,000 of 10,000 bundles"},
 		{"entries that the head skipped", func(w *bufio.Writer) {
-			channel(w, "c0", func() {
+			attack.Channel(w, "c0", func() {
 				fmt.Fprintf(w, `{"name": "b%d", "skips": ["b0"`, n-1)
 				for i := 1; i < n-1; i++ {
 					fmt.Fprintf(w, `, "b%d"`, i)
@@ -61,11 +62,11 @@ func TestFilterSlow(t *testing.T) {
 			versions(w, func(i int) string { return fmt.Sprintf("%d.%d.0", 1+i/(n-1), i) }, none)
 		}, []string{"--config", "between.yaml"}, "9,999 of 10,000 bundles"},
 		{"a range of one of many", func(w *bufio.Writer) {
-			chain(w, n, "")
+			attack.Chain(w, n, "")
 			versions(w, minor, none)
 		}, []string{"--package", "p@>=1.100 <1.9000"}, "8,900 of 10,000 bundles"},
 		{"requirements", func(w *bufio.Writer) {
-			chain(w, n, "")
+			attack.Chain(w, n, "")
 			versions(w, minor, func(i int) string {
 				return fmt.Sprintf(`, {"type": "olm.package.required", "value": {"packageName": "p", "versionRange": "1.%d.0"}}`, max(i, n-200)-1)
 			})
@@ -78,7 +79,7 @@ func TestFilterSlow(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := bufio.NewWriter(f)
-			pkg(w)
+			attack.Package(w)
 			tt.write(w)
 			write(t, filepath.Join(dir, "between.yaml"), "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v1alpha2\n"+
 				"mirror: {operators: [{catalog: c, packages: [{name: p, minVersion: 1.0.0, maxVersion: 1.99999.0}]}]}\n", 0)
@@ -87,11 +88,11 @@ func TestFilterSlow(t *testing.T) {
 			}
 			f.Close()
 			args := append([]string{"filter", "c.json"}, tt.args...)
-			r := program.Call{Args: args, Dir: dir, Limit: tooLong}.Bounded(t, fewBytes)
+			r := program.Call{Args: args, Dir: dir, Limit: attack.TooLong}.Bounded(t, attack.FewBytes)
 			if r.Code != 0 || !strings.Contains(r.Stderr, tt.want) {
 				t.Errorf("exit status %d, stderr %.300s ... %s", r.Code, r.Stderr, r.Stderr[max(0, len(r.Stderr)-200):])
 			}
-			t.Logf("%v, %d MB", r.Time.Round(10*time.Millisecond), r.RSS/mb)
+			t.Logf("%v, %d MB", r.Time.Round(10*time.Millisecond), r.RSS/attack.MB)
 		})
 	}
 }

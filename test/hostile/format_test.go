@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -88,7 +89,7 @@ func TestFormatDeep(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{{"fmt", "--check", path}, {"fmt", path}} {
-				r := program.Call{Args: args, Limit: tooLong}.Bounded(t, 600*mb)
+				r := program.Call{Args: args, Limit: attack.TooLong}.Bounded(t, 600*attack.MB)
 				if !strings.Contains(r.Stderr, tt.want) || tt.want == "" && r.Stdout != path+"\n" {
 					t.Errorf("%q: %.300s%.300s, want %s", args, r.Stdout, r.Stderr, tt.want)
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -22,59 +23,20 @@ type slow struct {
 	rss   int64  // in MB
 }
 
-const digest = "sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef"
-
-func pkg(w *bufio.Writer) {
-	fmt.Fprintln(w, `{"schema": "olm.package", "name": "p", "defaultChannel": "c0"}`)
-}
-
-// channel writes a channel with the entries between brackets.
-func channel(w *bufio.Writer, name string, entries func()) {
-	fmt.Fprintf(w, `{"schema": "olm.channel", "package": "p", "name": %q, "entries": [`, name)
-	entries()
-	fmt.Fprintln(w, "]}")
-}
-
-// chain writes a channel of bundles b0, b1 ... each of which replaces the one before.
-func chain(w *bufio.Writer, n int, skipRange string) {
-	channel(w, "c0", func() {
-		fmt.Fprintf(w, `{"name": "b0"%s}`, skipRange)
-		for i := 1; i < n; i++ {
-			fmt.Fprintf(w, `, {"name": "b%d", "replaces": "b%d"}`, i, i-1)
-		}
-	})
-}
-
-func bundle(w *bufio.Writer, name, version, properties string) {
-	fmt.Fprintf(w, `{"schema": "olm.bundle", "package": "p", "name": %q, "image": "r.example/b@%s", "properties": [`+
-		`{"type": "olm.package", "value": {"packageName": "p", "version": %q}}, {"type": "olm.csv.metadata", "value": {}}%s]}`+"\n",
-		name, digest, version, properties)
-}
-
-// rules writes bundles with a CEL rule each.
-func rules(w *bufio.Writer, n int, rule func(i int) string) {
-	pkg(w)
-	chain(w, n, "")
-	for i := range n {
-		bundle(w, fmt.Sprint("b", i), fmt.Sprint("1.0.", i),
-			fmt.Sprintf(`, {"type": "olm.constraint", "value": {"failureMessage": "m", "cel": {"rule": %q}}}`, rule(i)))
-	}
-}
-
 var slowInputs = []slow{
 	{"50,000 channels", "c.json", func(w *bufio.Writer) {
-		pkg(w)
+		attack.Package(w)
 		for i := range 50_000 {
 			name := fmt.Sprint("b", i)
-			bundle(w, name, fmt.Sprintf("1.%d.0", i), "")
-			channel(w, fmt.Sprint("c", i), func() { fmt.Fprintf(w, `{"name": %q, "skipRange": "<1.%d.0"}`, name, i) })
+			attack.Bundle(w, name, fmt.Sprintf("1.%d.0", i), "")
+			attack.Channel(w, fmt.Sprint("c", i), func() { fmt.Fprintf(w, `{"name": %q, "skipRange": "<1.%d.0"}`, name, i) })
 		}
 	}, 0, "", 400},
 	{"30,000 entries that update to one for ever", "c.json", func(w *bufio.Writer) {
-		pkg(w)
-		chain(w, 30_000, `, "skipRange": "1.0.29999"`)
+		attack.Package(w)
+		attack.Chain(w, 30_000, `, "skipRange": "1.0.29999"`)
 		for i := range 30_000 {
-			bundle(w, fmt.Sprint("b", i), fmt.Sprint("1.0.", i), "")
+			attack.Bundle(w, fmt.Sprint("b", i), fmt.Sprint("1.0.", i), "")
 		}
 	}, 0, "never stops updating", 300},
 	{"a list of five million numbers", "c.yaml", func(w *bufio.Writer) {
@@ -95,43 +57,43 @@ var slowInputs = []slow{
 		}
 	}, 1, "YAML aliases of the catalog expand beyond 64 MB", 900},
 	{"3,000 CEL rules of 800 terms", "c.json", func(w *bufio.Writer) {
-		rules(w, 3000, func(i int) string {
+		attack.Rules(w, 3000, func(i int) string {
 			return "1 == " + fmt.Sprint(i) + strings.Repeat(" && properties.exists(p, p.type == 'x')", 800)
 		})
 	}, 0, "the catalog has too much CEL", 400},
 	{"CEL types nested deeply", "c.json", func(w *bufio.Writer) {
-		rules(w, 60, func(i int) string {
+		attack.Rules(w, 60, func(i int) string {
 			return strings.Repeat("{'a': ", 200) + fmt.Sprint(i) + strings.Repeat("}", 200) + ".size() > 0"
 		})
 	}, 0, "the catalog has too much CEL", 300},
 	{"a skipRange of 5 MB", "c.json", func(w *bufio.Writer) {
-		pkg(w)
-		bundle(w, "b", "1.0.0", "")
-		channel(w, "c0", func() {
+		attack.Package(w)
+		attack.Bundle(w, "b", "1.0.0", "")
+		attack.Channel(w, "c0", func() {
 			fmt.Fprintf(w, `{"name": "b", "skipRange": "1.0.0%s"}`, strings.Repeat(" || >=1.0.0 <1.0.1", 300_000))
 		})
 	}, 0, `<1.… (5,400,005 bytes)" of entry "b" includes its own version`, 500},
 	{"500,000 problems", "c.json", func(w *bufio.Writer) {
-		pkg(w)
-		bundle(w, "b", "1.0.0", "")
-		channel(w, "c0", func() { w.WriteString(strings.Repeat("{}, ", 500_000) + "{}") })
+		attack.Package(w)
+		attack.Bundle(w, "b", "1.0.0", "")
+		attack.Channel(w, "c0", func() { w.WriteString(strings.Repeat("{}, ", 500_000) + "{}") })
 	}, 1, "error: stopped after 100,000 problems", 900},
 	{"a long name with many problems", "c.json", func(w *bufio.Writer) {
-		pkg(w)
-		channel(w, strings.Repeat("x", 1_000_000), func() { w.WriteString(strings.Repeat("{}, ", 10_000) + "{}") })
+		attack.Package(w)
+		attack.Channel(w, strings.Repeat("x", 1_000_000), func() { w.WriteString(strings.Repeat("{}, ", 10_000) + "{}") })
 	}, 1, "xxx… (1,000,000 bytes)", 300},
 	{"a long name that is nearly right", "c.json", func(w *bufio.Writer) {
-		pkg(w)
-		bundle(w, strings.Repeat("x", 200_000), "1.0.0", "")
-		channel(w, "c0", func() { fmt.Fprintf(w, `{"name": "%sy"}`, strings.Repeat("x", 200_000)) })
+		attack.Package(w)
+		attack.Bundle(w, strings.Repeat("x", 200_000), "1.0.0", "")
+		attack.Channel(w, "c0", func() { fmt.Fprintf(w, `{"name": "%sy"}`, strings.Repeat("x", 200_000)) })
 	}, 1, "no olm.bundle blobs found", 300},
 	{"20,000 wrong properties", "c.json", func(w *bufio.Writer) {
-		pkg(w)
+		attack.Package(w)
 		var properties strings.Builder
 		for i := range 20_000 {
 			fmt.Fprintf(&properties, `, {"type": "olm.gvk.required", "value": {"group": "", "kind": "k%d", "version": ""}}`, i)
 		}
-		bundle(w, "b", "1.0.0", properties.String())
+		attack.Bundle(w, "b", "1.0.0", properties.String())
 	}, 1, "must not be empty (#PropertyGVKRequired)", 300},
 }
 

@@ -1,4 +1,4 @@
-package hostile
+package clusters
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -27,7 +28,7 @@ func TestManyCatalogSources(t *testing.T) {
 		fmt.Fprintln(w, "{kind: Subscription, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: a, namespace: ns}, "+
 			"spec: {name: a, source: c0, sourceNamespace: olm}}")
 	})
-	r := program.Call{Args: []string{"simulate", "--timeline", state}, Limit: tooLong}.Bounded(t, 500*mb)
+	r := program.Call{Args: []string{"simulate", "--timeline", state}, Limit: attack.TooLong}.Bounded(t, 500*attack.MB)
 	if r.Code != 1 || !strings.Contains(r.Stdout, "Subscription ns/a waits for a change, since it is not resolved") {
 		t.Errorf("exit status %d, stdout %.500s, stderr %.500s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -56,7 +57,7 @@ func TestHostileCatalogSources(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			state := stateFile(t, func(w *bufio.Writer) { catalogSource(w, "c", tt.annotations, tt.spec) })
 			args := []string{"simulate", "--timeline", state, "--kube-version", "1.34.1", "--catalog-down", "c"}
-			r := program.Call{Args: args, Limit: tooLong}.Bounded(t, 300*mb)
+			r := program.Call{Args: args, Limit: attack.TooLong}.Bounded(t, 300*attack.MB)
 			if r.Code > 1 || !strings.Contains(r.Stdout, tt.want) {
 				t.Errorf("exit status %d, stdout %.500s, stderr %.500s", r.Code, r.Stdout, r.Stderr)
 			}
@@ -76,7 +77,7 @@ func TestHostileCertificate(t *testing.T) {
 		fmt.Fprintf(w, "{kind: ValidatingWebhookConfiguration, apiVersion: admissionregistration.k8s.io/v1, metadata: {name: v}, "+
 			"webhooks: [{name: a, clientConfig: {caBundle: %s}}]}\n", bundle)
 	})
-	r := program.Call{Args: []string{"simulate", "--timeline", state}, Limit: tooLong}.Bounded(t, 500*mb)
+	r := program.Call{Args: []string{"simulate", "--timeline", state}, Limit: attack.TooLong}.Bounded(t, 500*attack.MB)
 	const want = `state.yaml:1:1: error: ValidatingWebhookConfiguration "v": webhooks[0].clientConfig.caBundle: ` +
 		`contains no valid PEM certificate`
 	if r.Code != 1 || !strings.Contains(r.Stderr, want) || len(r.Stderr) > 1000 {

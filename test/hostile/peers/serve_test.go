@@ -1,6 +1,6 @@
 //go:build linux
 
-package hostile
+package peers
 
 import (
 	"bytes"
@@ -26,13 +26,11 @@ import (
 	health "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/opm-toolchain/opm/pkg/api/client"
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
-const (
-	mb       = 1_000_000
-	patience = 90 * time.Second
-)
+const patience = 90 * time.Second
 
 // A memoryGroup is a control group that limits memory. A nil memoryGroup sets no limit.
 type memoryGroup struct {
@@ -123,7 +121,7 @@ func serve(t *testing.T, g *memoryGroup, env []string, args ...string) *server {
 	if err := s.client.WaitReady(ctx); err != nil {
 		t.Fatalf("opm serve is not ready: %v", err)
 	}
-	t.Logf("ready after %v, at most %d MB resident until then", time.Since(start).Round(time.Millisecond), s.peak()/mb)
+	t.Logf("ready after %v, at most %d MB resident until then", time.Since(start).Round(time.Millisecond), s.peak()/attack.MB)
 	return s
 }
 
@@ -331,29 +329,11 @@ func callers(t *testing.T, c *client.Client, n int, last time.Duration) int {
 	return calls
 }
 
-// bigCatalog unpacks the catalog of 194 MB, and returns its directory.
-func bigCatalog(t *testing.T) string {
-	t.Helper()
-	archive, err := filepath.Abs("../../../shared/data/big-catalog.tar.xz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command("tar", "-xJf", archive, "-C", dir).CombinedOutput(); err != nil {
-		t.Fatalf("unpack %s: %v\n%s", archive, err, out)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		return dir
-	}
-	return filepath.Join(dir, entries[0].Name())
-}
-
 // TestServeSmallPod checks that a server with 100 MB of memory serves a catalog of 194 MB to normal and to malicious
 // clients.
 func TestServeSmallPod(t *testing.T) {
-	catalog := bigCatalog(t)
-	const limit = 100 * mb
+	catalog := attack.BigCatalog(t)
+	const limit = 100 * attack.MB
 	group := newMemoryGroup(t, limit)
 	var env []string
 	if group == nil {
@@ -364,7 +344,7 @@ func TestServeSmallPod(t *testing.T) {
 	s := serve(t, group, env, args...) // cold
 
 	t.Logf("64 callers: %d calls", callers(t, s.client, 64, time.Second))
-	for _, attack := range []struct {
+	for _, a := range []struct {
 		name        string
 		connections int
 		window      uint32
@@ -375,12 +355,12 @@ func TestServeSmallPod(t *testing.T) {
 		{"packages", 100, 0, "/api.Registry/ListPackages"},
 		{"reflection", 50, 0, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"},
 	} {
-		end := unread(t, s.addr, attack.connections, attack.window, attack.method, nil)
+		end := unread(t, s.addr, a.connections, a.window, a.method, nil)
 		took := answers(t, dial(t, s.addr, "127.0.0.2"))
 		t.Logf("%s: another client is answered after %v; %d MB, at most %d MB resident",
-			attack.name, took.Round(time.Millisecond), s.resident()/mb, s.peak()/mb)
+			a.name, took.Round(time.Millisecond), s.resident()/attack.MB, s.peak()/attack.MB)
 		if took > 10*time.Second {
-			t.Errorf("%s: another client waited %v", attack.name, took)
+			t.Errorf("%s: another client waited %v", a.name, took)
 		}
 		end()
 	}
@@ -404,8 +384,8 @@ func TestServeSmallPod(t *testing.T) {
 	s.stop(t)
 	s = serve(t, group, env, args...) // warm
 	t.Logf("64 callers: %d calls", callers(t, s.client, 64, time.Second))
-	if group == nil && max(peak, s.peak()) > limit+60*mb { // with the pages of the program, which the system can drop
-		t.Errorf("the server took %d MB", max(peak, s.peak())/mb)
+	if group == nil && max(peak, s.peak()) > limit+60*attack.MB { // with the pages of the program, which the system can drop
+		t.Errorf("the server took %d MB", max(peak, s.peak())/attack.MB)
 	}
 	if group != nil {
 		text, _ := os.ReadFile(group.peak)
@@ -443,14 +423,14 @@ func TestServeUnread(t *testing.T) {
 		name := fmt.Sprintf("filled%d", i)
 		fmt.Fprintf(&text, "%s- {type: filler, value: %q}\n", small(name), strings.Repeat("x", 20_000))
 	}
-	fmt.Fprintf(&text, "%s- {type: filler, value: %q}\n", small("large"), strings.Repeat("x", 20*mb))
+	fmt.Fprintf(&text, "%s- {type: filler, value: %q}\n", small("large"), strings.Repeat("x", 20*attack.MB))
 	if err := os.WriteFile(filepath.Join(catalog, "filled.yaml"), []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	s := serve(t, nil, nil, catalog, "--send-memory", "32Mi")
 	answers(t, s.client)
 	before := s.resident()
-	for _, attack := range []struct {
+	for _, a := range []struct {
 		method  string
 		request []byte
 		window  uint32
@@ -462,27 +442,27 @@ func TestServeUnread(t *testing.T) {
 		// of large, with the usual window
 		{"/api.Registry/GetBundle", []byte("\x0a\x05large\x12\x04only\x1a\x0clarge.v1.0.0"), 65_535},
 	} {
-		end := unread(t, s.addr, 40, attack.window, attack.method, attack.request)
+		end := unread(t, s.addr, 40, a.window, a.method, a.request)
 		time.Sleep(500 * time.Millisecond)
 		took := answers(t, dial(t, s.addr, "127.0.0.2"))
 		if took > 10*time.Second {
-			t.Errorf("%s, window %d: other clients waited %v", attack.method, attack.window, took)
+			t.Errorf("%s, window %d: other clients waited %v", a.method, a.window, took)
 		}
 		t.Logf("%s, window %d: another client is answered after %v; %d MB, %d MB before",
-			attack.method, attack.window, took.Round(time.Millisecond), s.resident()/mb, before/mb)
+			a.method, a.window, took.Round(time.Millisecond), s.resident()/attack.MB, before/attack.MB)
 		end()
 	}
-	if grown := s.peak() - before; grown > 200*mb {
-		t.Errorf("the server took %d MB for answers that nobody reads", grown/mb)
+	if grown := s.peak() - before; grown > 200*attack.MB {
+		t.Errorf("the server took %d MB for answers that nobody reads", grown/attack.MB)
 	}
 	start := time.Now()
-	for s.resident() > before+50*mb {
+	for s.resident() > before+50*attack.MB {
 		if time.Since(start) > patience {
-			t.Fatalf("the server still takes %d MB, %d MB before", s.resident()/mb, before/mb)
+			t.Fatalf("the server still takes %d MB, %d MB before", s.resident()/attack.MB, before/attack.MB)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	t.Logf("%d MB %v after the attacks", s.resident()/mb, time.Since(start).Round(time.Millisecond))
+	t.Logf("%d MB %v after the attacks", s.resident()/attack.MB, time.Since(start).Round(time.Millisecond))
 }
 
 // smallCatalog returns a directory with a catalog of one package.
@@ -523,7 +503,7 @@ func TestServeIdle(t *testing.T) {
 		}
 		all = append(all, c)
 	}
-	t.Logf("%d connections take %d MB", len(all), (s.resident()-before)/mb)
+	t.Logf("%d connections take %d MB", len(all), (s.resident()-before)/attack.MB)
 	for _, from := range []string{"127.0.0.2", "127.0.0.1"} {
 		took := answers(t, dial(t, s.addr, from))
 		t.Logf("a client at %s is answered after %v", from, took.Round(time.Millisecond))
@@ -539,7 +519,7 @@ func TestServeIdle(t *testing.T) {
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("/readyz: %s", resp.Status)
 	}
-	if s.resident() > 350*mb {
-		t.Errorf("the server takes %d MB", s.resident()/mb)
+	if s.resident() > 350*attack.MB {
+		t.Errorf("the server takes %d MB", s.resident()/attack.MB)
 	}
 }

@@ -1,4 +1,4 @@
-package hostile
+package clusters
 
 import (
 	"fmt"

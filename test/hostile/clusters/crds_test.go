@@ -1,4 +1,4 @@
-package hostile
+package clusters
 
 import (
 	"encoding/base64"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -20,7 +21,7 @@ func updateOf(versions func(kind string) string) string {
 `
 	for i, kind := range []string{"string", "integer"} {
 		text += fmt.Sprintf(`{"schema": "olm.bundle", "package": "p", "name": "v%d", "image": "r.example/b@%s", "properties": [`+
-			`{"type": "olm.package", "value": {"packageName": "p", "version": "%[1]d.0.0"}}`, i+1, digest)
+			`{"type": "olm.package", "value": {"packageName": "p", "version": "%[1]d.0.0"}}`, i+1, attack.Digest)
 		for _, object := range []string{
 			`{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion"}`,
 			`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "kilns.p.example"}, ` +

@@ -1,4 +1,4 @@
-package hostile
+package clusters
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -77,7 +78,7 @@ func TestHostileUpdates(t *testing.T) {
 				if state != nil && code == 0 {
 					want, code = "$ref is not supported", 1
 				}
-				r := program.Call{Args: args, Dir: dir, Limit: tooLong}.Bounded(t, 3*fewBytes)
+				r := program.Call{Args: args, Dir: dir, Limit: attack.TooLong}.Bounded(t, 3*attack.FewBytes)
 				if r.Code != code || !strings.Contains(r.Stdout, want) || strings.Contains(r.Stderr, "panic") {
 					t.Errorf("exit status %d, %.500s%.300s", r.Code, r.Stdout, r.Stderr)
 				}

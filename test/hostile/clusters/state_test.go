@@ -1,4 +1,4 @@
-package hostile
+package clusters
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -15,7 +16,7 @@ import (
 func stateFile(t *testing.T, write func(w *bufio.Writer)) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "state.yaml")
-	writeWith(t, name, write)
+	attack.Write(t, name, write)
 	return name
 }
 
@@ -50,11 +51,11 @@ func TestStateOfManyTenants(t *testing.T) {
 		fmt.Fprintln(w, "{kind: OperatorGroup, apiVersion: operators.coreos.com/v1, metadata: {name: new, namespace: new}}")
 	})
 	for _, args := range [][]string{{"simulate", state}, {"simulate", state, "--check-operatorgroup", group}} {
-		r := program.Call{Args: args, Limit: 30 * time.Second}.Bounded(t, 500*mb)
+		r := program.Call{Args: args, Limit: 30 * time.Second}.Bounded(t, 500*attack.MB)
 		if r.Stdout == "" || strings.Contains(r.Stderr, "error") {
 			t.Errorf("opm %q: exit status %d, stdout %.300s, stderr %.300s", args, r.Code, r.Stdout, r.Stderr)
 		}
-		t.Logf("%v, %d MB, %.400s", r.Time.Round(10*time.Millisecond), r.RSS/mb, r.Stdout)
+		t.Logf("%v, %d MB, %.400s", r.Time.Round(10*time.Millisecond), r.RSS/attack.MB, r.Stdout)
 	}
 }
 
@@ -67,7 +68,7 @@ func TestStateOfManyObjects(t *testing.T) {
 			fmt.Fprintf(w, "apiVersion: %s\nmetadata:\n  name: o%d\n  namespace: ns%d\ndata:\n  a: %0400d\n---\n", kind, i, i/100, i)
 		}
 	})
-	r := program.Call{Args: []string{"simulate", state}, Limit: 60 * time.Second}.Bounded(t, 400*mb)
+	r := program.Call{Args: []string{"simulate", state}, Limit: 60 * time.Second}.Bounded(t, 400*attack.MB)
 	if r.Code != 0 || r.Stdout != "nothing changes\n" {
 		t.Errorf("exit status %d, stdout %.300s, stderr %.300s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -89,8 +90,8 @@ func TestHostileDefinitions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			state := stateFile(t, func(w *bufio.Writer) { fmt.Fprint(w, head, tt.schema, resource, tt.value, "}\n") })
-			r := program.Call{Args: []string{"simulate", state}, Limit: tooLong}.Bounded(t, 500*mb)
-			t.Logf("%v, %d MB, exit status %d, stderr %.300s", r.Time.Round(10*time.Millisecond), r.RSS/mb, r.Code, r.Stderr)
+			r := program.Call{Args: []string{"simulate", state}, Limit: attack.TooLong}.Bounded(t, 500*attack.MB)
+			t.Logf("%v, %d MB, exit status %d, stderr %.300s", r.Time.Round(10*time.Millisecond), r.RSS/attack.MB, r.Code, r.Stderr)
 			if r.Code != 0 && !strings.Contains(r.Stderr, "state.yaml:") {
 				t.Errorf("exit status %d, stderr %.500s", r.Code, r.Stderr)
 			}

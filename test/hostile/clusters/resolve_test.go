@@ -1,13 +1,13 @@
-package hostile
+package clusters
 
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/test/hostile/internal/attack"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -25,7 +25,7 @@ func operators(w *bufio.Writer, n int, requires func(i int) []string) {
 		for v := 1; v <= 2; v++ {
 			fmt.Fprintf(w, `{"schema": "olm.bundle", "package": "p%[1]d", "name": "p%[1]d.v%[2]d", "image": "r.example/b@%[3]s", `+
 				`"properties": [{"type": "olm.package", "value": {"packageName": "p%[1]d", "version": "%[2]d.0.0"}}%[4]s]}`+"\n",
-				i, v, digest, more.String())
+				i, v, attack.Digest, more.String())
 		}
 	}
 }
@@ -47,7 +47,8 @@ func TestResolveSlow(t *testing.T) {
 				}
 				return []string{fmt.Sprint("p", i/2*2+2), fmt.Sprint("p", i/2*2+3)}
 			})
-		}, "--package p0 --olm classic", 1, "package missing"},
+		// The limit is in time of processors, so that it does not depend on what else the machine does.
+		}, "--package p0 --olm classic --solver-timeout 5m", 1, "package missing"},
 		{"a long chain of dependencies", func(w *bufio.Writer) {
 			operators(w, 5000, func(i int) []string {
 				if i == 4999 {
@@ -57,23 +58,23 @@ func TestResolveSlow(t *testing.T) {
 			})
 		}, "--package p0 --olm classic", 0, "p4999.v2"},
 		{"a long channel", func(w *bufio.Writer) {
-			pkg(w)
-			chain(w, 20_000, "")
+			attack.Package(w)
+			attack.Chain(w, 20_000, "")
 			for i := range 20_000 {
-				bundle(w, fmt.Sprint("b", i), fmt.Sprintf("1.%d.0", i), "")
+				attack.Bundle(w, fmt.Sprint("b", i), fmt.Sprintf("1.%d.0", i), "")
 			}
 		}, "--package p --installed b5", 0, "nor 19,973 other candidates"},
 		{"constraints within constraints", func(w *bufio.Writer) {
-			pkg(w)
-			chain(w, 1, "")
-			bundle(w, "b0", "1.0.0", `, {"type": "olm.constraint", "value": `+nested+`}`)
+			attack.Package(w)
+			attack.Chain(w, 1, "")
+			attack.Bundle(w, "b0", "1.0.0", `, {"type": "olm.constraint", "value": `+nested+`}`)
 		}, "--package p", 1, "olm.constraint"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			writeWith(t, filepath.Join(dir, "c.json"), tt.write)
+			attack.Write(t, filepath.Join(dir, "c.json"), tt.write)
 			args := append([]string{"resolve", "c.json"}, strings.Fields(tt.args)...)
-			r := program.Call{Args: args, Dir: dir, Limit: tooLong}.Bounded(t, 2*fewBytes)
+			r := program.Call{Args: args, Dir: dir, Limit: attack.TooLong}.Bounded(t, 2*attack.FewBytes)
 			if r.Code != tt.code || !strings.Contains(r.Stdout+r.Stderr, tt.want) {
 				t.Errorf("exit status %d, want %d; no %q in %.500s %.500s", r.Code, tt.code, tt.want, r.Stdout, r.Stderr)
 			}
@@ -85,7 +86,7 @@ func TestResolveSlow(t *testing.T) {
 func TestResolveStateSlow(t *testing.T) {
 	const n = 10_000
 	dir := t.TempDir()
-	writeWith(t, filepath.Join(dir, "c.json"), func(w *bufio.Writer) {
+	attack.Write(t, filepath.Join(dir, "c.json"), func(w *bufio.Writer) {
 		operators(w, n, func(int) []string { return nil })
 	})
 	for _, tt := range []struct {
@@ -100,7 +101,7 @@ func TestResolveStateSlow(t *testing.T) {
 		{"of packages that are missing", 1000, func(i int) string { return fmt.Sprint("ns", i%10) }, func(i int) int { return n + i }, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			writeWith(t, filepath.Join(dir, "state.json"), func(w *bufio.Writer) {
+			attack.Write(t, filepath.Join(dir, "state.json"), func(w *bufio.Writer) {
 				groups := map[string]bool{}
 				for i := range tt.count {
 					ns := tt.namespace(i)
@@ -114,8 +115,8 @@ func TestResolveStateSlow(t *testing.T) {
 				}
 			})
 			r := program.Call{
-				Args: []string{"resolve", "--state", "state.json", "--catalog", "olm/c=c.json"}, Dir: dir, Limit: tooLong,
-			}.Bounded(t, 3*fewBytes)
+				Args: []string{"resolve", "--state", "state.json", "--catalog", "olm/c=c.json"}, Dir: dir, Limit: attack.TooLong,
+			}.Bounded(t, 3*attack.FewBytes)
 			if r.Code != tt.code || strings.Count(r.Stdout, "namespace ns") == 0 || (r.Stderr != "") != (tt.code != 0) {
 				t.Errorf("exit status %d, want %d; stdout %.300s, stderr %.300s", r.Code, tt.code, r.Stdout, r.Stderr)
 			}
@@ -136,8 +137,8 @@ func TestResolveStateGarbage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := program.Call{
-				Args: []string{"resolve", "--state", "-"}, Stdin: strings.NewReader(tt.input), Limit: tooLong,
-			}.Bounded(t, 3*fewBytes)
+				Args: []string{"resolve", "--state", "-"}, Stdin: strings.NewReader(tt.input), Limit: attack.TooLong,
+			}.Bounded(t, 3*attack.FewBytes)
 			if r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, tt.want) || strings.Contains(r.Stderr, "panic") {
 				t.Errorf("exit status %d, stdout %.100s, stderr %.500s", r.Code, r.Stdout, r.Stderr)
 			}
@@ -152,19 +153,4 @@ func aliases() string {
 		text += fmt.Sprintf("a%[1]d: &a%[1]d [%[2]s]\n", i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
 	}
 	return text
-}
-
-// writeWith writes a file.
-func writeWith(t *testing.T, name string, write func(w *bufio.Writer)) {
-	t.Helper()
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	w := bufio.NewWriter(f)
-	write(w)
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,4 +1,4 @@
-package hostile
+package peers
 
 import (
 	"bytes"
@@ -321,7 +321,7 @@ func externalAddress(t *testing.T) string {
 
 // TestHostilePush checks the errors of pushes to registries that reject or ignore data, or redirect opm to other hosts.
 func TestHostilePush(t *testing.T) {
-	bundle, err := filepath.Abs("../../examples/bundle/manifests")
+	bundle, err := filepath.Abs("../../../examples/bundle/manifests")
 	if err != nil {
 		t.Fatal(err)
 	}
