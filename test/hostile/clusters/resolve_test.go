@@ -47,7 +47,7 @@ func TestResolveSlow(t *testing.T) {
 				}
 				return []string{fmt.Sprint("p", i/2*2+2), fmt.Sprint("p", i/2*2+3)}
 			})
-		// The limit is in time of processors, so that it does not depend on what else the machine does.
+			// The limit is in time of processors, so that it does not depend on what else the machine does.
 		}, "--package p0 --olm classic --solver-timeout 5m", 1, "package missing"},
 		{"a long chain of dependencies", func(w *bufio.Writer) {
 			operators(w, 5000, func(i int) []string {

@@ -51,8 +51,8 @@ func Chain(w *bufio.Writer, n int, skipRange string) {
 // Bundle writes a bundle of p. Text of properties begins with a comma.
 func Bundle(w *bufio.Writer, name, version, properties string) {
 	fmt.Fprintf(w, `{"schema": "olm.bundle", "package": "p", "name": %q, "image": "r.example/b@%s", "properties": [`+
-		`{"type": "olm.package", "value": {"packageName": "p", "version": %q}}, {"type": "olm.csv.metadata", "value": {}}%s]}`+"\n",
-		name, Digest, version, properties)
+		`{"type": "olm.package", "value": {"packageName": "p", "version": %q}}, `+
+		`{"type": "olm.csv.metadata", "value": {}}%s]}`+"\n", name, Digest, version, properties)
 }
 
 // Rules writes bundles with a CEL rule each.
