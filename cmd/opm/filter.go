@@ -60,7 +60,8 @@ of -o images then has none of its blockedImages.` + catalogNote,
 	}
 	f.addSelection(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.configCatalog, "config-catalog", "", "use the part of --config for catalog `REF` (default CATALOG)")
+	flags.StringVar(&f.configCatalog, "config-catalog", "",
+		"use the part of --config for catalog `REF`, or at FILE:LINE:COLUMN (default CATALOG)")
 	choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format; images lists all images of the bundles",
 		declcfg.JSON, declcfg.YAML, imagesFormat)
 	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
@@ -79,6 +80,8 @@ type filterFlags struct {
 	format       declcfg.Format
 	dir, summary string
 	images       imageFlags
+
+	entry *filter.Entry // of the config; nil: the entry of the catalog
 
 	// use is called with the kept part of the catalog; nil writes it.
 	use func(c *catalog, kept *filter.Result) error
@@ -214,14 +217,20 @@ func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 	if f.dir != "" && f.format == imagesFormat {
 		return s, usageError{errors.New("--output-dir is for catalogs, not for -o images")}
 	}
-	if f.config != "" {
+	entry := f.entry
+	if f.config != "" && entry == nil {
 		config, err := filter.ReadConfig(f.config)
+		if err == nil {
+			entry, err = config.EntryOf(cmp.Or(f.configCatalog, ref))
+		}
 		if err != nil {
 			return s, err
 		}
-		s, dependencies, err := config.Of(cmp.Or(f.configCatalog, ref))
+	}
+	if entry != nil {
+		s, dependencies := entry.Selection()
 		f.dependencies = f.dependencies || dependencies
-		return s, err
+		return s, nil
 	}
 	if f.configCatalog != "" {
 		return s, usageError{errors.New("--config-catalog needs --config")}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -134,7 +132,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.readRecords(); err != nil {
 		return err
 	}
-	config, args, err := f.readConfig(cmd, args)
+	config, catalogs, err := f.readConfig(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -151,7 +149,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if d, ok := to.(*mirror.Directory); ok {
 		defer d.Close()
 	}
-	images, closeAll, err := f.images(cmd, config, args)
+	images, closeAll, err := f.images(cmd, config, catalogs)
 	defer closeAll()
 	if err != nil {
 		return err
@@ -240,28 +238,6 @@ func (f *mirrorFlags) readRecords() (err error) {
 	return nil
 }
 
-// readConfig reads the config, which may be nil, and returns the catalogs to mirror.
-func (f *mirrorFlags) readConfig(cmd *cobra.Command, args []string) (*filter.Config, []string, error) {
-	if f.filter.config == "" {
-		return nil, args, nil
-	}
-	config, err := filter.ReadConfig(f.filter.config)
-	if err == nil {
-		err = config.CheckMirrored()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if config.StorageConfig != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s: storageConfig is ignored: the record of opm mirror is the file "+
-			"of --record\n", f.filter.config)
-	}
-	if len(args) == 0 {
-		args = config.Catalogs()
-	}
-	return config, args, nil
-}
-
 func (f *mirrorFlags) target(opener *image.Opener) (mirror.Target, error) {
 	if f.toDir != "" {
 		return mirror.ToDirectory(f.toDir, f.sinceRecord)
@@ -272,7 +248,7 @@ func (f *mirrorFlags) target(opener *image.Opener) (mirror.Target, error) {
 // images returns the images to mirror: the images of a directory, or catalogs, all images that they name, and the
 // additional images. closeAll removes temporary files; call it after an error, too.
 func (f *mirrorFlags) images(
-	cmd *cobra.Command, config *filter.Config, catalogs []string,
+	cmd *cobra.Command, config *filter.Config, catalogs []*mirroredCatalog,
 ) (images []*mirror.Image, closeAll func(), err error) {
 	closers := []func() error{}
 	closeAll = func() {
@@ -302,56 +278,27 @@ func (f *mirrorFlags) images(
 		}
 		images = append(images, img)
 	}
-	for _, ref := range catalogs {
+	for _, from := range catalogs {
 		tmp, err := os.MkdirTemp("", "opm-mirror-")
 		if err != nil {
 			return nil, closeAll, err
 		}
 		closers = append(closers, func() error { return os.RemoveAll(tmp) })
-		target := f.catalogImage
-		if config != nil && target == "" {
-			target = config.Target(ref)
-		}
-		f.filter.use = func(c *catalog, kept *filter.Result) error {
-			found, err := f.ofCatalog(cmd.Context(), tmp, target, ref, c, kept)
+		filtering := f.filter
+		filtering.entry = from.entry
+		filtering.use = func(c *catalog, kept *filter.Result) error {
+			found, err := f.ofCatalog(cmd.Context(), tmp, from, c, kept)
 			images = append(images, found...)
 			if len(found) > 0 {
 				closers = append(closers, found[0].Close)
 			}
 			return err
 		}
-		if err := f.filter.run(cmd, ref); err != nil {
+		if err := filtering.run(cmd, from.ref); err != nil {
 			return nil, closeAll, err
 		}
 	}
 	return images, closeAll, nil
-}
-
-// ofCatalog builds the image of a filtered catalog, and returns it with the images that the catalog names.
-func (f *mirrorFlags) ofCatalog(
-	ctx context.Context, dir, target, ref string, c *catalog, kept *filter.Result,
-) ([]*mirror.Image, error) {
-	write := declcfg.WriteOptions{Format: declcfg.JSON, Edit: c.Edit, EditObject: kept.Edit, Check: c.Unchanged}
-	built, err := f.names.Build(ctx, dir, ref, target, kept, write, f.platforms)
-	if err != nil {
-		return nil, fmt.Errorf("build the image of catalog %s: %w", ref, err)
-	}
-	images := []*mirror.Image{built}
-	var errs []error
-	err = kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
-		img, err := f.names.New(ref, mirror.Use{Package: by.Package, Bundle: by.Name})
-		if err != nil {
-			err = fmt.Errorf("package %q: bundle %q: %w", by.Package, by.Name, err)
-			if f.filter.images.keepGoing {
-				warn(c.cmd, "%v: the image is left out", err)
-				return
-			}
-			errs = append(errs, err)
-			return
-		}
-		images = append(images, img)
-	})
-	return images, errors.Join(append(errs, err)...)
 }
 
 // write writes the record of a run.

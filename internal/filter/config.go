@@ -219,29 +219,84 @@ func (c *Config) noCatalog() *declcfg.Error {
 
 func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
 
-// Of returns the selection for a catalog, and whether the config also mirrors dependencies. A config with only one
-// catalog applies to any name, so that it can be used for a copy of the catalog.
-func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) {
-	all := c.Mirror.Operators
-	if len(all) == 0 {
-		return s, false, c.noCatalog()
+// An Entry is a catalog that a [Config] mirrors. A config may have several entries of one catalog, whose names in the
+// mirror differ.
+type Entry struct {
+	operator
+	config *Config
+	at     jsontext.Pointer
+}
+
+// Entries returns the catalogs that the config mirrors, in its order.
+func (c *Config) Entries() []*Entry {
+	var entries []*Entry
+	for i, o := range c.Mirror.Operators {
+		entries = append(entries, &Entry{o, c, item("/mirror/operators", i)})
 	}
-	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
-	if i < 0 && len(all) > 1 {
-		var names []string
-		for _, o := range all {
-			names = append(names, o.Catalog)
+	return entries
+}
+
+// EntriesOf returns the entries of a catalog, at least one, in the order of the config. The only entry of a config
+// applies to any name, so that it can be used for a copy of the catalog.
+func (c *Config) EntriesOf(catalog string) ([]*Entry, error) {
+	all := c.Entries()
+	switch len(all) {
+	case 0:
+		return nil, c.noCatalog()
+	case 1:
+		return all, nil
+	}
+	var found []*Entry
+	var names []string
+	for _, e := range all {
+		if e.Catalog == catalog {
+			found = append(found, e)
 		}
-		return s, false, fmt.Errorf("%s mirrors no catalog %q%s: choose one with --config-catalog: %s",
+		if !slices.Contains(names, e.Catalog) {
+			names = append(names, e.Catalog)
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%s mirrors no catalog %q%s: choose one with --config-catalog: %s",
 			c.file.Name(), catalog, nearest.Hint(catalog, names), strings.Join(names, ", "))
 	}
-	o := all[max(i, 0)]
+	return found, nil
+}
+
+// EntryOf returns the only entry of a catalog, or the entry at a position as [Entry.Pos] prints it.
+func (c *Config) EntryOf(catalog string) (*Entry, error) {
+	for _, e := range c.Entries() {
+		if e.Pos().String() == catalog {
+			return e, nil
+		}
+	}
+	found, err := c.EntriesOf(catalog)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	var places []string
+	for _, e := range found {
+		places = append(places, e.Pos().String())
+	}
+	return nil, fmt.Errorf("%s mirrors catalog %q %d times: choose one with --config-catalog: %s", c.file.Name(), catalog,
+		len(found), strings.Join(places, ", "))
+}
+
+// Pos returns the position of the catalog in the config.
+func (e *Entry) Pos() declcfg.Pos { return e.config.file.Pos(e.at + "/catalog")[0] }
+
+// Selection returns the selection of the entry, and whether the config also mirrors dependencies.
+func (e *Entry) Selection() (s Selection, dependencies bool) {
+	c := e.config
 	s.blocks = c.blocks
-	if o.Full {
+	if e.Full {
 		s.Rule = All
 	}
-	for j, p := range o.Packages {
-		at := item(item("/mirror/operators", max(i, 0))+"/packages", j)
+	for j, p := range e.Packages {
+		at := item(e.at+"/packages", j)
 		want := Package{Name: p.Name, DefaultChannel: p.DefaultChannel, Rule: c.rule(p.bounds)}
 		want.at = func(ptr jsontext.Pointer, err error) error { return c.file.Errorf(at+ptr, "%w", err) }
 		for k, ch := range p.Channels {
@@ -249,7 +304,7 @@ func (c *Config) Of(catalog string) (s Selection, dependencies bool, err error) 
 		}
 		s.Packages = append(s.Packages, want)
 	}
-	return s, c.APIVersion == apiV1 && !o.SkipDependencies && !o.SkipDeps, nil
+	return s, c.APIVersion == apiV1 && !e.SkipDependencies && !e.SkipDeps
 }
 
 // rule returns the rule for the bounds, or nil if there are none.
@@ -285,30 +340,16 @@ func (c *Config) rule(b bounds) Rule {
 	return InRange(versions)
 }
 
-// Catalogs returns the references of the catalogs that the config mirrors, in its order.
-func (c *Config) Catalogs() (refs []string) {
-	for _, o := range c.Mirror.Operators {
-		refs = append(refs, o.Catalog)
+// Target returns the name of the catalog in the mirror, as PATH, PATH:TAG or :TAG, or "" for the name of the catalog
+// itself.
+func (e *Entry) Target() string {
+	target := e.TargetCatalog
+	if target == "" && e.TargetName != "" { // instead of the last component
+		_, repo, _ := strings.Cut(e.Catalog, "/")
+		target = path.Join(path.Dir(repo), e.TargetName)
 	}
-	return refs
-}
-
-// Target returns the name of a catalog in the mirror, as PATH, PATH:TAG or :TAG, or "" for the name of the catalog
-// itself. It chooses the catalog like Of.
-func (c *Config) Target(catalog string) string {
-	all := c.Mirror.Operators
-	i := slices.IndexFunc(all, func(o operator) bool { return o.Catalog == catalog })
-	if i < 0 && len(all) != 1 {
-		return ""
-	}
-	o := all[max(i, 0)]
-	target := o.TargetCatalog
-	if target == "" && o.TargetName != "" { // instead of the last component
-		_, repo, _ := strings.Cut(o.Catalog, "/")
-		target = path.Join(path.Dir(repo), o.TargetName)
-	}
-	if o.TargetTag != "" {
-		target += ":" + o.TargetTag
+	if e.TargetTag != "" {
+		target += ":" + e.TargetTag
 	}
 	return target
 }

@@ -22,9 +22,13 @@ func configured(t testing.TB, version string, packages ...string) filter.Selecti
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, dependencies, err := config.Of("catalog")
-	if err != nil || dependencies != (version == "v1alpha2") {
-		t.Fatalf("dependencies %v, error %v", dependencies, err)
+	entry, err := config.EntryOf("catalog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, dependencies := entry.Selection()
+	if dependencies != (version == "v1alpha2") {
+		t.Fatalf("dependencies %v", dependencies)
 	}
 	return s
 }
@@ -115,16 +119,46 @@ func TestConfigOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = config.Of("quay.io/a/d")
+	_, err = config.EntryOf("quay.io/a/d")
 	if want := `f.yaml mirrors no catalog "quay.io/a/d" (did you mean "quay.io/a/b"?): choose one with --config-catalog: quay.io/a/b, quay.io/a/c`; fmt.Sprint(err) != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
-	s, dependencies, err := config.Of("quay.io/a/c")
-	if err != nil || s.Rule != filter.All || !dependencies {
-		t.Errorf("%v, dependencies %v, error %v", s, dependencies, err)
+	for catalog, want := range map[string]filter.Rule{"quay.io/a/b": nil, "quay.io/a/c": filter.All} {
+		entry, err := config.EntryOf(catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, dependencies := entry.Selection(); s.Rule != want || dependencies != (want != nil) {
+			t.Errorf("%s: %v, dependencies %v", catalog, s, dependencies)
+		}
 	}
-	if s, dependencies, err = config.Of("quay.io/a/b"); err != nil || s.Rule != nil || dependencies {
-		t.Errorf("%v, dependencies %v, error %v", s, dependencies, err)
+}
+
+// TestConfigTwice checks that the entries of a catalog that is named twice are both found, and that each can be chosen
+// by its position.
+func TestConfigTwice(t *testing.T) {
+	const text = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  operators:\n" +
+		"  - {catalog: quay.io/a/b, packages: [{name: kiln}]}\n" +
+		"  - {catalog: quay.io/a/b, targetCatalog: a/c, targetTag: v2, packages: [{name: loom}]}\n"
+	config, err := filter.ParseConfig("f.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := func(e *filter.Entry) string {
+		s, _ := e.Selection()
+		return s.Packages[0].Name
+	}
+	entries, err := config.EntriesOf("quay.io/a/b")
+	if err != nil || len(entries) != 2 || packages(entries[0]) != "kiln" || packages(entries[1]) != "loom" {
+		t.Errorf("got %v, %v", entries, err)
+	}
+	if entry, err := config.EntryOf("f.yaml:6:15"); err != nil || packages(entry) != "loom" {
+		t.Errorf("by its position: %v, %v", entry, err)
+	}
+	_, err = config.EntryOf("quay.io/a/b")
+	const want = `f.yaml mirrors catalog "quay.io/a/b" 2 times: choose one with --config-catalog: f.yaml:5:15, f.yaml:6:15`
+	if fmt.Sprint(err) != want {
+		t.Errorf("%v\nwant %s", err, want)
 	}
 }
 
@@ -148,7 +182,7 @@ func TestConfigMirrored(t *testing.T) {
 		"catalog: quay.io/crafts/catalog:v1, targetCatalog: a/b/c, targetTag: stable": "a/b/c:stable",
 	} {
 		config := parse("v1alpha2\nmirror:\n  operators:\n  - {" + operator + "}\n")
-		if got := config.Target("any"); got != want {
+		if got := config.Entries()[0].Target(); got != want {
 			t.Errorf("%s: got %q, want %q", operator, got, want)
 		}
 	}
@@ -158,8 +192,8 @@ func TestConfigMirrored(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	config = parse("v2alpha1\nmirror:\n  additionalImages:\n  - {name: a}\n")
-	_, _, err := config.Of("catalog")
-	if config.CheckMirrored() != nil || config.Target("catalog") != "" || !strings.Contains(fmt.Sprint(err), "no catalog is mirrored") {
+	_, err := config.EntryOf("catalog")
+	if config.CheckMirrored() != nil || !strings.Contains(fmt.Sprint(err), "no catalog is mirrored") {
 		t.Errorf("only additional images: got %v", err)
 	}
 }

@@ -100,7 +100,9 @@ func FuzzParseConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		config, err := filter.ParseConfig("imageset.yaml", []byte(text))
 		if err == nil {
-			_, _, _ = config.Of("catalog")
+			for _, e := range config.Entries() {
+				e.Selection()
+			}
 			return
 		}
 		if _, ok := errors.AsType[*declcfg.Error](err); !ok {

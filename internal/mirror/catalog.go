@@ -23,17 +23,13 @@ import (
 var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
 
 // Build builds the image of a filtered catalog into an OCI layout in dir, which must exist and is used until the image
-// is copied. The image has no opm: a CatalogSource needs grpcPodConfig.extractContent.
-func (n Names) Build(
-	ctx context.Context, dir, source, target string, kept *filter.Result, write declcfg.WriteOptions, platforms []string,
-) (*Image, error) {
-	repo, tag := n.catalog(source, target)
-	if _, err := image.ParseReference("mirror.example/" + repo + ":" + tag); err != nil {
-		return nil, fmt.Errorf("%q is not a valid name: want PATH, PATH:TAG or :TAG, in lower case", cmp.Or(target, repo))
-	}
+// is copied. The image has a Source and a target. It has no opm: a CatalogSource needs grpcPodConfig.extractContent.
+func (i *Image) Build(
+	ctx context.Context, dir string, kept *filter.Result, write declcfg.WriteOptions, platforms []string,
+) error {
 	files, layout := filepath.Join(dir, "catalog"), filepath.Join(dir, "image")
 	if err := declcfg.WriteDir(ctx, files, kept.Metas, write); err != nil {
-		return nil, err
+		return err
 	}
 	var opts publish.Options
 	if platforms == nil {
@@ -42,31 +38,29 @@ func (n Names) Build(
 	for _, p := range platforms {
 		opts.Platforms = append(opts.Platforms, publish.Platform{Name: p})
 	}
-	built, err := publish.Build(ctx, declcfg.Source{Name: source, FS: os.DirFS(files)}, opts)
+	built, err := publish.Build(ctx, declcfg.Source{Name: i.Source, FS: os.DirFS(files)}, opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = image.WriteLayout(built.Artifact, layout, "")
 	if err := errors.Join(err, built.Close()); err != nil {
-		return nil, err
+		return err
 	}
 	root, err := os.OpenRoot(layout)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &Image{
-		Source: source, Repository: repo, Tag: tag, Digest: built.Summary.Digest, Catalog: true,
-		dir: &Directory{name: layout, root: root},
-	}, nil
+	i.Digest, i.Catalog, i.dir = built.Summary.Digest, true, &Directory{name: layout, root: root}
+	return nil
 }
 
 // notInPath matches the characters that are replaced in the path of a repository.
 var notInPath = regexp.MustCompile(`[^a-z0-9]+`)
 
-// catalog returns the repository and the tag of a catalog in the mirror. target is PATH, PATH:TAG, :TAG or "". A
+// Catalog returns the repository and the tag of a catalog in the mirror. target is PATH, PATH:TAG, :TAG or "". A
 // missing part is from the source: the repository and the tag of an image, or the name of a directory or file and the
 // tag latest.
-func (n Names) catalog(source, target string) (repo, tag string) {
+func (n Names) Catalog(source, target string) (repo, tag string, err error) {
 	tag = "latest"
 	if ref, err := image.ParseReference(source); err == nil {
 		repo = n.repository(ref.Context())
@@ -84,8 +78,11 @@ func (n Names) catalog(source, target string) (repo, tag string) {
 	if hasTag {
 		tag = chosen
 	}
-	return repo, tag
+	if _, err := image.ParseReference("mirror.example/" + repo + ":" + tag); err != nil {
+		return "", "", fmt.Errorf("%q is not a valid name: want PATH, PATH:TAG or :TAG, in lower case", cmp.Or(target, repo))
+	}
+	return repo, tag, nil
 }
 
-// Close closes the layout of an image from [Names.Build].
+// Close closes the layout of an image from [Image.Build].
 func (i *Image) Close() error { return i.dir.Close() }

@@ -20,7 +20,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -588,12 +587,12 @@ func TestNames(t *testing.T) {
 		{"quay.io/crafts/catalog:v4", "", "crafts/catalog", "v4"}, {"./Catalog_1", "", "catalog-1", "latest"},
 		{"catalog", "a/b:c", "a/b", "c"}, {"quay.io/crafts/catalog:v4", ":c", "crafts/catalog", "c"}, {"/", "", "catalog", "latest"},
 	} {
-		if repo, tag := (Names{}).catalog(tt[0], tt[1]); repo != tt[2] || tag != tt[3] {
-			t.Errorf("%v: got %s:%s", tt, repo, tag)
+		if repo, tag, err := (Names{}).Catalog(tt[0], tt[1]); repo != tt[2] || tag != tt[3] || err != nil {
+			t.Errorf("%v: got %s:%s, %v", tt, repo, tag, err)
 		}
 	}
 	for _, name := range []string{"A/b", "a:b:c"} {
-		if _, err := (Names{}).Build(t.Context(), t.TempDir(), "catalog", name, nil, declcfg.WriteOptions{}, nil); err == nil ||
+		if _, _, err := (Names{}).Catalog("catalog", name); err == nil ||
 			!strings.Contains(err.Error(), "want PATH, PATH:TAG or :TAG") {
 			t.Errorf("catalog named %s: got %v", name, err)
 		}

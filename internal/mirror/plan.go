@@ -104,7 +104,7 @@ func (p *Plan) isDone(img *Image) bool {
 		return false
 	}
 	i := slices.IndexFunc(p.Last.Images, func(old *Image) bool {
-		return old.Source == img.Source && old.Repository == img.Repository && old.Failure == ""
+		return old.Source == img.Source && old.Repository == img.Repository && old.Tag == img.Tag && old.Failure == ""
 	})
 	if i < 0 {
 		return false
@@ -143,9 +143,9 @@ func merge(images []*Image) []*Image {
 	return merged
 }
 
-// isSame reports whether i and other refer to the same image in the same repository.
+// isSame reports whether i and other are the same image at the same place in the mirror.
 func (i *Image) isSame(other *Image) bool {
-	return i.Catalog == other.Catalog && i.name() == other.name()
+	return i.Catalog == other.Catalog && i.name() == other.name() && i.Target() == other.Target()
 }
 
 // name returns the full name of the source, such as docker.io/library/busybox for busybox.
