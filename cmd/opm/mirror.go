@@ -276,6 +276,9 @@ func (f *mirrorFlags) images(
 		if err != nil {
 			return nil, closeAll, err
 		}
+		if full := image.OnDockerHub(ref); full != "" {
+			warn(cmd, "image %s has no registry in the reference: taking %s", ref, full)
+		}
 		images = append(images, img)
 	}
 	for _, from := range catalogs {

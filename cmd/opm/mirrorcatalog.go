@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 // A mirroredCatalog is a catalog to mirror.
@@ -99,19 +103,27 @@ func (f *mirrorFlags) ofCatalog(
 		return nil, fmt.Errorf("build the image of catalog %s: %w", from, err)
 	}
 	images := []*mirror.Image{built}
-	var errs []error
+	short := map[string]bool{}
 	err := kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
-		img, err := f.names.New(ref, mirror.Use{Package: by.Package, Bundle: by.Name})
-		if err != nil {
-			err = fmt.Errorf("package %q: bundle %q: %w", by.Package, by.Name, err)
-			if f.filter.images.keepGoing {
-				warn(c.cmd, "%v: the image is left out", err)
-				return
-			}
-			errs = append(errs, err)
+		use := mirror.Use{Package: by.Package, Bundle: by.Name}
+		img, err := f.names.New(ref, use)
+		switch {
+		case err == nil:
+		case f.filter.images.keepGoing:
+			warn(c.cmd, "package %q: bundle %q: %v: the image is left out", by.Package, by.Name, err)
 			return
+		default:
+			img = mirror.Unusable(ref, err, use)
+		}
+		if full := image.OnDockerHub(ref); full != "" {
+			short[fmt.Sprintf("%s as %s", ref, full)] = true
 		}
 		images = append(images, img)
 	})
-	return images, errors.Join(append(errs, err)...)
+	if len(short) > 0 {
+		warn(c.cmd, "catalog %s: %s no registry in the reference, and clusters may be configured to ask another one than "+
+			"Docker Hub: taking %s", from, plural.Words(len(short), "image has", "images have"),
+			plural.Some(slices.Sorted(maps.Keys(short))))
+	}
+	return images, err
 }

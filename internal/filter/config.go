@@ -231,9 +231,19 @@ type Entry struct {
 func (c *Config) Entries() []*Entry {
 	var entries []*Entry
 	for i, o := range c.Mirror.Operators {
+		o.Catalog = withoutTransport(o.Catalog)
 		entries = append(entries, &Entry{o, c, item("/mirror/operators", i)})
 	}
 	return entries
+}
+
+// withoutTransport returns a reference of oc-mirror to a catalog as a reference of opm: without docker://, and without
+// the slashes of oci://.
+func withoutTransport(catalog string) string {
+	if path, ok := strings.CutPrefix(catalog, "oci://"); ok {
+		return "oci:" + path
+	}
+	return strings.TrimPrefix(catalog, "docker://")
 }
 
 // EntriesOf returns the entries of a catalog, at least one, in the order of the config. The only entry of a config
@@ -249,7 +259,7 @@ func (c *Config) EntriesOf(catalog string) ([]*Entry, error) {
 	var found []*Entry
 	var names []string
 	for _, e := range all {
-		if e.Catalog == catalog {
+		if e.Catalog == withoutTransport(catalog) {
 			found = append(found, e)
 		}
 		if !slices.Contains(names, e.Catalog) {

@@ -100,9 +100,9 @@ func (r *Record) sources() (digests, tags map[string]string, err error) {
 		if img.Catalog || img.Manifests == nil {
 			continue
 		}
-		ref, err := image.ParseReference(img.Source)
+		ref, err := parse(img.Source)
 		if err != nil {
-			return nil, nil, fmt.Errorf("image %q: %w", img.Source, err)
+			return nil, nil, err
 		}
 		to := digests
 		if _, ok := ref.(name.Tag); ok {

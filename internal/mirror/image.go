@@ -16,7 +16,7 @@ import (
 // An Image is an image to mirror, with the manifests and blobs that it consists of and its signatures.
 type Image struct {
 	Source     string `json:"source"`             // the reference in the catalog
-	Repository string `json:"repository"`         // in the mirror, below its path
+	Repository string `json:"repository"`         // in the mirror, below its path; "" if Source is invalid
 	Tag        string `json:"tag,omitzero"`       // to set in the mirror; "" for an image by digest
 	Digest     string `json:"digest,omitzero"`    // of the image or index; "" until it is known
 	Catalog    bool   `json:"catalog,omitzero"`   // a filtered catalog, not an image that it names
@@ -87,8 +87,11 @@ type Blob struct {
 
 func (b Blob) descriptor() v1.Descriptor { return v1.Descriptor{Digest: b.Digest, Size: b.Size} }
 
-// Target returns the reference to the image in the mirror, without the path of the mirror.
+// Target returns the reference to the image in the mirror, without the path of the mirror, or "" if it has none.
 func (i *Image) Target() string {
+	if i.Repository == "" {
+		return ""
+	}
 	if i.Tag != "" {
 		return i.Repository + ":" + i.Tag
 	}

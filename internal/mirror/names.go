@@ -39,11 +39,23 @@ func (n Names) flatten(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// New returns the image for a reference. An image whose reference has no tag is mirrored by digest.
-func (n Names) New(reference string, uses ...Use) (*Image, error) {
-	ref, err := image.ParseReference(reference)
+// parse parses the reference to an image. As container runtimes and oc-mirror do, it takes a short name for an image on
+// Docker Hub, see [image.OnDockerHub], and ignores the transport docker://.
+func parse(reference string) (name.Reference, error) {
+	text := strings.TrimPrefix(reference, "docker://")
+	ref, err := image.ParseReference(cmp.Or(image.OnDockerHub(text), text))
 	if err != nil {
 		return nil, fmt.Errorf("image %q: %w", reference, err)
+	}
+	return ref, nil
+}
+
+// New returns the image for a reference, which may be a short name of Docker Hub. An image whose reference has no tag
+// is mirrored by digest.
+func (n Names) New(reference string, uses ...Use) (*Image, error) {
+	ref, err := parse(reference)
+	if err != nil {
+		return nil, err
 	}
 	img := &Image{Source: reference, Repository: n.repository(ref.Context()), Uses: uses, from: ref}
 	switch ref := ref.(type) {
@@ -53,6 +65,12 @@ func (n Names) New(reference string, uses ...Use) (*Image, error) {
 		img.Digest = ref.DigestStr()
 	}
 	return img, nil
+}
+
+// Unusable returns the image for a reference that cannot be mirrored. It has no repository, and the reason is its
+// Failure.
+func Unusable(reference string, reason error, uses ...Use) *Image {
+	return &Image{Source: reference, Uses: uses, Failure: reason.Error()}
 }
 
 // checkNames returns an error for each tag that would refer to two things in the mirror: to two images or, if these are
@@ -121,7 +139,7 @@ func (n Names) Rename(images []*Image) {
 	for _, img := range images {
 		if img.Catalog {
 			img.Repository = n.flatten(img.Repository)
-		} else if ref, err := image.ParseReference(img.Source); err == nil {
+		} else if ref, err := parse(img.Source); err == nil {
 			img.Repository = n.repository(ref.Context())
 		}
 	}

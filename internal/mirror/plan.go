@@ -69,7 +69,7 @@ func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan,
 	if err := checkNames(p.Images); err != nil {
 		return nil, err
 	}
-	if n := len(p.Images); n > 0 {
+	if n := len(p.Images); n > 0 && p.Images[n-1].Repository != "" { // images without a repository are the first
 		if err := to.check(ctx, p.Images[n-1].Repository); err != nil {
 			return nil, fmt.Errorf("target %s: %w", to, err)
 		}

@@ -60,17 +60,30 @@ func isHost(part string) bool { return strings.ContainsAny(part, ".:") || part =
 // there.
 func withoutHost(ref string) string {
 	const problem = "it must begin with the host of a registry"
+	if full := OnDockerHub(ref); full != "" {
+		return problem + ", as in " + full
+	}
+	return problem
+}
+
+// OnDockerHub returns the image on Docker Hub that container runtimes pull for a short name, unless they are configured
+// otherwise: docker.io/library/redis:7 for redis:7. It returns "" for a reference with a host and for an invalid one.
+func OnDockerHub(ref string) string {
+	host, _, hasHost := strings.Cut(ref, "/")
+	if hasHost && isHost(host) {
+		return ""
+	}
 	full := dockerHub + "/" + ref
-	if !strings.Contains(ref, "/") {
+	if !hasHost {
 		full = dockerHub + "/" + dockerLibrary + "/" + ref
 	}
 	if _, tag := cutTag(full); tag == "" {
 		full += ":latest"
 	}
 	if _, err := parseReference(full, false); err != nil {
-		return problem
+		return ""
 	}
-	return problem + ", as in " + full
+	return full
 }
 
 // RepositoryName returns the name of the repository of ref, as in references: docker.io/library/redis.
