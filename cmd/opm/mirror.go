@@ -95,7 +95,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 		"name the image of CATALOG `[PATH][:TAG]` in the mirror (default: as its source)")
 	flags.BoolVar(&f.names.KeepHosts, "keep-hosts", false, "begin paths in the mirror with the host of the source")
 	flags.IntVar(&f.names.MaxComponents, "max-components", 0,
-		"join the last components of paths in the mirror with dashes if there are more than `N`")
+		"join the last components of paths in the mirror with dashes if there are more than `N`, with those of --to")
 	flags.IntVar(&f.maxManifests, "max-manifests", image.DefaultManifests,
 		"reject images with more than `N` manifests, with their signatures and everything that refers to them")
 	flags.IntVar(&f.jobs, "jobs", mirror.DefaultJobs, "copy `N` blobs at once")
@@ -186,6 +186,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 // check checks the flags and arguments against each other.
 func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	selecting := f.filter.packages != nil || f.filter.defaults != nil
+	f.names.Above = strings.Count(strings.TrimSuffix(f.to, "/"), "/")
 	switch {
 	case f.to == "" && f.toDir == "":
 		return errors.New("--to or --to-dir is missing: it says where the images go")
@@ -205,6 +206,9 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--icsp and --namespace need --manifests")
 	case f.names.MaxComponents < 0:
 		return fmt.Errorf("--max-components %d: want 1 or more", f.names.MaxComponents)
+	case f.names.MaxComponents > 0 && f.names.MaxComponents <= f.names.Above:
+		return fmt.Errorf("--max-components %d: want more than the %s of the path of --to", f.names.MaxComponents,
+			plural.Of(f.names.Above, "component"))
 	case f.maxManifests < 1:
 		return fmt.Errorf("--max-manifests %d: want 1 or more", f.maxManifests)
 	}

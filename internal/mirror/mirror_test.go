@@ -577,6 +577,10 @@ func TestNames(t *testing.T) {
 		{Names{KeepHosts: true}, "quay.io:443/org/app:v1", "quay.io-443/org/app:v1"},
 		{Names{MaxComponents: 2}, "quay.io/a/b/c/d:v1", "a/b-c-d:v1"},
 		{Names{MaxComponents: 1}, "quay.io/a/b:v1", "a-b:v1"},
+		{Names{MaxComponents: 3, Above: 1}, "quay.io/a/b/c/d:v1", "a/b-c-d:v1"},
+		{Names{MaxComponents: 2, Above: 1, KeepHosts: true}, "quay.io/a/b:v1", "quay.io-a-b:v1"},
+		{Names{}, "redis:7", "library/redis:7"},
+		{Names{}, "docker://quay.io/org/app", "org/app:latest"},
 	} {
 		img, err := tt.names.New(tt.ref)
 		if err != nil || img.Target() != tt.want {

@@ -19,6 +19,7 @@ import (
 type Names struct {
 	KeepHosts     bool // paths begin with the host of the source, such as quay.io or localhost-5000
 	MaxComponents int  // maximum number of components of a path; 0 for no limit. The last ones are joined with dashes
+	Above         int  // number of components of the path of the mirror, which count; less than MaxComponents
 }
 
 // repository returns the path of a source repository in the mirror.
@@ -30,10 +31,10 @@ func (n Names) repository(source name.Repository) string {
 	return n.flatten(path)
 }
 
-// flatten joins the last components of a path if it has more than MaxComponents.
+// flatten joins the last components of a path if it has, below the path of the mirror, more than MaxComponents.
 func (n Names) flatten(path string) string {
 	parts := strings.Split(path, "/")
-	if most := n.MaxComponents; most > 0 && len(parts) > most {
+	if most := n.MaxComponents - n.Above; n.MaxComponents > 0 && len(parts) > most {
 		parts = append(parts[:most-1:most-1], strings.Join(parts[most-1:], "-"))
 	}
 	return strings.Join(parts, "/")
