@@ -150,6 +150,7 @@ var arrows = map[string][]string{
 	"internal/mirror": {
 		"internal/publish", "internal/publish/manifests", "internal/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry", "golang.org/x/sync", json,
+		"k8s.io/apimachinery",
 	},
 	"internal/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",

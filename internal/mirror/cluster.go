@@ -2,12 +2,14 @@ package mirror
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -21,7 +23,8 @@ type ClusterOptions struct {
 
 // Cluster returns the files that make a cluster use the mirror: the mirror sets for images by digest and by tag, with
 // an entry for each repository, and a CatalogSource and a ClusterCatalog for each catalog. They include what is in
-// Served. The record must be the record of a registry.
+// Served. Their names differ from those of other catalogs in the same target. The record must be the record of a
+// registry.
 func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 	digests, tags, err := r.sources()
 	if err != nil {
@@ -31,7 +34,7 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := "mirror-" + dashed(r.Target)
+	name := r.mirrorSet(digests, tags)
 	var files []manifests.File
 	add := func(file string, text []byte, failed error) {
 		files, err = append(files, manifests.File{Name: file, Text: text}), cmp.Or(err, failed)
@@ -133,8 +136,24 @@ func (r *Record) mirrors(sources, served map[string]string) (entries []map[strin
 	return entries
 }
 
-// catalogs returns the catalogs by the names of their objects: the last component of the repository and the tag, or the
-// whole repository if another catalog has that name.
+// mirrorSet returns the name of the mirror sets, after the target and the catalogs. Without catalogs, it depends on
+// the sources instead. So mirrors of other catalogs in the same target have mirror sets of their own.
+func (r *Record) mirrorSet(digests, tags map[string]string) string {
+	var parts []string
+	for _, img := range r.Images {
+		if img.Catalog {
+			parts = append(parts, catalogName(img))
+		}
+	}
+	if parts == nil {
+		sources := slices.Sorted(maps.Keys(digests))
+		sources = append(sources, slices.Sorted(maps.Keys(tags))...)
+		parts = []string{hashed(strings.Join(sources, " "))}
+	}
+	return limited("mirror-"+dashed(r.Target)+"-"+strings.Join(parts, "-"), validation.DNS1123SubdomainMaxLength)
+}
+
+// catalogs returns the catalogs by the names of their objects.
 func (r *Record) catalogs() map[string]*Image {
 	byName, seen := map[string]*Image{}, map[string]bool{}
 	for _, img := range r.needed() {
@@ -142,26 +161,42 @@ func (r *Record) catalogs() map[string]*Image {
 			continue
 		}
 		seen[img.Target()] = true
-		object := catalogName(path.Base(img.Repository), img.Tag)
-		if byName[object] != nil {
-			object = catalogName(img.Repository, img.Tag)
+		object := catalogName(img)
+		if byName[object] != nil { // such as a-b/c and a/b-c
+			object = limited(object, validation.DNS1035LabelMaxLength-hashLength-1) + "-" + hashed(img.Target())
 		}
 		byName[object] = img
 	}
 	return byName
 }
 
-func catalogName(repo, tag string) string {
-	text := repo
-	if tag != "latest" {
-		text += "-" + tag
+// catalogName returns the name of the objects of a catalog, which is also that of a Service: the repository and the
+// tag, with the path of the repository, since catalogs of several organizations may have the same last component.
+func catalogName(img *Image) string {
+	text := img.Repository
+	if img.Tag != "latest" {
+		text += "-" + img.Tag
 	}
 	object := dashed(text)
 	if object[0] < 'a' {
 		object = "catalog-" + object // the name of a Service begins with a letter
 	}
-	return object
+	return limited(object, validation.DNS1035LabelMaxLength)
 }
+
+// limited returns text, or its beginning and its hash if it is longer than limit.
+func limited(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.TrimRight(text[:limit-hashLength-1], "-") + "-" + hashed(text)
+}
+
+// hashLength is the length of a hash in a name.
+const hashLength = 8
+
+// hashed returns a hash of text for a name.
+func hashed(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:hashLength] }
 
 // dashed returns text in lower case with dashes instead of the characters that object names must not have.
 func dashed(text string) string {
