@@ -212,6 +212,9 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	case f.maxManifests < 1:
 		return fmt.Errorf("--max-manifests %d: want 1 or more", f.maxManifests)
 	}
+	if err := image.CheckPlatforms(f.platforms...); err != nil {
+		return fmt.Errorf("--platform: %w", err)
+	}
 	return checkJobs(cmd, f.jobs)
 }
 
@@ -267,23 +270,12 @@ func (f *mirrorFlags) images(
 		}
 		closers = append(closers, dir.Close)
 		if cmd.Flags().Changed("keep-hosts") || cmd.Flags().Changed("max-components") {
-			f.names.Rename(record.Images)
+			f.names.RenameAll(record.Images)
 		}
 		return record.Images, closeAll, nil
 	}
-	additional := f.additional
-	if config != nil {
-		additional = append(additional, config.AdditionalImages()...)
-	}
-	for _, ref := range additional {
-		img, err := f.names.New(ref)
-		if err != nil {
-			return nil, closeAll, err
-		}
-		if full := image.OnDockerHub(ref); full != "" {
-			warn(cmd, "image %s has no registry in the reference: taking %s", ref, full)
-		}
-		images = append(images, img)
+	if images, err = f.additionalImages(cmd, config); err != nil {
+		return nil, closeAll, err
 	}
 	for _, from := range catalogs {
 		tmp, err := os.MkdirTemp("", "opm-mirror-")

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -12,6 +15,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/publish/manifests"
+	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -21,6 +26,7 @@ type mirroredCatalog struct {
 	ref       string
 	entry     *filter.Entry // of the config; nil without one
 	repo, tag string        // in the mirror
+	template  []byte        // of the CatalogSource; nil for none
 }
 
 // String returns the reference, with the position of the entry.
@@ -47,9 +53,8 @@ func (f *mirrorFlags) readConfig(cmd *cobra.Command, args []string) (*filter.Con
 	if err != nil {
 		return nil, nil, err
 	}
-	if config.StorageConfig != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: %s: storageConfig is ignored: the record of opm mirror is the file "+
-			"of --record\n", f.filter.config)
+	for _, w := range config.Ignored() {
+		warnAt(cmd, w.Pos, w.Message())
 	}
 	for _, ref := range args {
 		entries, err := config.EntriesOf(ref)
@@ -68,7 +73,23 @@ func (f *mirrorFlags) readConfig(cmd *cobra.Command, args []string) (*filter.Con
 	return config, catalogs, f.nameCatalogs(catalogs)
 }
 
-// nameCatalogs sets the names of catalogs in the mirror. It is an error if two are equal.
+// readSourceTemplate reads the template of a CatalogSource. It returns nil for no file.
+func readSourceTemplate(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	dir, name := filepath.Split(file)
+	text, err := regular.ReadFile(os.DirFS(cmp.Or(dir, ".")), name, maxTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, regular.WithoutPath(err))
+	}
+	return manifests.ParseTemplate(file, text)
+}
+
+// maxTemplate is the maximum size of the template of a CatalogSource, in bytes.
+const maxTemplate = 1 << 20
+
+// nameCatalogs sets the names of catalogs in the mirror, and their templates. It is an error if two names are equal.
 func (f *mirrorFlags) nameCatalogs(catalogs []*mirroredCatalog) error {
 	var errs []error
 	known := map[string]*mirroredCatalog{}
@@ -78,6 +99,11 @@ func (f *mirrorFlags) nameCatalogs(catalogs []*mirroredCatalog) error {
 			target = c.entry.Target()
 		}
 		var err error
+		if c.entry != nil {
+			c.template, err = readSourceTemplate(c.entry.Template)
+			errs = append(errs, c.entry.Located("targetCatalogSourceTemplate", err))
+			errs = append(errs, c.entry.Located("platforms", image.CheckPlatforms(c.entry.Platforms...)))
+		}
 		if c.repo, c.tag, err = f.names.Catalog(c.ref, target); err != nil {
 			errs = append(errs, fmt.Errorf("catalog %s: %w", c, err))
 			continue
@@ -93,13 +119,58 @@ func (f *mirrorFlags) nameCatalogs(catalogs []*mirroredCatalog) error {
 	return errors.Join(errs...)
 }
 
+// additionalImages returns the images of --image and of additionalImages in the config.
+func (f *mirrorFlags) additionalImages(cmd *cobra.Command, config *filter.Config) (images []*mirror.Image, err error) {
+	add := func(ref string) (*mirror.Image, error) {
+		img, err := f.names.New(ref)
+		if err != nil {
+			return nil, err
+		}
+		if full := image.OnDockerHub(ref); full != "" {
+			warn(cmd, "image %s has no registry in the reference: taking %s", ref, full)
+		}
+		images = append(images, img)
+		return img, nil
+	}
+	for _, ref := range f.additional {
+		if _, err := add(ref); err != nil {
+			return nil, err
+		}
+	}
+	if config == nil {
+		return images, nil
+	}
+	var errs []error
+	for _, i := range config.AdditionalImages() {
+		img, err := add(i.Name)
+		if err != nil {
+			errs = append(errs, i.Located("name", err))
+			continue
+		}
+		img.Platforms = i.Platforms
+		errs = append(errs, i.Located("platforms", image.CheckPlatforms(i.Platforms...)))
+		key := "targetRepo"
+		if i.TargetRepo == "" {
+			key = "targetTag"
+		}
+		errs = append(errs, i.Located(key, f.names.Rename(img, i.TargetRepo, i.TargetTag)))
+	}
+	return images, errors.Join(errs...)
+}
+
 // ofCatalog builds the image of a filtered catalog, and returns it with the images that the catalog names.
 func (f *mirrorFlags) ofCatalog(
 	ctx context.Context, dir string, from *mirroredCatalog, c *catalog, kept *filter.Result,
 ) ([]*mirror.Image, error) {
 	write := declcfg.WriteOptions{Format: declcfg.JSON, Edit: c.Edit, EditObject: kept.Edit, Check: c.Unchanged}
-	built := &mirror.Image{Source: from.ref, Repository: from.repo, Tag: from.tag}
-	if err := built.Build(ctx, dir, kept, write, f.platforms); err != nil {
+	platforms := f.platforms
+	if from.entry != nil && from.entry.Platforms != nil {
+		platforms = from.entry.Platforms
+	}
+	built := &mirror.Image{
+		Source: from.ref, Repository: from.repo, Tag: from.tag, CatalogSource: from.template, Platforms: platforms,
+	}
+	if err := built.Build(ctx, dir, kept, write); err != nil {
 		return nil, fmt.Errorf("build the image of catalog %s: %w", from, err)
 	}
 	images := []*mirror.Image{built}
@@ -115,6 +186,7 @@ func (f *mirrorFlags) ofCatalog(
 		default:
 			img = mirror.Unusable(ref, err, use)
 		}
+		img.Platforms = platforms
 		if full := image.OnDockerHub(ref); full != "" {
 			short[fmt.Sprintf("%s as %s", ref, full)] = true
 		}

@@ -53,6 +53,13 @@ type Document struct {
 	from *origin // nil until a place is needed
 }
 
+// Clone returns a copy of the document that stays valid.
+func (d *Document) Clone() *Document {
+	c := *d
+	c.Text, c.JSON, c.from = bytes.Clone(d.Text), bytes.Clone(d.JSON), nil
+	return &c
+}
+
 // Load converts Text, which was read before, to JSON. The JSON follows Text in the same memory if there is room.
 func (d *Document) Load() error {
 	d.JSON = d.Text

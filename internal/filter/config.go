@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -21,16 +22,20 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// A Config is an ImageSetConfiguration of oc-mirror, which selects the content to mirror from catalogs.
+// A Config is a file with one ImageSetConfiguration of oc-mirror or several, which select the content to mirror from
+// catalogs.
 type Config struct {
+	file string
+	sets []*imageSet
+}
+
+// An imageSet is an ImageSetConfiguration.
+type imageSet struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
 	Mirror     struct {
-		Operators []operator `json:"operators"`
-
-		AdditionalImages []struct {
-			Name string `json:"name"`
-		} `json:"additionalImages"`
+		Operators        []operator        `json:"operators"`
+		AdditionalImages []additionalImage `json:"additionalImages"`
 
 		Platform jsontext.Value `json:"platform"`
 		Helm     jsontext.Value `json:"helm"`
@@ -55,11 +60,20 @@ type operator struct {
 	SkipDeps         bool            `json:"skipDeps"` // the name in early versions
 	Packages         []configPackage `json:"packages"`
 
-	TargetName                  string         `json:"targetName"` // only in v1alpha2
-	TargetCatalog               string         `json:"targetCatalog"`
-	TargetTag                   string         `json:"targetTag"`
-	TargetCatalogSourceTemplate jsontext.Value `json:"targetCatalogSourceTemplate"`
-	Platforms                   jsontext.Value `json:"platforms"`
+	TargetName    string `json:"targetName"` // only in v1alpha2
+	TargetCatalog string `json:"targetCatalog"`
+	TargetTag     string `json:"targetTag"`
+
+	// Template is a file with a CatalogSource whose fields the CatalogSource for the catalog has, too.
+	Template  string   `json:"targetCatalogSourceTemplate"`
+	Platforms []string `json:"platforms"` // each os/arch or os/arch/variant; empty for all
+}
+
+type additionalImage struct {
+	Name       string   `json:"name"`
+	TargetRepo string   `json:"targetRepo"` // path in the mirror; "" for that of the source
+	TargetTag  string   `json:"targetTag"`  // "" for the tag of the source
+	Platforms  []string `json:"platforms"`  // each os/arch or os/arch/variant; empty for all
 }
 
 type configPackage struct {
@@ -99,23 +113,48 @@ func ReadConfig(file string) (*Config, error) {
 	return ParseConfig(file, text)
 }
 
-// ParseConfig parses an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a [*declcfg.Error] for each
-// problem, sorted by position.
+// ParseConfig parses a file with documents, each an ImageSetConfiguration of v1alpha2 or v2alpha1. The error joins a
+// [*declcfg.Error] for each problem, sorted by position.
 func ParseConfig(file string, text []byte) (*Config, error) {
-	c := new(Config)
-	parsed, err := strictyaml.Unmarshal(file, text, c)
+	documents, err := strictyaml.ReadAll(file, text)
 	if err != nil {
 		return nil, err
 	}
-	c.file = parsed
-	if err := declcfg.JoinErrors(c.check()); err != nil {
+	c := &Config{file: file}
+	var errs []error
+	for _, f := range documents {
+		set := &imageSet{file: f}
+		err := set.checkKind()
+		if err == nil {
+			err = f.Decode(set, strictyaml.Options{})
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, set.check()...)
+		c.sets = append(c.sets, set)
+	}
+	if err := declcfg.JoinErrors(errs); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// check returns the problems of the config, by the rules of oc-mirror.
-func (c *Config) check() (errs []error) {
+// checkKind returns an error for a DeleteImageSetConfiguration, whose keys differ.
+func (c *imageSet) checkKind() error {
+	var head struct {
+		Kind jsontext.Value `json:"kind"`
+	}
+	if json.Unmarshal(c.file.JSON(), &head) == nil && string(head.Kind) == `"DeleteImageSetConfiguration"` {
+		return c.file.Errorf("/kind", "opm mirrors with an ImageSetConfiguration, and deletes what its records no longer "+
+			"need: run: opm mirror prune --record FILE --execute")
+	}
+	return nil
+}
+
+// check returns the problems of the configuration, by the rules of oc-mirror.
+func (c *imageSet) check() (errs []error) {
 	fail := func(ptr jsontext.Pointer, format string, args ...any) {
 		errs = append(errs, c.file.Errorf(ptr, format, args...))
 	}
@@ -125,7 +164,7 @@ func (c *Config) check() (errs []error) {
 	if c.APIVersion != apiV1 && c.APIVersion != apiV2 {
 		fail("/apiVersion", "unknown version %q, want %s or %s", c.APIVersion, apiV1, apiV2)
 	}
-	if len(c.Mirror.Operators) == 0 && len(c.Mirror.AdditionalImages) == 0 {
+	if m := c.Mirror; len(m.Operators) == 0 && len(m.AdditionalImages) == 0 && len(c.unsupported()) == 0 {
 		errs = append(errs, c.noCatalog())
 	}
 	for i, img := range c.Mirror.AdditionalImages {
@@ -164,7 +203,7 @@ func (c *Config) check() (errs []error) {
 }
 
 // checkPackage checks a package and its channels, and reports whether the package or a channel has a range.
-func (c *Config) checkPackage(fail failFunc, at jsontext.Pointer, p configPackage) (hasRange bool) {
+func (c *imageSet) checkPackage(fail failFunc, at jsontext.Pointer, p configPackage) (hasRange bool) {
 	none := bounds{}
 	hasRange = p.bounds != none
 	c.checkBounds(fail, at, p.bounds)
@@ -195,7 +234,7 @@ func checkName(fail failFunc, at jsontext.Pointer, what, name string, known map[
 }
 
 // checkBounds checks that the versions are valid, and that the bounds can be combined.
-func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
+func (c *imageSet) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
 	for key, version := range map[jsontext.Pointer]string{"/minVersion": b.MinVersion, "/maxVersion": b.MaxVersion} {
 		if version == "" {
 			continue
@@ -213,7 +252,7 @@ func (c *Config) checkBounds(fail failFunc, at jsontext.Pointer, b bounds) {
 	}
 }
 
-func (c *Config) noCatalog() *declcfg.Error {
+func (c *imageSet) noCatalog() *declcfg.Error {
 	return c.file.Errorf("/mirror/operators", "missing: no catalog is mirrored")
 }
 
@@ -223,16 +262,18 @@ func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendTok
 // mirror differ.
 type Entry struct {
 	operator
-	config *Config
-	at     jsontext.Pointer
+	set *imageSet
+	at  jsontext.Pointer
 }
 
 // Entries returns the catalogs that the config mirrors, in its order.
 func (c *Config) Entries() []*Entry {
 	var entries []*Entry
-	for i, o := range c.Mirror.Operators {
-		o.Catalog = withoutTransport(o.Catalog)
-		entries = append(entries, &Entry{o, c, item("/mirror/operators", i)})
+	for _, set := range c.sets {
+		for i, o := range set.Mirror.Operators {
+			o.Catalog = withoutTransport(o.Catalog)
+			entries = append(entries, &Entry{o, set, item("/mirror/operators", i)})
+		}
 	}
 	return entries
 }
@@ -252,7 +293,7 @@ func (c *Config) EntriesOf(catalog string) ([]*Entry, error) {
 	all := c.Entries()
 	switch len(all) {
 	case 0:
-		return nil, c.noCatalog()
+		return nil, c.sets[0].noCatalog()
 	case 1:
 		return all, nil
 	}
@@ -268,7 +309,7 @@ func (c *Config) EntriesOf(catalog string) ([]*Entry, error) {
 	}
 	if found == nil {
 		return nil, fmt.Errorf("%s mirrors no catalog %q%s: choose one with --config-catalog: %s",
-			c.file.Name(), catalog, nearest.Hint(catalog, names), strings.Join(names, ", "))
+			c.file, catalog, nearest.Hint(catalog, names), strings.Join(names, ", "))
 	}
 	return found, nil
 }
@@ -291,16 +332,26 @@ func (c *Config) EntryOf(catalog string) (*Entry, error) {
 	for _, e := range found {
 		places = append(places, e.Pos().String())
 	}
-	return nil, fmt.Errorf("%s mirrors catalog %q %d times: choose one with --config-catalog: %s", c.file.Name(), catalog,
+	return nil, fmt.Errorf("%s mirrors catalog %q %d times: choose one with --config-catalog: %s", c.file, catalog,
 		len(found), strings.Join(places, ", "))
 }
 
 // Pos returns the position of the catalog in the config.
-func (e *Entry) Pos() declcfg.Pos { return e.config.file.Pos(e.at + "/catalog")[0] }
+func (e *Entry) Pos() declcfg.Pos { return e.set.file.Pos(e.at + "/catalog")[0] }
+
+// Located adds to an error the position of the value of a key of the entry. It returns nil for nil.
+func (e *Entry) Located(key string, err error) error { return located(e.set.file, e.at, key, err) }
+
+func located(file *strictyaml.File, at jsontext.Pointer, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return file.Errorf(at.AppendToken(key), "%w", err)
+}
 
 // Selection returns the selection of the entry, and whether the config also mirrors dependencies.
 func (e *Entry) Selection() (s Selection, dependencies bool) {
-	c := e.config
+	c := e.set
 	s.blocks = c.blocks
 	if e.Full {
 		s.Rule = All
@@ -318,7 +369,7 @@ func (e *Entry) Selection() (s Selection, dependencies bool) {
 }
 
 // rule returns the rule for the bounds, or nil if there are none.
-func (c *Config) rule(b bounds) Rule {
+func (c *imageSet) rule(b bounds) Rule {
 	switch {
 	case b == (bounds{}):
 		return nil
@@ -364,47 +415,82 @@ func (e *Entry) Target() string {
 	return target
 }
 
-// blocks reports whether the config blocks an image: its reference begins with a name in blockedImages, or a part of it
-// matches the name as a regular expression.
-func (c *Config) blocks(image string) bool {
+// blocks reports whether the configuration blocks an image: its reference begins with a name in blockedImages, or a
+// part of it matches the name as a regular expression.
+func (c *imageSet) blocks(image string) bool {
 	return slices.ContainsFunc(c.blocked, func(name *regexp.Regexp) bool {
 		return strings.HasPrefix(image, name.String()) || name.MatchString(image)
 	})
 }
 
-// AdditionalImages returns the references of the other images that the config mirrors, in its order.
-func (c *Config) AdditionalImages() (refs []string) {
-	for _, img := range c.Mirror.AdditionalImages {
-		if !c.blocks(img.Name) {
-			refs = append(refs, img.Name)
+// An AdditionalImage is an image that a [Config] mirrors beside the images of its catalogs.
+type AdditionalImage struct {
+	additionalImage
+	set *imageSet
+	at  jsontext.Pointer
+}
+
+// Located adds to an error the position of the value of a key of the image. It returns nil for nil.
+func (i *AdditionalImage) Located(key string, err error) error {
+	return located(i.set.file, i.at, key, err)
+}
+
+// AdditionalImages returns the other images that the config mirrors, in its order, without the blocked ones.
+func (c *Config) AdditionalImages() []*AdditionalImage {
+	var images []*AdditionalImage
+	for _, set := range c.sets {
+		for i, img := range set.Mirror.AdditionalImages {
+			if !set.blocks(img.Name) {
+				images = append(images, &AdditionalImage{img, set, item("/mirror/additionalImages", i)})
+			}
 		}
 	}
-	return refs
+	return images
 }
 
 // CheckMirrored returns an error if opm mirror does not support a part of the config. The error joins a
 // [*declcfg.Error] for each such part, sorted by position.
 func (c *Config) CheckMirrored() error {
 	var errs []error
-	refuse := func(value jsontext.Value, ptr jsontext.Pointer, advice string) {
-		if value != nil {
-			errs = append(errs, c.file.Errorf(ptr, "%s", advice))
-		}
-	}
-	m := c.Mirror
-	refuse(m.Platform, "/mirror/platform",
-		"opm does not mirror releases of OpenShift: remove this, and mirror them with oc-mirror")
-	refuse(m.Helm, "/mirror/helm", "opm does not mirror Helm charts: remove this, and mirror them with oc-mirror")
-	refuse(m.Samples, "/mirror/samples", "opm does not mirror samples: remove this")
-	refuse(c.ArchiveSize, "/archiveSize", "opm writes a directory, not archives: remove this")
-	for i, o := range m.Operators {
-		at := item("/mirror/operators", i)
-		refuse(o.TargetCatalogSourceTemplate, at+"/targetCatalogSourceTemplate",
-			"opm has no templates of CatalogSources: remove this, and change the file that --manifests writes")
-		refuse(o.Platforms, at+"/platforms", "remove this, and choose platforms with --platform")
-		if o.TargetName != "" && c.APIVersion == apiV2 {
-			errs = append(errs, c.file.Errorf(at+"/targetName", "%s has no targetName; use targetCatalog", apiV2))
-		}
+	for _, set := range c.sets {
+		errs = append(errs, set.unsupported()...)
 	}
 	return declcfg.JoinErrors(errs)
+}
+
+// unsupported returns an error for each part that opm mirror does not support. Parts that are empty are ignored.
+func (c *imageSet) unsupported() (errs []error) {
+	for _, part := range []struct {
+		value  jsontext.Value
+		ptr    jsontext.Pointer
+		advice string
+	}{
+		{c.Mirror.Platform, "/mirror/platform",
+			"opm does not mirror releases of OpenShift: remove this, and mirror them with oc-mirror"},
+		{c.Mirror.Helm, "/mirror/helm", "opm does not mirror Helm charts: remove this, and mirror them with oc-mirror"},
+		{c.Mirror.Samples, "/mirror/samples", "opm does not mirror samples: remove this"},
+		{c.ArchiveSize, "/archiveSize", "opm writes a directory, not archives: remove this"},
+	} {
+		if text := string(part.value); text != "" && text != "{}" && text != "[]" {
+			errs = append(errs, c.file.Errorf(part.ptr, "%s", part.advice))
+		}
+	}
+	for i, o := range c.Mirror.Operators {
+		if o.TargetName != "" && c.APIVersion == apiV2 {
+			errs = append(errs, c.file.Errorf(item("/mirror/operators", i)+"/targetName",
+				"%s has no targetName; use targetCatalog", apiV2))
+		}
+	}
+	return errs
+}
+
+// Ignored returns a warning for each part that opm mirror ignores.
+func (c *Config) Ignored() (warnings []*declcfg.Error) {
+	for _, set := range c.sets {
+		if set.StorageConfig != nil {
+			warnings = append(warnings, set.file.Errorf("/storageConfig",
+				"it is ignored: the record of opm mirror is the file of --record"))
+		}
+	}
+	return warnings
 }

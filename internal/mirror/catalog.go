@@ -23,15 +23,15 @@ import (
 var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
 
 // Build builds the image of a filtered catalog into an OCI layout in dir, which must exist and is used until the image
-// is copied. The image has a Source and a target. It has no opm: a CatalogSource needs grpcPodConfig.extractContent.
-func (i *Image) Build(
-	ctx context.Context, dir string, kept *filter.Result, write declcfg.WriteOptions, platforms []string,
-) error {
+// is copied. The image has a Source, a target and Platforms. It has no opm: a CatalogSource needs
+// grpcPodConfig.extractContent.
+func (i *Image) Build(ctx context.Context, dir string, kept *filter.Result, write declcfg.WriteOptions) error {
 	files, layout := filepath.Join(dir, "catalog"), filepath.Join(dir, "image")
 	if err := declcfg.WriteDir(ctx, files, kept.Metas, write); err != nil {
 		return err
 	}
 	var opts publish.Options
+	platforms := i.Platforms
 	if platforms == nil {
 		platforms = catalogPlatforms
 	}

@@ -41,7 +41,7 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 	}
 	kinds := []struct {
 		file, apiVersion, kind, field string
-		sources, served               map[string]string
+		sources, served               repositories
 		use                           bool
 	}{
 		{
@@ -72,7 +72,7 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 		for _, kind := range []manifests.Kind{manifests.CatalogSource, manifests.ClusterCatalog} {
 			opts := manifests.Options{Kind: kind, Name: catalog, Image: r.Target + "/" + img.Target()}
 			if kind == manifests.CatalogSource {
-				opts.Namespace = o.Namespace
+				opts.Namespace, opts.Template = o.Namespace, img.CatalogSource
 			}
 			set, failed := manifests.New(opts)
 			if failed != nil {
@@ -89,16 +89,27 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 // TagOnly returns the sources of the images that are named by tag, which an ImageContentSourcePolicy does not mirror.
 func (r *Record) TagOnly() (sources []string) {
 	for _, img := range r.needed() {
-		if !img.Catalog && img.Tag != "" && !slices.Contains(sources, img.Source) {
+		ref, err := parse(img.Source)
+		if _, byTag := ref.(name.Tag); !img.Catalog && err == nil && byTag && !slices.Contains(sources, img.Source) {
 			sources = append(sources, img.Source)
 		}
 	}
 	return sources
 }
 
-// sources maps the repositories of the sources to repositories of the mirror, for images by digest and images by tag.
-func (r *Record) sources() (digests, tags map[string]string, err error) {
-	digests, tags = map[string]string{}, map[string]string{}
+// repositories maps repositories of sources to the repositories of the mirror that have their images.
+type repositories map[string][]string
+
+func (r repositories) add(source, mirror string) {
+	if !slices.Contains(r[source], mirror) {
+		r[source] = append(r[source], mirror)
+	}
+}
+
+// sources returns the repositories of images by digest and of images by tag. An image with another tag than its source
+// has no mirror for its tag.
+func (r *Record) sources() (digests, tags repositories, err error) {
+	digests, tags = repositories{}, repositories{}
 	for _, img := range r.Images {
 		if img.Catalog || img.Manifests == nil {
 			continue
@@ -107,38 +118,38 @@ func (r *Record) sources() (digests, tags map[string]string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		to := digests
-		if _, ok := ref.(name.Tag); ok {
-			to = tags
+		switch ref := ref.(type) {
+		case name.Digest:
+			digests.add(image.RepositoryName(ref), img.Repository)
+		case name.Tag:
+			if ref.TagStr() == img.Tag {
+				tags.add(image.RepositoryName(ref), img.Repository)
+			}
 		}
-		to[image.RepositoryName(ref)] = img.Repository
 	}
 	return digests, tags, nil
 }
 
-// mirrors returns the entries of a mirror set, sorted by source. A source may have two mirrors, the one in sources and
-// the one in served.
-func (r *Record) mirrors(sources, served map[string]string) (entries []map[string]any) {
-	mirrors := map[string][]string{}
-	for _, repos := range []map[string]string{sources, served} {
-		for source, repo := range repos {
-			if mirror := r.Target + "/" + repo; !slices.Contains(mirrors[source], mirror) {
-				mirrors[source] = append(mirrors[source], mirror)
+// mirrors returns the entries of a mirror set, sorted by source. A source may have several mirrors, those in sources
+// and then those in served.
+func (r *Record) mirrors(sources, served repositories) (entries []map[string]any) {
+	all := repositories{}
+	for _, repos := range []repositories{sources, served} {
+		for source, mirrors := range repos {
+			for _, repo := range mirrors {
+				all.add(source, r.Target+"/"+repo)
 			}
 		}
 	}
-	for source, all := range mirrors {
-		entries = append(entries, map[string]any{"source": source, "mirrors": all})
+	for _, source := range slices.Sorted(maps.Keys(all)) {
+		entries = append(entries, map[string]any{"source": source, "mirrors": all[source]})
 	}
-	slices.SortFunc(entries, func(a, b map[string]any) int {
-		return cmp.Compare(a["source"].(string), b["source"].(string))
-	})
 	return entries
 }
 
 // mirrorSet returns the name of the mirror sets, after the target and the catalogs. Without catalogs, it depends on
 // the sources instead. So mirrors of other catalogs in the same target have mirror sets of their own.
-func (r *Record) mirrorSet(digests, tags map[string]string) string {
+func (r *Record) mirrorSet(digests, tags repositories) string {
 	var parts []string
 	for _, img := range r.Images {
 		if img.Catalog {

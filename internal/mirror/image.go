@@ -21,8 +21,15 @@ type Image struct {
 	Digest     string `json:"digest,omitzero"`    // of the image or index; "" until it is known
 	Catalog    bool   `json:"catalog,omitzero"`   // a filtered catalog, not an image that it names
 	Uses       []Use  `json:"uses,omitempty"`     // sorted; none for catalogs and additional images
+	Renamed    bool   `json:"renamed,omitzero"`   // the repository was chosen, and not derived from Source
 	Failure    string `json:"failure,omitzero"`   // the reason if the image was not copied
 	Manifests  []Node `json:"manifests,omitzero"` // each after the manifests it refers to, signatures last
+
+	// CatalogSource is the template of the CatalogSource for a catalog; see [manifests.Options].
+	CatalogSource jsontext.Value `json:"catalogSource,omitzero"`
+
+	// Platforms of an index, each os/arch or os/arch/variant; nil for those of the plan.
+	Platforms []string `json:"-"`
 
 	from   name.Reference    // parsed Source; nil for a catalog
 	dir    *Directory        // the directory with the image; nil for a registry

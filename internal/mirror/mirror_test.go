@@ -656,6 +656,46 @@ func TestTwoThings(t *testing.T) {
 	}
 }
 
+// TestPlatforms checks that an image has only its own platforms, instead of those of the plan, and that an image of two
+// sources has the platforms of both.
+func TestPlatforms(t *testing.T) {
+	from := newPottery(t, true)
+	count := func(plan []string, platforms ...[]string) int {
+		var images []*Image
+		for _, p := range platforms {
+			img, err := Names{}.New(from.refs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			img.Platforms = p
+			images = append(images, img)
+		}
+		opts := Options{Opener: from.opener(t), Platforms: plan}
+		p, err := NewPlan(t.Context(), images, newDirectory(t), opts)
+		if err != nil || len(p.Images) != 1 || p.Images[0].Failure != "" {
+			t.Fatalf("%v, %v", p, err)
+		}
+		return len(p.Images[0].Manifests)
+	}
+	amd64, arm64 := []string{"linux/amd64"}, []string{"linux/arm64"}
+	all := count(nil, nil)
+	if one := count(nil, amd64); one >= all || count(arm64, amd64) != one || count(amd64, nil) != one {
+		t.Errorf("%d manifests for one platform, %d for all", one, all)
+	}
+	if count(nil, amd64, arm64) != all || count(nil, nil, amd64) != all || count(arm64, amd64, nil) != all {
+		t.Errorf("not %d manifests for both platforms", all)
+	}
+}
+
+func newDirectory(t *testing.T) *Directory {
+	t.Helper()
+	d, err := ToDirectory(filepath.Join(t.TempDir(), "dir"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestSources checks that an image is planned once for each source, and that the objects for a cluster have all
 // sources.
 func TestSources(t *testing.T) {
@@ -699,7 +739,7 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range tt.want {
-			if digests[from.host+want] == "" && record.Failed() == nil {
+			if digests[from.host+want] == nil && record.Failed() == nil {
 				t.Errorf("%v: %s has no mirror", tt.refs, want)
 			}
 		}

@@ -68,6 +68,18 @@ func (n Names) New(reference string, uses ...Use) (*Image, error) {
 	return img, nil
 }
 
+// Rename changes the repository and the tag of an image in the mirror. An empty name leaves that part as it is.
+func (n Names) Rename(img *Image, repo, tag string) error {
+	if repo != "" {
+		img.Repository, img.Renamed = n.flatten(repo), true
+	}
+	img.Tag = cmp.Or(tag, img.Tag)
+	if _, err := image.ParseReference("mirror.example/" + img.Repository + ":" + cmp.Or(img.Tag, "latest")); err != nil {
+		return fmt.Errorf("%q is not a valid name in the mirror: %w", img.Repository+":"+img.Tag, err)
+	}
+	return nil
+}
+
 // Unusable returns the image for a reference that cannot be mirrored. It has no repository, and the reason is its
 // Failure.
 func Unusable(reference string, reason error, uses ...Use) *Image {
@@ -135,10 +147,11 @@ func (i *Image) claims() iter.Seq2[string, claim] {
 	}
 }
 
-// Rename changes the names of the images of a directory to the names that n gives to their sources.
-func (n Names) Rename(images []*Image) {
+// RenameAll changes the repositories of the images of a directory to the ones that n gives to their sources. Chosen
+// repositories only change their depth.
+func (n Names) RenameAll(images []*Image) {
 	for _, img := range images {
-		if img.Catalog {
+		if img.Catalog || img.Renamed {
 			img.Repository = n.flatten(img.Repository)
 		} else if ref, err := parse(img.Source); err == nil {
 			img.Repository = n.repository(ref.Context())

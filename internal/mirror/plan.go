@@ -19,7 +19,7 @@ import (
 // Options configure a plan. Opener is required unless all images are in a directory.
 type Options struct {
 	Opener    *image.Opener // opens the sources
-	Platforms []string      // of indexes, each os/arch or os/arch/variant; nil for all
+	Platforms []string      // of indexes, each os/arch or os/arch/variant, unless an image has its own; nil for all
 	Jobs      int           // blobs and images copied at once; 0 means DefaultJobs
 	Last      *Record       // of the last run; nil if there was none
 	Limits    image.Limits  // of the manifests of an image
@@ -60,6 +60,11 @@ type Plan struct {
 // that cannot be resolved has a Failure. It is an error if a tag in the target would refer to two things, such as two
 // images or an image and a signature, or if the target cannot be written.
 func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
+	for _, img := range images {
+		if img.Platforms == nil {
+			img.Platforms = o.Platforms
+		}
+	}
 	p := &Plan{Options: o, Images: merge(images), to: to, asking: semaphore.NewWeighted(maxRequests)}
 	p.Jobs = cmp.Or(p.Jobs, DefaultJobs)
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
@@ -132,6 +137,7 @@ func merge(images []*Image) []*Image {
 	for _, img := range images {
 		if n := len(merged); n > 0 && merged[n-1].isSame(img) {
 			merged[n-1].Uses = append(merged[n-1].Uses, img.Uses...)
+			merged[n-1].addPlatforms(img.Platforms)
 			continue
 		}
 		merged = append(merged, img)
@@ -141,6 +147,16 @@ func merge(images []*Image) []*Image {
 		img.Uses = slices.Compact(img.Uses)
 	}
 	return merged
+}
+
+// addPlatforms adds platforms, of which nil means all.
+func (i *Image) addPlatforms(more []string) {
+	if i.Platforms == nil || more == nil {
+		i.Platforms = nil
+		return
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(i.Platforms, more)))
+	i.Platforms = slices.Compact(all)
 }
 
 // isSame reports whether i and other are the same image at the same place in the mirror.

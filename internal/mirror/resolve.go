@@ -88,7 +88,7 @@ func (r *resolver) root(ctx context.Context) (m manifest, err error) {
 		}
 		return r.fetch(ctx, digest)
 	}
-	return r.read(ctx, func() ([]byte, v1.Descriptor, error) { return r.img.repo.Manifest(ctx, r.img.Tag) })
+	return r.read(ctx, func() ([]byte, v1.Descriptor, error) { return r.img.repo.Manifest(ctx, r.img.from.Identifier()) })
 }
 
 // attached returns the nodes of all artifacts that refer to the manifests in to, and of artifacts that refer to these.

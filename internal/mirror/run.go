@@ -227,7 +227,7 @@ func (r *run) manifest(ctx context.Context, img *Image, n *Node) error {
 			}
 			defer unlock()
 			if err := r.putAs(ctx, img, n, n.Digest.String()); err != nil {
-				if r.Platforms != nil && n.MediaType.IsIndex() {
+				if img.Platforms != nil && n.MediaType.IsIndex() {
 					err = fmt.Errorf("%w (a registry may want all platforms of an index: leave out --platform)", err)
 				}
 				return err

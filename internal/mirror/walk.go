@@ -190,8 +190,8 @@ func (r *resolver) parse(ctx context.Context, raw []byte, desc v1.Descriptor, ex
 	if err != nil {
 		return m, err
 	}
-	if c.Manifests != nil && r.plan.Platforms != nil {
-		if c.Manifests, err = image.ForPlatforms(c.Manifests, r.plan.Platforms); err != nil {
+	if c.Manifests != nil && r.img.Platforms != nil {
+		if c.Manifests, err = image.ForPlatforms(c.Manifests, r.img.Platforms); err != nil {
 			return m, err
 		}
 	}

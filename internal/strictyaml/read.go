@@ -127,13 +127,19 @@ func (r *reader) hint(key string, names []string) string {
 	return ", want " + strings.Join(names, ", ")
 }
 
-// fieldsOf returns the indices of a struct's fields by their keys.
+// fieldsOf returns the indices of a struct's fields by their keys. An embedded struct with a key is a field; the fields
+// of another one belong to the struct around it.
 func fieldsOf(t reflect.Type) map[string][]int {
 	fields := make(map[string][]int)
+	var named [][]int // embedded structs with a key
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.IsExported() && !f.Anonymous && name != "-" && name != "" {
-			fields[name] = f.Index
+		within := func(outer []int) bool { return slices.Equal(outer, f.Index[:min(len(outer), len(f.Index))]) }
+		if slices.ContainsFunc(named, within) || !f.IsExported() || name == "-" || name == "" {
+			continue
+		}
+		if fields[name] = f.Index; f.Anonymous {
+			named = append(named, f.Index)
 		}
 	}
 	return fields

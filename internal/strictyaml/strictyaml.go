@@ -12,6 +12,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -84,6 +85,20 @@ func Each(name string, text []byte, fn func(*File)) error {
 		chunk.Recycle()
 	}
 	return errors.Join(errs...)
+}
+
+// ReadAll reads every document of a YAML or JSON file. It is an error if there is none.
+func ReadAll(name string, text []byte) ([]*File, error) {
+	first, err := Read(name, text)
+	if err == nil && first.further == nil {
+		return []*File{first}, nil
+	}
+	var all []*File
+	failed := Each(name, text, func(f *File) { all = append(all, &File{f.name, f.doc.Clone(), nil}) })
+	if failed == nil && len(all) > 0 {
+		return all, nil
+	}
+	return nil, cmp.Or(err, failed)
 }
 
 // withoutPrologue returns a text of the same size without the prologue of the first document of a YAML file: blanks and

@@ -76,6 +76,56 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
+// TestEmbedded checks that an embedded struct with a key is read below that key, and another one beside its neighbours.
+func TestEmbedded(t *testing.T) {
+	type Inner struct {
+		Name string `json:"name"`
+	}
+	type Beside struct {
+		Kind string `json:"kind"`
+	}
+	var v struct {
+		Inner `json:"inner"`
+		Beside
+	}
+	if _, err := strictyaml.Unmarshal("f", []byte("kind: k\ninner: {name: a}\n"), &v); err != nil || v.Name != "a" || v.Kind != "k" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	_, err := strictyaml.Unmarshal("f", []byte("kind: k\nname: a\n"), &v)
+	if want := `f:2:1: unknown key "name", want inner, kind`; fmt.Sprint(err) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestReadAll checks that every document of a file has its positions, and that empty ones are ignored.
+func TestReadAll(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"name: a\n", "f:1:7"},
+		{"# text\n---\nname: a\n---\n# nothing\n---\n\nname: b\n", "f:3:7 f:8:7"},
+		{`{"name": "a"} {"name": "b"}`, "f:1:10 f:1:24"},
+		{"# nothing\n", "f:1:1: the file is empty"},
+		{"name: a\n---\nname: [\n", "f:4:1: "},
+	} {
+		files, err := strictyaml.ReadAll("f", []byte(tt.text))
+		var got []string
+		for _, f := range files {
+			var v struct {
+				Name string `json:"name"`
+			}
+			if err := f.Decode(&v, strictyaml.Options{}); err != nil {
+				t.Error(err)
+			}
+			got = append(got, f.Pos("/name")[0].String())
+		}
+		if err != nil {
+			got = append(got, err.Error())
+		}
+		if text := strings.Join(got, " "); !strings.HasPrefix(text, tt.want) {
+			t.Errorf("%q: got %s, want %s", tt.text, text, tt.want)
+		}
+	}
+}
+
 func TestValues(t *testing.T) {
 	var c config
 	f, err := strictyaml.Unmarshal("f", []byte("Name: a\nreferences:\n- image: i\n  jobs: 3\n"), &c)

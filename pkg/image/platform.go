@@ -29,11 +29,25 @@ func parsePlatform(text string) (v1.Platform, error) {
 	if text == "" {
 		return v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, nil
 	}
+	if err := CheckPlatforms(text); err != nil {
+		return v1.Platform{}, err
+	}
 	p, err := v1.ParsePlatform(text)
-	if err != nil || p.OS == "" || p.Architecture == "" {
-		return v1.Platform{}, fmt.Errorf("platform %q: want os/arch or os/arch/variant, such as linux/arm64", text)
+	if err != nil {
+		return v1.Platform{}, err
 	}
 	return *p, nil
+}
+
+// CheckPlatforms returns an error for the first text that is not os/arch or os/arch/variant.
+func CheckPlatforms(platforms ...string) error {
+	for _, text := range platforms {
+		p, err := v1.ParsePlatform(text)
+		if err != nil || p.OS == "" || p.Architecture == "" {
+			return fmt.Errorf("platform %q: want os/arch or os/arch/variant, such as linux/arm64", text)
+		}
+	}
+	return nil
 }
 
 // CheckPlatform returns an error if the image is not for this platform, which Open checks only for images in an

@@ -57,6 +57,7 @@ type Options struct {
 	Security      string // legacy, restricted, or "" to follow the namespace
 	ImageTemplate string // an image reference with the cluster version as a variable; see [catalogsource.ResolveImage]
 	ClusterOpm    bool   // the cluster runs this opm, which can use the store in the image
+	Template      []byte // of [ParseTemplate]: a CatalogSource with the further fields; nil for none
 	DisplayName   string
 	Publisher     string
 
@@ -93,7 +94,11 @@ func New(opts Options) (*Set, error) {
 	s := &Set{opts: opts}
 	switch opts.Kind {
 	case CatalogSource:
-		s.objects = []any{opts.catalogSource()}
+		source, err := opts.catalogSource()
+		if err != nil {
+			return nil, err
+		}
+		s.objects = []any{source}
 	case ClusterCatalog:
 		s.objects = []any{opts.clusterCatalog()}
 	case Deployment:

@@ -44,6 +44,10 @@ var options = []row{
 	{"catalogsource-template", Options{
 		Kind: CatalogSource, ImageTemplate: "registry.example/catalog:v{kube_major_version}.{kube_minor_version}",
 	}},
+	{"catalogsource-merged", Options{
+		Kind: CatalogSource, DisplayName: "Crafts", Template: []byte(`{"metadata": {"name": "other", "labels": {"team": "pottery"}},
+			"spec": {"displayName": "Other", "publisher": "Pottery", "grpcPodConfig": {"priorityClassName": "low"}}, "status": {}}`),
+	}},
 	{"catalogsource-cluster-opm", Options{Kind: CatalogSource, ClusterOpm: true, Size: 191 << 20}},
 	{"catalogsource-names", Options{Kind: CatalogSource, DisplayName: "Crafts {{ .Values.image }}", Publisher: "Pottery"}},
 	{"clustercatalog", Options{Kind: ClusterCatalog}},

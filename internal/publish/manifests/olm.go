@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,45 +21,55 @@ func (o *Options) meta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace}
 }
 
-// catalogSource sets extractContent, so that the cluster's opm serves the catalog whatever else is in the image.
-func (o *Options) catalogSource() *v1alpha1.CatalogSource {
-	pod := &v1alpha1.GrpcPodConfig{
-		SecurityContextConfig: v1alpha1.SecurityConfig(o.Security),
-		ExtractContent:        &v1alpha1.ExtractContentConfig{CatalogDir: catalogDir},
+// catalogSource sets extractContent, so that the cluster's opm serves the catalog whatever else is in the image. The
+// template has further fields.
+func (o *Options) catalogSource() (*v1alpha1.CatalogSource, error) {
+	source, err := o.fromTemplate()
+	if err != nil {
+		return nil, err
 	}
+	pod := source.Spec.GrpcPodConfig
+	if pod == nil {
+		pod = new(v1alpha1.GrpcPodConfig)
+	}
+	pod.SecurityContextConfig = cmp.Or(v1alpha1.SecurityConfig(o.Security), pod.SecurityContextConfig)
+	pod.ExtractContent = &v1alpha1.ExtractContentConfig{CatalogDir: catalogDir}
 	if o.ClusterOpm { // upstream's opm refuses our store and needs more memory
 		pod.ExtractContent.CacheDir = cacheDir
 		memory := memoryRequest(o.Size)
 		pod.MemoryTarget = &memory
 	}
-	source := o.newCatalogSource()
+	o.fill(source)
 	source.Spec.Image, source.Spec.GrpcPodConfig = o.Image, pod
 	if o.ImageTemplate != "" {
-		source.Annotations = map[string]string{catalogsource.TemplateAnnotation: o.ImageTemplate}
+		if source.Annotations == nil {
+			source.Annotations = map[string]string{}
+		}
+		source.Annotations[catalogsource.TemplateAnnotation] = o.ImageTemplate
 	}
 	if o.PollInterval > 0 {
 		source.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{
 			RegistryPoll: &v1alpha1.RegistryPoll{RawInterval: o.PollInterval.String()},
 		}
 	}
-	return source
+	return source, nil
 }
 
 // addressedCatalogSource returns a CatalogSource with the address of the Deployment's Service.
 func (o *Options) addressedCatalogSource() *v1alpha1.CatalogSource {
-	source := o.newCatalogSource()
+	source := new(v1alpha1.CatalogSource)
+	o.fill(source)
 	source.Spec.Address = fmt.Sprintf("%s.%s.svc:%d", o.Name, o.Namespace, grpcPort)
 	return source
 }
 
-func (o *Options) newCatalogSource() *v1alpha1.CatalogSource {
-	return &v1alpha1.CatalogSource{
-		TypeMeta:   typeMeta(v1alpha1.CatalogSourceCRDAPIVersion, v1alpha1.CatalogSourceKind),
-		ObjectMeta: o.meta(),
-		Spec: v1alpha1.CatalogSourceSpec{
-			SourceType: v1alpha1.SourceTypeGrpc, Priority: int(o.Priority), DisplayName: o.DisplayName, Publisher: o.Publisher,
-		},
-	}
+// fill sets the fields of a CatalogSource that do not depend on its address. An empty option leaves a field as it is.
+func (o *Options) fill(source *v1alpha1.CatalogSource) {
+	source.TypeMeta = typeMeta(v1alpha1.CatalogSourceCRDAPIVersion, v1alpha1.CatalogSourceKind)
+	source.Name, source.Namespace = o.Name, cmp.Or(o.Namespace, source.Namespace)
+	spec := &source.Spec
+	spec.SourceType, spec.Priority = v1alpha1.SourceTypeGrpc, cmp.Or(int(o.Priority), spec.Priority)
+	spec.DisplayName, spec.Publisher = cmp.Or(o.DisplayName, spec.DisplayName), cmp.Or(o.Publisher, spec.Publisher)
 }
 
 // clusterCatalog returns a ClusterCatalog of OLM v1, without its type: the Go module of the API has too many

@@ -102,7 +102,9 @@ func treeOf(object any) (tree, error) {
 	}
 	delete(t, "status")
 	if spec, ok := t["spec"].(map[string]any); ok {
-		delete(spec, "icon")
+		if icon, ok := spec["icon"].(map[string]any); ok && icon["base64data"] == "" {
+			delete(spec, "icon")
+		}
 	}
 	return t, nil
 }
