@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -170,12 +171,23 @@ func (f *mirrorFlags) ofCatalog(
 	built := &mirror.Image{
 		Source: from.ref, Repository: from.repo, Tag: from.tag, CatalogSource: from.template, Platforms: platforms,
 	}
-	if err := built.Build(ctx, dir, kept, write); err != nil {
-		return nil, fmt.Errorf("build the image of catalog %s: %w", from, err)
+	digest, err := c.unfiltered(ctx, kept)
+	switch {
+	case err != nil:
+	case digest != "":
+		err = built.Copy(digest)
+	default:
+		err = built.Build(ctx, dir, kept, write)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("image of catalog %s: %w", from, err)
+	}
+	if digest == "" && c.digest() != "" {
+		fmt.Fprintf(c.cmd.ErrOrStderr(), "opm: catalog %s: the filtered image has a new digest, and no signature\n", from)
 	}
 	images := []*mirror.Image{built}
 	short := map[string]bool{}
-	err := kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
+	err = kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
 		use := mirror.Use{Package: by.Package, Bundle: by.Name}
 		img, err := f.names.New(ref, use)
 		switch {
@@ -198,4 +210,35 @@ func (f *mirrorFlags) ofCatalog(
 			plural.Some(slices.Sorted(maps.Keys(short))))
 	}
 	return images, err
+}
+
+// digest returns the digest of a catalog that is an image in a registry, or "".
+func (c *catalog) digest() string {
+	for _, r := range c.Lock.References {
+		if len(c.refs) == 1 && r.Reference == c.refs[0] {
+			return r.Digest
+		}
+	}
+	return ""
+}
+
+// unfiltered returns the digest of the image of a catalog if the image can be mirrored as it is, or "". The catalog
+// must be where built images have it, too: the CatalogSource names the directory.
+func (c *catalog) unfiltered(ctx context.Context, kept *filter.Result) (string, error) {
+	if c.digest() == "" || !kept.Unchanged() {
+		return "", nil
+	}
+	opener, err := c.images.opener()
+	if err != nil {
+		return "", err
+	}
+	img, err := opener.Open(ctx, c.refs[0])
+	if err != nil {
+		return "", err
+	}
+	_, dir, err := img.Kind()
+	if err := errors.Join(err, img.Close()); err != nil || path.Join("/", dir) != mirror.CatalogDir {
+		return "", err
+	}
+	return c.digest(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -70,6 +71,7 @@ func mirrored(host string) string {
 //	push DIRECTORY REFERENCE    builds an image of a bundle or a catalog and pushes it
 //	layout DIRECTORY LAYOUT     builds it into an OCI layout, as v1
 //	archive DIRECTORY FILE      builds it into an OCI archive, as v1
+//	digest REFERENCE OTHER      checks that both have the same digest
 var imageCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"push": func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(push(ts.MkAbs(args[0]), args[1]))
@@ -78,6 +80,15 @@ var imageCommands = map[string]func(ts *testscript.TestScript, neg bool, args []
 		img, err := build(ts.MkAbs(args[0]))
 		ts.Check(err)
 		ts.Check(image.WriteLayout(img, ts.MkAbs(args[1]), "v1"))
+	},
+	"digest": func(ts *testscript.TestScript, neg bool, args []string) {
+		a, err := crane.Digest(args[0])
+		ts.Check(err)
+		b, err := crane.Digest(args[1])
+		ts.Check(err)
+		if (a == b) == neg {
+			ts.Fatalf("the digests are %s and %s", a, b)
+		}
 	},
 	"archive": func(ts *testscript.TestScript, _ bool, args []string) {
 		img, err := build(ts.MkAbs(args[0]))

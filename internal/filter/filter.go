@@ -116,6 +116,7 @@ func Select(ctx context.Context, c Catalog, s Selection) (*Result, error) {
 	result, err := sel.result(len(s.Packages) == 0)
 	if err == nil {
 		result.blocks = s.blocks
+		result.whole = len(s.Packages) == 0 && s.Rule == All
 	}
 	return result, err
 }

@@ -21,6 +21,18 @@ type Result struct {
 
 	packages map[string]*keptPackage
 	blocks   func(image string) bool // see Selection
+	whole    bool                    // everything was selected
+}
+
+// Unchanged reports whether everything in the catalog was selected, and nothing of it was left out or changed.
+func (r *Result) Unchanged() bool {
+	return r.whole && !slices.ContainsFunc(r.Changes, func(c Change) bool {
+		switch c.Kind {
+		case DependencyMissing, Stranded, Unresolved:
+			return false
+		}
+		return true
+	})
 }
 
 // A PackageSummary describes the kept part of a package.

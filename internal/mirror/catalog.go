@@ -54,6 +54,19 @@ func (i *Image) Build(ctx context.Context, dir string, kept *filter.Result, writ
 	return nil
 }
 
+// CatalogDir is the directory of the catalog in images from [Image.Build].
+const CatalogDir = "/configs"
+
+// Copy makes the image of a catalog a copy of its source, with this digest and its signatures.
+func (i *Image) Copy(digest string) error {
+	ref, err := parse(i.Source)
+	if err != nil {
+		return err
+	}
+	i.Digest, i.Catalog, i.from = digest, true, ref
+	return nil
+}
+
 // notInPath matches the characters that are replaced in the path of a repository.
 var notInPath = regexp.MustCompile(`[^a-z0-9]+`)
 
@@ -85,4 +98,9 @@ func (n Names) Catalog(source, target string) (repo, tag string, err error) {
 }
 
 // Close closes the layout of an image from [Image.Build].
-func (i *Image) Close() error { return i.dir.Close() }
+func (i *Image) Close() error {
+	if i.dir == nil {
+		return nil
+	}
+	return i.dir.Close()
+}

@@ -687,6 +687,27 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
+// TestCopy checks that a copied catalog has the digest of its source, and its signatures.
+func TestCopy(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, false)
+	_, digest, _ := strings.Cut(from.refs[0], "@")
+	img := &Image{Source: from.refs[0], Repository: "crafts/catalog", Tag: "v1"}
+	if err := img.Copy(digest); err != nil {
+		t.Fatal(err)
+	}
+	opener := from.opener(t)
+	target, err := ToRegistry(opener, to.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, record := mustRun(t.Context(), t, []*Image{img}, target, Options{Opener: opener})
+	if r := p.Report().Images[0]; r.Attached == 0 || r.Digest != digest || !record.Images[0].Catalog {
+		t.Errorf("%+v", r)
+	}
+	checkPull(t, to, "crafts/catalog@v1")
+	checkPull(t, to, "crafts/catalog@"+signTag(digest, ".sig"))
+}
+
 func newDirectory(t *testing.T) *Directory {
 	t.Helper()
 	d, err := ToDirectory(filepath.Join(t.TempDir(), "dir"), nil)
