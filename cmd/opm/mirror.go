@@ -103,7 +103,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	f.filter.addSelection(cmd)
 	flags.StringVar(&f.manifests, "manifests", "",
 		"write to `DIRECTORY` the objects that make a cluster use the mirror")
-	flags.StringVar(&f.namespace, "namespace", "", "write CatalogSources for this `NAMESPACE`")
+	flags.StringVar(&f.namespace, "namespace", "openshift-marketplace", "write CatalogSources for this `NAMESPACE`")
 	flags.BoolVar(&f.icsp, "icsp", false, "write an ImageContentSourcePolicy, for clusters before OpenShift 4.13")
 	exclude(cmd, "to-dir", "to")
 	exclude(cmd, "to-dir", "manifests")
@@ -202,7 +202,7 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--record is for --to: the record of a directory is its %s", mirror.RecordFile)
 	case f.retryFailed && f.record == "" && f.toDir == "":
 		return errors.New("--retry-failed needs --record")
-	case f.manifests == "" && (f.icsp || f.namespace != ""):
+	case f.manifests == "" && (f.icsp || cmd.Flags().Changed("namespace")):
 		return errors.New("--icsp and --namespace need --manifests")
 	case f.names.MaxComponents < 0:
 		return fmt.Errorf("--max-components %d: want 1 or more", f.names.MaxComponents)

@@ -106,7 +106,12 @@ func (f *mirrorFlags) nameCatalogs(catalogs []*mirroredCatalog) error {
 			errs = append(errs, c.entry.Located("platforms", image.CheckPlatforms(c.entry.Platforms...)))
 		}
 		if c.repo, c.tag, err = f.names.Catalog(c.ref, target); err != nil {
-			errs = append(errs, fmt.Errorf("catalog %s: %w", c, err))
+			if c.entry != nil && f.catalogImage == "" {
+				err = c.entry.Located("targetCatalog", err)
+			} else {
+				err = fmt.Errorf("catalog %s: %w", c, err)
+			}
+			errs = append(errs, err)
 			continue
 		}
 		name := c.repo + ":" + c.tag

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -72,6 +73,7 @@ func mirrored(host string) string {
 //	layout DIRECTORY LAYOUT     builds it into an OCI layout, as v1
 //	archive DIRECTORY FILE      builds it into an OCI archive, as v1
 //	digest REFERENCE OTHER      checks that both have the same digest
+//	pin FILE REFERENCE...       replaces DIGEST0, DIGEST1, and so on in a file by the digests
 var imageCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"push": func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(push(ts.MkAbs(args[0]), args[1]))
@@ -89,6 +91,17 @@ var imageCommands = map[string]func(ts *testscript.TestScript, neg bool, args []
 		if (a == b) == neg {
 			ts.Fatalf("the digests are %s and %s", a, b)
 		}
+	},
+	"pin": func(ts *testscript.TestScript, _ bool, args []string) {
+		file := ts.MkAbs(args[0])
+		text, err := os.ReadFile(file)
+		ts.Check(err)
+		for i, ref := range args[1:] {
+			digest, err := crane.Digest(ref)
+			ts.Check(err)
+			text = bytes.ReplaceAll(text, fmt.Appendf(nil, "DIGEST%d", i), []byte(digest))
+		}
+		ts.Check(os.WriteFile(file, text, 0o666))
 	},
 	"archive": func(ts *testscript.TestScript, _ bool, args []string) {
 		img, err := build(ts.MkAbs(args[0]))

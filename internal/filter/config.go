@@ -190,6 +190,9 @@ func (c *imageSet) check() (errs []error) {
 		if o.Catalog == "" {
 			fail(at+"/catalog", "missing: want the reference of a catalog")
 		}
+		if strings.ContainsAny(o.TargetCatalog, ":@") {
+			fail(at+"/targetCatalog", "%q: want a path without a tag or a digest; a tag is set with targetTag", o.TargetCatalog)
+		}
 		seen := map[string]bool{}
 		for j, p := range o.Packages {
 			at := item(at+"/packages", j)

@@ -98,6 +98,10 @@ func TestConfigErrors(t *testing.T) {
 			f.yaml:6:38: mirror.operators[0].packages[2].name: missing: want the name of a package
 			f.yaml:6:68: mirror.operators[0].packages[2].channels[1].name: channel "a" is already selected above
 			f.yaml:6:72: mirror.operators[0].packages[2].channels[2].name: missing: want the name of a channel`},
+		{"a target with a tag", "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  operators:\n" +
+			"  - {catalog: c, targetCatalog: 'a/b:v1'}\n  - {catalog: c, targetCatalog: a/b@sha256}\n", `
+			f.yaml:5:33: mirror.operators[0].targetCatalog: "a/b:v1": want a path without a tag or a digest; a tag is set with targetTag
+			f.yaml:6:33: mirror.operators[1].targetCatalog: "a/b@sha256": want a path without a tag or a digest; a tag is set with targetTag`},
 		{"versions", imageSet("v2alpha1", "{name: p, minVersion: a, channels: [{name: a, maxVersion: 1.0.0, minBundle: b}]}"), `
 			f.yaml:6:38: mirror.operators[0].packages[0].minVersion: "a" is not a version: Invalid character(s) found in major number "a"
 			f.yaml:6:52: mirror.operators[0].packages[0].channels[0]: ` + both + `

@@ -70,15 +70,22 @@ func (i *Image) Copy(digest string) error {
 // notInPath matches the characters that are replaced in the path of a repository.
 var notInPath = regexp.MustCompile(`[^a-z0-9]+`)
 
+// digestTag is the number of hexadecimal digits in the tag of a catalog by digest, as oc-mirror has it in names.
+const digestTag = 12
+
 // Catalog returns the repository and the tag of a catalog in the mirror. target is PATH, PATH:TAG, :TAG or "". A
-// missing part is from the source: the repository and the tag of an image, or the name of a directory or file and the
-// tag latest.
+// missing part is from the source: the repository and the tag of an image, or else the beginning of its digest; or the
+// name of a directory or file and the tag latest.
 func (n Names) Catalog(source, target string) (repo, tag string, err error) {
 	tag = "latest"
 	if ref, err := image.ParseReference(source); err == nil {
 		repo = n.repository(ref.Context())
-		if t, ok := ref.(name.Tag); ok {
-			tag = t.TagStr()
+		switch ref := ref.(type) {
+		case name.Tag:
+			tag = ref.TagStr()
+		case name.Digest:
+			_, hex, _ := strings.Cut(ref.DigestStr(), ":")
+			tag = hex[:digestTag]
 		}
 	} else {
 		base := notInPath.ReplaceAllString(strings.ToLower(filepath.Base(source)), "-")

@@ -18,7 +18,7 @@ import (
 // ClusterOptions configure the objects for a cluster.
 type ClusterOptions struct {
 	ICSP      bool   // write an ImageContentSourcePolicy, for clusters without ImageDigestMirrorSet; see TagOnly
-	Namespace string // namespace of the CatalogSources
+	Namespace string // namespace of the CatalogSources; "" for that of the template or of the kubectl context
 }
 
 // Cluster returns the files that make a cluster use the mirror: the mirror sets for images by digest and by tag, with

@@ -589,6 +589,8 @@ func TestNames(t *testing.T) {
 	}
 	for _, tt := range [][4]string{
 		{"quay.io/crafts/catalog:v4", "", "crafts/catalog", "v4"}, {"./Catalog_1", "", "catalog-1", "latest"},
+		{"quay.io/crafts/catalog@sha256:" + strings.Repeat("0123456789abcdef", 4), "", "crafts/catalog", "0123456789ab"},
+		{"quay.io/crafts/catalog@sha256:" + strings.Repeat("0123456789abcdef", 4), "a/b:v1", "a/b", "v1"},
 		{"catalog", "a/b:c", "a/b", "c"}, {"quay.io/crafts/catalog:v4", ":c", "crafts/catalog", "c"}, {"/", "", "catalog", "latest"},
 	} {
 		if repo, tag, err := (Names{}).Catalog(tt[0], tt[1]); repo != tt[2] || tag != tt[3] || err != nil {

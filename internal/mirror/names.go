@@ -99,7 +99,8 @@ func checkNames(images []*Image) error {
 				claims[target] = c
 			} else if other.content != c.content || other.isImage() && c.isImage() {
 				conflicts = append(conflicts, fmt.Sprintf("%s and %s would both be %s in the mirror: "+
-					"choose other names with --keep-hosts, --max-components or --catalog-image", other, c, target))
+					"choose other names with --keep-hosts, --max-components or --catalog-image, or with targetTag or targetRepo in "+
+					"the configuration", other, c, target))
 			}
 		}
 	}
