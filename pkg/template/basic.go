@@ -42,6 +42,8 @@ func (b *basic) check(t *Template) {
 	}
 }
 
+func (b *basic) pkg() string { return onlyPackage(b.entries) }
+
 func (b *basic) images() (all []reference) {
 	for _, e := range b.entries {
 		if v, ok := e.value.(*declcfg.Bundle); ok {

@@ -42,7 +42,7 @@ func Check(ctx context.Context, name string, text []byte, opts validate.Options)
 	if err != nil {
 		c.problems = append(c.problems, problem.FromError(ruleTemplate.Name, err)...)
 	} else {
-		c.Template = t
+		c.Template, c.pkg = t, t.spec.pkg()
 		c.checkImages()
 		err = t.spec.lint(c)
 	}
@@ -60,6 +60,7 @@ type checker struct {
 	*Template
 	ctx      context.Context //nolint:containedctx // it lives as long as one call of Check
 	opts     validate.Options
+	pkg      string // the only package that the template defines, or ""
 	problems []*problem.Problem
 }
 
@@ -88,6 +89,10 @@ func (c *checker) checkImages() {
 			continue
 		}
 		images[list+r.image] = r
+		if p := c.opts.Image(r.image); p != nil {
+			p.Pos, p.Path, p.Package = c.file.Pos(r.ptr)[0], declcfg.Path(r.ptr), c.pkg
+			c.problems = append(c.problems, p)
+		}
 		if strings.Contains(r.image, "@") {
 			continue
 		}

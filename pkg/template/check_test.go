@@ -10,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -94,6 +95,64 @@ entries:
 		validate.Options{Levels: problem.Disabled("channel-stranded", "default-channel", "deprecation-reference", "duplicate-package")})
 	if err != nil || len(problems) > 0 {
 		t.Errorf("all are disabled: %v\n%s", err, problem.Lines(problems))
+	}
+}
+
+// TestCheckImages checks that each type of template, and a catalog, have the same problems for the same bundle image.
+func TestCheckImages(t *testing.T) {
+	opts := validate.Options{Policy: validate.Policy{Registries: []string{"registry.example/pottery", "localhost:5000"}}}
+	const digest = "@sha256:2156d396dcc530e239eb89627b4b1d502bce1a1c702096d10afc06a740927eef"
+	for _, tt := range []struct{ image, rule string }{
+		{"registry.example/pottery/kiln" + digest, ""},
+		{"localhost:5000/kiln" + digest, ""},
+		{"registry.example/potteryware/kiln" + digest, "policy-registry"},
+		{"kiln" + digest, "policy-registry"},
+		{"registry.example/pottery/kiln" + digest + " ", "image-reference"},
+		{"registry.example/pottery/Kiln" + digest, "image-reference"},
+		{"registry.example/other/kiln:" + strings.Repeat("x", 1000), "image-reference"},
+	} {
+		of := func(problems []*problem.Problem, err error) (text string) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range problems {
+				if p.Rule == "image-reference" || p.Rule == "policy-registry" {
+					text += fmt.Sprintln(p.Rule, p.Severity, p.Rejected, p.Message, p.Cause, p.Fix, p.Pos.Line)
+				}
+			}
+			return text
+		}
+		catalog := fmt.Sprintf(`schema: olm.bundle
+package: kiln
+name: kiln.v1.0.0
+image: %q
+`, tt.image)
+		report, err := validate.Catalog(t.Context(), opts, render.Text("c.yaml", []byte(catalog)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := of(report.Problems, nil)
+		if !strings.HasPrefix(want, tt.rule) || tt.rule == "" && want != "" {
+			t.Errorf("%s: the catalog has %q, want %q", tt.image, want, tt.rule)
+		}
+		for _, text := range []string{`schema: olm.template.basic
+entries:
+- schema: olm.bundle
+  image: %q
+`, `schema: olm.semver
+stable:
+  bundles:
+  - image: %q
+`, `schema: olm.template.substitutes
+substitutions:
+- base: kiln.v1.0.0
+  name: %q
+`} {
+			if got := of(template.Check(t.Context(), "t.yaml", fmt.Appendf(nil, text, tt.image), opts)); got != want {
+				t.Errorf("%s: got %q, want %q", fmt.Sprintf(text, tt.image), got, want)
+			}
+		}
 	}
 }
 

@@ -68,6 +68,19 @@ func (e *entry) object() any {
 	return e.value
 }
 
+// onlyPackage returns the name of the only package that entries define, or "".
+func onlyPackage(entries []entry) (name string) {
+	for _, e := range entries {
+		if e.Schema == declcfg.SchemaPackage {
+			if name != "" {
+				return ""
+			}
+			name = e.Name
+		}
+	}
+	return name
+}
+
 // An unknownKey is a key that the format does not define.
 type unknownKey struct {
 	ptr   jsontext.Pointer // pointer to its value in the object

@@ -73,6 +73,8 @@ func (s *semverSpec) check(t *Template) {
 	}
 }
 
+func (*semverSpec) pkg() string { return "" }
+
 func (s *semverSpec) images() (all []reference) {
 	for i, stage := range s.stages() {
 		for j, b := range stage.Bundles {

@@ -54,6 +54,8 @@ func (s *substitutes) check(t *Template) {
 	}
 }
 
+func (s *substitutes) pkg() string { return onlyPackage(s.entries) }
+
 func (s *substitutes) images() (all []reference) {
 	for i, sub := range s.Substitutions {
 		all = append(all, reference{sub.Name, index("/substitutions", i).AppendToken("name")})

@@ -58,6 +58,8 @@ type spec interface {
 	check(t *Template)
 	// lint adds further problems to c. It returns an error if the options of the checker are not valid.
 	lint(c *checker) error
+	// pkg returns the only package that the template itself defines, or "".
+	pkg() string
 	// images returns the references to bundle images, in order.
 	images() []reference
 	// render adds the objects of the catalog to r.

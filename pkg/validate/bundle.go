@@ -3,6 +3,7 @@ package validate
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -133,11 +135,50 @@ func (s *scope) image(b *declcfg.Bundle) {
 		s.add(rule, "/image", "bundle image must be set: bundle %q has none", b.Name)
 		return
 	}
-	if _, err := s.checker.images.parse(b.Image); err != nil {
-		s.add(ruleImageReference, "/image", "%q is not a valid image reference: %v", b.Image, err)
-		return
+	s.imageReference(b.Image, "/image")
+}
+
+// imageReference reports an image reference that is not valid, or that the policy does not allow.
+func (s *scope) imageReference(image string, at jsontext.Pointer) (hasDigest, ok bool) {
+	hasDigest, err := s.checker.images.parse(image)
+	rule, err := s.v.opts.judgeImage(image, err)
+	if rule != nil && s.add(rule, at, "%v", err) && rule == rulePolicyRegistry {
+		s.found[len(s.found)-1].cause = hostOf(image)
 	}
-	s.registry(b.Image, "/image")
+	return hasDigest, rule != ruleImageReference
+}
+
+// Image returns the problem of a bundle image in a file that is not a catalog, such as a template, or nil if there is
+// none: the problem that [Catalog] reports for the same image of a bundle. Its position and path are zero. Rules that
+// the options disable are reported, too.
+func (o *Options) Image(image string) *problem.Problem {
+	_, err := new(images).parse(image)
+	rule, err := o.judgeImage(image, err)
+	if rule == nil {
+		return nil
+	}
+	p := new(validator).problem(rule, declcfg.Pos{}, nil, "", err.Error())
+	if rule == rulePolicyRegistry {
+		p.Cause = hostOf(image)
+	}
+	return p
+}
+
+// judgeImage returns the rule that an image breaks and the reason, or nil. err is the error of parsing the reference.
+func (o *Options) judgeImage(image string, err error) (*problem.Rule, error) {
+	if err != nil {
+		return ruleImageReference, fmt.Errorf("%q is not a valid image reference: %w", legible.Value(image), err)
+	}
+	if err := o.Policy.checkRegistry(image); err != nil {
+		return rulePolicyRegistry, err
+	}
+	return nil, nil
+}
+
+// hostOf returns the registry of an image, the probable cause of problems with several of its images.
+func hostOf(image string) string {
+	host, _, _ := strings.Cut(image, "/")
+	return host
 }
 
 func count(b *declcfg.Bundle, typ string) (n int) {
@@ -158,13 +199,7 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 			s.add(ruleRelatedImageEmpty, at, "related image %q is empty", images[i].Name)
 			continue
 		}
-		hasDigest, err := s.checker.images.parse(image)
-		if err != nil {
-			s.add(ruleImageReference, at, "%q is not a valid image reference: %v", image, err)
-			continue
-		}
-		s.registry(image, at)
-		if !hasDigest {
+		if hasDigest, ok := s.imageReference(image, at); ok && !hasDigest {
 			if tags == 0 {
 				first = i
 			}

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -107,19 +106,17 @@ func (r *relations) skips(p *declcfg.PackageIndex, largest *Skip) {
 	}
 }
 
-// registry reports an image from a registry that the policy does not allow.
-func (s *scope) registry(image string, at jsontext.Pointer) {
-	allowed := s.v.opts.Policy.Registries
+// checkRegistry returns an error for an image from a registry that the policy does not allow.
+func (p *Policy) checkRegistry(image string) error {
 	within := func(registry string) bool {
 		rest, ok := strings.CutPrefix(image, strings.TrimSuffix(registry, "/"))
 		return ok && strings.HasPrefix(rest, "/")
 	}
-	if len(allowed) == 0 || slices.ContainsFunc(allowed, within) {
-		return
+	if len(p.Registries) == 0 || slices.ContainsFunc(p.Registries, within) {
+		return nil
 	}
-	if s.add(rulePolicyRegistry, at, "image %q is not in %s", image, strings.Join(allowed, ", ")) {
-		s.found[len(s.found)-1].cause, _, _ = strings.Cut(image, "/")
-	}
+	allowed := legible.Value(strings.Join(p.Registries, ", "))
+	return fmt.Errorf("image %q is not in %s", legible.Value(image), allowed)
 }
 
 var policyRules = &problem.Group{Title: "Policy", Rules: []*problem.Rule{
