@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // Label returns an error if s is not a label of RFC 1123, such as the name of a namespace.
@@ -27,7 +29,7 @@ func check(s string, problems func(string) []string, maxLength int, want string)
 		return fmt.Errorf("%d characters, want at most %d", len(s), maxLength)
 	}
 	if len(problems(s)) > 0 {
-		return errors.New(want)
+		return legible.ExplainWhiteSpace(errors.New(want), s, "")
 	}
 	return nil
 }

@@ -7,14 +7,28 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
-// Hint returns ` (did you mean "NAME"?)`, with the [Name] among names, or "" if there is none.
+// Hint returns ` (did you mean "NAME"?)`, with the [Name] among names, or "" if there is none. If one of the two has
+// white space, the hint describes it: ` (it ends in a space; did you mean "NAME"?)`.
 func Hint(name string, names []string) string {
-	if n := Name(name, names); n != "" {
-		return fmt.Sprintf(" (did you mean %q?)", n)
+	found := legible.WhiteSpace(name, "")
+	n := Name(legible.WithoutWhiteSpace(name), names)
+	if n == "" {
+		n = Name(name, names)
 	}
-	return ""
+	if n == "" {
+		return ""
+	}
+	switch meant := legible.WhiteSpace(n, ""); {
+	case found != "" && meant == "":
+		return fmt.Sprintf(" (%s; did you mean %q?)", found, n)
+	case found == "" && meant != "":
+		return fmt.Sprintf(" (did you mean %q? %s)", n, meant)
+	}
+	return fmt.Sprintf(" (did you mean %q?)", n)
 }
 
 // maxLength is the maximum length in bytes of a name to search for. No valid name is longer; comparing two names takes

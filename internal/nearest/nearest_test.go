@@ -40,6 +40,17 @@ func TestHint(t *testing.T) {
 	if got, want := nearest.Hint("ectd", []string{"etcd"}), ` (did you mean "etcd"?)`; got != want {
 		t.Errorf("Hint = %q, want %q", got, want)
 	}
+	for name, want := range map[string]string{
+		"kiln ":      ` (it ends in a space; did you mean "kiln"?)`,
+		"kiln\u200b": ` (it ends in a zero-width space (U+200B); did you mean "kiln"?)`,
+		"clinker\t":  ` (did you mean "klinker "?)`, // both have white space
+		"klinker":    ` (did you mean "klinker "? it ends in a space)`,
+		"my loom":    "",
+	} {
+		if got := nearest.Hint(name, []string{"kiln", "klinker "}); got != want {
+			t.Errorf("Hint(%q) = %q, want %q", name, got, want)
+		}
+	}
 	if got := nearest.Hint("ectd", nil); got != "" {
 		t.Errorf("Hint without names = %q, want none", got)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/operator-framework/api/pkg/encoding"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -224,20 +226,47 @@ func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value,
 	switch {
 	case strings.TrimSpace(value) == "":
 		c.reportAt(ruleAnnotations, doc, ptr, "the value is empty")
+	case key == AnnotationPackage:
+		c.pkg = value
+		if err := k8sname.Label(value); err != nil {
+			c.reportAt(rulePackageName, doc, ptr, "invalid package name %q: %w", value, err)
+		}
+	case key == AnnotationChannels:
+		c.checkChannels(doc, ptr, value)
+	case key == AnnotationDefaultChannel:
+		c.checkName(doc, ptr, value)
 	case key == AnnotationMediaType:
-		switch {
+		switch found := legible.WhiteSpace(value, ""); {
+		case found != "":
+			c.reportAt(ruleMediaType, doc, ptr, "%q: %s (want %q)", value, found, want)
 		case value == want, c.incomplete && want == MediaTypePlain: // an unreadable manifest may decide
 		case value == MediaTypeRegistry && want == MediaTypePlain:
 			c.reportAt(ruleMediaType, doc, ptr, "%s, but there is no %s in manifests/", value, kindCSV)
 		default:
 			c.reportAt(ruleMediaType, doc, ptr, "%s, but the manifests are %s", value, want)
 		}
-	case key == AnnotationPackage:
-		c.pkg = value
 	case key == AnnotationManifests || key == AnnotationMetadata:
 		if path.Clean(value) != path.Clean(want) {
-			c.reportAt(ruleDirectory, doc, ptr, "%q: want %q", value, want)
+			err := fmt.Errorf("want %q", want)
+			c.reportAt(ruleDirectory, doc, ptr, "%q: %w", value, legible.ExplainWhiteSpace(err, value, ""))
 		}
+	}
+}
+
+// checkChannels checks the names of channels, separated by commas.
+func (c *checker) checkChannels(doc *document, ptr jsontext.Pointer, value string) {
+	for i, name := range strings.Split(value, ",") {
+		if name == "" {
+			c.reportAt(ruleChannelName, doc, ptr, "%q: name %d is empty", value, i+1)
+		}
+		c.checkName(doc, ptr, name)
+	}
+}
+
+// checkName reports white space in the name of a channel.
+func (c *checker) checkName(doc *document, ptr jsontext.Pointer, name string) {
+	if found := legible.WhiteSpace(name, ""); found != "" {
+		c.reportAt(ruleWhiteSpace, doc, ptr, "the name %q has white space: %s", name, found)
 	}
 }
 
@@ -282,8 +311,11 @@ func checkPackage(value jsontext.Value) (jsontext.Pointer, string) {
 	if problem := cmp.Or(missing("packageName", pkg.PackageName), missing("version", pkg.Version)); problem != "" {
 		return "", problem
 	}
+	if err := k8sname.Label(pkg.PackageName); err != nil {
+		return "/packageName", fmt.Sprintf("invalid package name %q: %v", pkg.PackageName, err)
+	}
 	if _, err := semver.ParseRange(pkg.Version); err != nil {
-		return "/version", "not a valid version range: " + err.Error()
+		return "/version", "not a valid version range: " + legible.ExplainWhiteSpace(err, pkg.Version, " ").Error()
 	}
 	return "", ""
 }

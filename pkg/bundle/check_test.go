@@ -63,7 +63,7 @@ var checkTests = []struct {
 	{change("manifests/crd.yaml", "  names:", "  scope: Cluster\n  names:").change("manifests/crd.yaml", "  scope: N", "  \"scope\": N"), []string{
 		`b/manifests/crd.yaml:9:3: warning: key "scope" is already defined at b/manifests/crd.yaml:7:3: the last value is used [dup`}},
 	{change("metadata/annotations.yaml", "", "  a: b\n  a: c\n"), []string{
-		`b/metadata/annotations.yaml:8:3: warning: key "a" is already defined at b/metadata/annotations.yaml:7:3: the last value`}},
+		`b/metadata/annotations.yaml:9:3: warning: key "a" is already defined at b/metadata/annotations.yaml:8:3: the last value`}},
 	{change("manifests/csv.yaml", `"kind": "Oak"`, `"kind": "Elm", "kind": "Oak"`), []string{
 		`b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: line 1 of the JSON: key "kind" is already defined in `}},
 	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: not a manifest: the object has no kind [unreadable]"}},
@@ -78,9 +78,26 @@ var checkTests = []struct {
 		"b/metadata/annotations.yaml:1:1: warning: neither annotations nor dependencies nor properties [left-out]"}},
 	{change("metadata/annotations.yaml", "package.v1: oak", "package.v1: ' '"), []string{"b/metadata/annotations.yaml:5:53: " +
 		"error: annotations.operators.operatorframework.io.bundle.package.v1: the value is empty [annotations]"}},
+	{change("metadata/annotations.yaml", "package.v1: oak", `package.v1: "oak "`), []string{"b/metadata/annotations.yaml:5:53: " +
+		`error: annotations.operators.operatorframework.io.bundle.package.v1: invalid package name "oak ": it ends in a space (want `}},
+	{change("metadata/annotations.yaml", "package.v1: oak", "package.v1: wood/oak"), []string{"b/metadata/annotations.yaml:5:53: " +
+		`error: annotations.operators.operatorframework.io.bundle.package.v1: invalid package name "wood/oak": want lower-case `}},
+	{change("metadata/annotations.yaml", "channels.v1: stable", `channels.v1: "alpha,,stable\t, "`), []string{
+		"b/metadata/annotations.yaml:6:54: error: annotations.operators.operatorframework.io.bundle.channels.v1: " +
+			`"alpha,,stable\t, ": name 2 is empty [channel-name]`,
+		"b/metadata/annotations.yaml:6:54: warning: annotations.operators.operatorframework.io.bundle.channels.v1: " +
+			`the name " " has white space: it is only a space [white-space]`,
+		"b/metadata/annotations.yaml:6:54: warning: annotations.operators.operatorframework.io.bundle.channels.v1: " +
+			`the name "stable\t" has white space: it ends in a tab [white-space]`}},
+	{change("metadata/annotations.yaml", "channel.default.v1: stable", `channel.default.v1: "\u200bstable"`), []string{
+		"b/metadata/annotations.yaml:7:61: warning: annotations.operators.operatorframework.io.bundle.channel.default.v1: " +
+			`the name "\u200bstable" has white space: it begins with a zero-width space (U+200B) [white-space]`}},
+	{change("metadata/annotations.yaml", "registry+v1", `"registry+v1 "`), []string{
+		"b/metadata/annotations.yaml:2:55: error: annotations.operators.operatorframework.io.bundle.mediatype.v1: " +
+			`"registry+v1 ": it ends in a space (want "registry+v1") [media-type]`}},
 	{change("metadata/annotations.yaml", "channels.v1: stable", "channel.v1: stable"), []string{
 		"b/metadata/annotations.yaml:2:3: error: annotations: no operators.operatorframework.io.bundle.channels.v1 [annotations]"}},
-	{change("metadata/annotations.yaml", "", "  "+AnnotationDefaultChannel+": []\n"), []string{
+	{change("metadata/annotations.yaml", "channel.default.v1: stable", "channel.default.v1: []"), []string{
 		"b/metadata/annotations.yaml:7:61: error: annotations.operators.operatorframework.io.bundle.channel.default.v1: "}},
 	{change("metadata/annotations.yaml", "registry+v1", "plain"), []string{"b/metadata/annotations.yaml:2:55: error: " +
 		"annotations.operators.operatorframework.io.bundle.mediatype.v1: plain, but the manifests are registry+v1 [media-type]"}},
@@ -291,7 +308,7 @@ func TestCheck(t *testing.T) {
 func TestCheckLabels(t *testing.T) {
 	labels := map[string]string{
 		AnnotationMediaType: MediaTypeRegistry, AnnotationManifests: "manifests/", AnnotationMetadata: "metadata/",
-		AnnotationPackage: "elm", "vendor": "Wood",
+		AnnotationPackage: "elm", AnnotationDefaultChannel: "stable", "vendor": "Wood",
 	}
 	var got []string
 	for _, f := range Check(checkedFiles.fs(), "", CheckOptions{Labels: labels}) {

@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/mail"
@@ -13,12 +14,13 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"github.com/distribution/reference"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -42,7 +44,8 @@ func (c *checker) checkCSV() {
 		c.reportCSV(ruleCSVNoMinKubeVersion, "/spec",
 			"no minKubeVersion: the operator can be installed on any cluster")
 	} else if _, err := semver.Parse(version); err != nil {
-		c.reportCSV(ruleCSVMinKubeVersion, "/spec/minKubeVersion", "%q is not a semantic version: %w", version, err)
+		c.reportCSV(ruleCSVMinKubeVersion, "/spec/minKubeVersion", "%q is not a semantic version: %w", version,
+			legible.ExplainWhiteSpace(err, version, ""))
 	}
 	for key := range c.csv.Annotations {
 		ptr := pointer("metadata", "annotations", key)
@@ -81,7 +84,7 @@ func (c *checker) checkKeysInAnnotations() {
 func (c *checker) checkCSVName(ptr jsontext.Pointer, name string) {
 	problems := slices.Concat(validation.IsDNS1123Subdomain(name), validation.IsValidLabelValue(name))
 	if len(problems) > 0 {
-		c.reportCSV(ruleCSVName, ptr, "%q: %s", name, problems[0])
+		c.reportCSV(ruleCSVName, ptr, "%q: %w", name, legible.ExplainWhiteSpace(errors.New(problems[0]), name, ""))
 	}
 }
 
@@ -283,7 +286,7 @@ func (c *checker) checkRelatedImages() {
 
 // checkReference checks an image that becomes a related image of the rendered bundle.
 func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
-	if _, err := reference.ParseNormalizedNamed(image); err != nil {
+	if _, err := reference.CheckImage(image); err != nil {
 		c.reportCSV(ruleImageReference, ptr, "%q is not a valid image reference: %w", image, err)
 	}
 }

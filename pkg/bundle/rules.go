@@ -55,13 +55,28 @@ var (
 )
 
 var metadataRules = &problem.Group{Title: "Metadata", Rules: []*problem.Rule{
-	ruleAnnotations, ruleMediaType, ruleDirectory, ruleLabel, ruleDependencies,
+	ruleAnnotations, rulePackageName, ruleChannelName, ruleWhiteSpace, ruleMediaType, ruleDirectory, ruleLabel,
+	ruleDependencies,
 }}
 
 var (
 	ruleAnnotations = &problem.Rule{Name: "annotations", Severity: problem.Error,
 		Summary: "a file in metadata/ has the annotations of a bundle, and none is empty",
 		Reason:  "They name the package of the bundle, its channels, and where its files are."}
+	rulePackageName = &problem.Rule{Name: "package-name", Severity: problem.Error,
+		Summary: "the name of the package is a DNS label",
+		Reason: "No catalog with such a package is valid. Upstream accepts the bundle, and rejects the catalog. A name has " +
+			"1 to 63 lower-case letters, digits and inner hyphens.",
+		Fix: "rename the package"}
+	ruleChannelName = &problem.Rule{Name: "channel-name", Severity: problem.Error,
+		Summary: "no name in the list of channels is empty",
+		Reason:  "No catalog with such a channel is valid. Upstream accepts the bundle, and rejects the catalog.",
+		Fix:     "separate the names by single commas"}
+	ruleWhiteSpace = &problem.Rule{Name: "white-space", Severity: problem.Warning,
+		Summary: "names of channels have no white space and no invisible characters",
+		Reason: "A name with them is another name: after \"alpha, beta\", the second channel is \" beta\". OLM v1 accepts " +
+			"no such names.",
+		Fix: "remove it"}
 	ruleMediaType = &problem.Rule{Name: "media-type", Severity: problem.Error,
 		Summary: "the media type annotation matches the manifests",
 		Reason:  "It is registry+v1 for a bundle with a ClusterServiceVersion, and what OLM goes by."}

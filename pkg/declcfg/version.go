@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // A Version is the version of a bundle in its olm.package property. The release distinguishes bundles of one version of
@@ -23,8 +25,9 @@ func ParseVersion(version, release string) (Version, error) {
 	v, err := semver.Parse(version)
 	if err != nil {
 		if meant, tolerantErr := semver.ParseTolerant(version); tolerantErr == nil {
-			return Version{}, fmt.Errorf("version %q is not a semantic version: want %q", version, meant)
+			err = fmt.Errorf("want %q", meant)
 		}
+		err = legible.ExplainWhiteSpace(err, version, "")
 		return Version{}, fmt.Errorf("version %q is not a semantic version: %w", version, err)
 	}
 	r, err := ParseRelease(release)
@@ -72,7 +75,7 @@ func ParseRelease(s string) (Release, error) {
 		err = errors.New("invalid character '+'")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("release %q: %w", s, err)
+		return nil, fmt.Errorf("release %q: %w", s, legible.ExplainWhiteSpace(err, s, ""))
 	}
 	return v.Pre, nil
 }

@@ -8,6 +8,7 @@ import (
 	masterminds "github.com/Masterminds/semver/v3"
 	"github.com/blang/semver/v4"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -30,7 +31,7 @@ type Constraint struct {
 func ParseConstraint(text string) (*Constraint, error) {
 	c, err := masterminds.NewConstraint(text)
 	if err != nil {
-		return nil, fmt.Errorf("version range %q is invalid: %w", text, err)
+		return nil, fmt.Errorf("version range %q is invalid: %w", text, legible.ExplainWhiteSpace(err, text, " "))
 	}
 	return &Constraint{text, c}, nil
 }

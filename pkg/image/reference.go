@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // errNotFull is wrapped by errors about references without a registry.
@@ -27,11 +29,14 @@ func parseRemote(ref string, insecure bool) (name.Reference, error) {
 	repo, digest, hasDigest := strings.Cut(ref, "@")
 	repo, tag := cutTag(repo)
 	host, path, hasHost := strings.Cut(repo, "/")
+	space := legible.WhiteSpace(ref, "")
 	switch {
 	case ref == "":
 		return nil, errors.New("the reference is empty")
 	case !hasHost || !isHost(host):
-		return nil, fmt.Errorf("%w: %s", errNotFull, withoutHost(ref))
+		return nil, fmt.Errorf("%w: %w", errNotFull, legible.ExplainWhiteSpace(withoutHost(ref), ref, ""))
+	case space != "":
+		return nil, fmt.Errorf("%q: %s", ref, space)
 	case host == dockerHub && !strings.Contains(path, "/"):
 		return nil, fmt.Errorf("%w: write %s/%s/%s", errNotFull, dockerHub, dockerLibrary,
 			strings.TrimPrefix(ref, dockerHub+"/"))
@@ -56,12 +61,12 @@ func parseReference(ref string, insecure bool) (name.Reference, error) {
 // isHost reports whether the first part of a reference is a registry rather than a namespace on Docker Hub.
 func isHost(part string) bool { return strings.ContainsAny(part, ".:") || part == "localhost" }
 
-// withoutHost returns the message for a reference without a host, with the equivalent on Docker Hub if it is valid
+// withoutHost returns the error for a reference without a host, with the equivalent on Docker Hub if it is valid
 // there.
-func withoutHost(ref string) string {
-	const problem = "it must begin with the host of a registry"
+func withoutHost(ref string) error {
+	problem := errors.New("it must begin with the host of a registry")
 	if full := OnDockerHub(ref); full != "" {
-		return problem + ", as in " + full
+		return fmt.Errorf("%w, as in %s", problem, full)
 	}
 	return problem
 }
@@ -100,7 +105,7 @@ func ParseReference(text string) (name.Reference, error) {
 	case repo == "" || strings.Contains(text, "://"):
 		return parseRemote(text, false) // returns the error
 	case !hasHost || !isHost(host):
-		return nil, errors.New(withoutHost(text))
+		return nil, legible.ExplainWhiteSpace(withoutHost(text), text, "")
 	case host == dockerHub && !strings.Contains(path, "/"):
 		repo = dockerHub + "/" + dockerLibrary + "/" + path
 	}

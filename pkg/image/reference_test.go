@@ -30,6 +30,10 @@ func TestParseReference(t *testing.T) {
 		{"Quay.io/org/image", "write quay.io/org/image"},
 		{"quay.io/org/image@sha256:1", "sha256:1"},
 		{"@" + someDigest, "not a full image reference"},
+		{"quay.io/org/image:v1 ", "it ends in a space"},
+		{"quay.io/org/im age", "it has a space at character 15"},
+		{"\ufeffquay.io/org/image", "it begins with a byte order mark (U+FEFF)"},
+		{"org/image:v1\n", "it ends in a line break (it must begin with the host of a registry)"},
 	} {
 		if got, err := ParseReference(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("ParseReference(%q) = %v, %v; want an error with %q", tt.text, got, err, tt.want)

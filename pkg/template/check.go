@@ -37,6 +37,7 @@ func Recognized(r io.ReaderAt, size int64) bool {
 // Check returns all problems of a template that can be found without its bundles, sorted by position. It returns an
 // error if the options are not valid.
 func Check(ctx context.Context, name string, text []byte, opts validate.Options) ([]*problem.Problem, error) {
+	opts.WhiteSpace = !opts.ErrorsOnly
 	c := &checker{ctx: ctx, opts: opts}
 	t, err := Parse(name, text, Detect, func(e *declcfg.Error) { c.addError(ruleTemplateKey, e) })
 	if err != nil {

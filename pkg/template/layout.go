@@ -106,7 +106,8 @@ func pointerAt(text []byte, column int) jsontext.Pointer {
 	return d.StackPointer()
 }
 
-// problems returns the errors of the entries when validated as a catalog.
+// problems returns the errors of the entries when validated as a catalog. White space in names is reported, too, if the
+// options ask for it.
 func (l *layout) problems(ctx context.Context, opts validate.Options) ([]*problem.Problem, error) {
 	opts.ErrorsOnly = true
 	report, err := validate.Catalog(ctx, opts, render.Text(l.file.Name(), l.text))

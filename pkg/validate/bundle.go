@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/distribution/reference"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -95,8 +95,12 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 	isPackage := func(p declcfg.Property) bool { return p.Type == declcfg.PropertyPackage }
 	at := index("/properties", slices.IndexFunc(b.Properties, isPackage)) + "/value"
 	if value.PackageName != b.Package && b.Package != "" {
-		s.add(rulePackagePropertyName, at+"/packageName", "package %q does not match %q property %q",
-			b.Package, declcfg.PropertyPackage, value.PackageName)
+		why := ""
+		if found := legible.WhiteSpace(value.PackageName, ""); found != "" {
+			why = ": " + found
+		}
+		s.add(rulePackagePropertyName, at+"/packageName", "package %q does not match %q property %q%s",
+			b.Package, declcfg.PropertyPackage, value.PackageName, why)
 	}
 	if value.Version == "" {
 		s.add(ruleBundleVersion, at+"/version", "error parsing bundle %q version %q: the property has no version", b.Name, "")
@@ -328,8 +332,7 @@ func (r *images) parse(image string) (hasDigest bool, err error) {
 	if r.repositories[repository] {
 		return hasDigest, nil
 	}
-	named, err := reference.ParseNormalizedNamed(image)
-	if err != nil {
+	if hasDigest, err = reference.CheckImage(image); err != nil {
 		return false, err
 	}
 	if repository != "" && len(repository) <= maxRepository {
@@ -338,7 +341,6 @@ func (r *images) parse(image string) (hasDigest bool, err error) {
 		}
 		r.repositories[repository] = true
 	}
-	_, hasDigest = named.(reference.Digested)
 	return hasDigest, nil
 }
 

@@ -20,6 +20,7 @@ func (s *scope) channel(c *declcfg.Channel) {
 	if c.Name == "" {
 		s.add(ruleChannelName, "/name", "package %q contains channel with no name", c.Package)
 	}
+	s.name("/name", c.Name)
 	s.otherProperties(c.Properties)
 	if len(c.Entries) == 0 {
 		s.add(ruleChannelEntries, "/entries", "channel must contain at least one bundle: it has no entries")
@@ -53,10 +54,15 @@ func (s *scope) entries(entries []declcfg.Entry) {
 			s.add(ruleDuplicateEntry, at+"/name", "duplicate entry %q: it is already in the channel", e.Name)
 		}
 		seen[e.Name] = true
+		if s.v.opts.WhiteSpace { // otherwise the name of its bundle is reported, or the missing bundle
+			s.name(at+"/name", e.Name)
+		}
+		s.name(at+"/replaces", e.Replaces)
 		for j, skip := range e.Skips {
 			if skip == "" {
 				s.add(ruleEmptySkip, index(at+"/skips", j), "skip[%d] is empty: entry %q skips an empty name", j, e.Name)
 			}
+			s.name(index(at+"/skips", j), skip)
 		}
 		if e.SkipRange == "" {
 			continue

@@ -16,6 +16,7 @@ import (
 // A requirement has the fields of an olm.constraint that this package checks; package schemas defines its shape.
 type requirement struct {
 	Package *struct {
+		PackageName  string `json:"packageName"`
 		VersionRange string `json:"versionRange"`
 	} `json:"package"`
 	CEL *struct {
@@ -52,6 +53,9 @@ func (s *scope) constraint(at jsontext.Pointer, p *declcfg.Property) {
 
 // term checks one constraint and the constraints nested in it.
 func (s *scope) term(at jsontext.Pointer, c *requirement) {
+	if c.Package != nil {
+		s.name(at+"/package/packageName", c.Package.PackageName)
+	}
 	if c.Package != nil && c.Package.VersionRange != "" {
 		s.requiredRange(ruleConstraint, at+"/package/versionRange", c.Package.VersionRange)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/distribution/reference"
+	"github.com/opm-toolchain/opm/internal/reference"
 )
 
 // FuzzImages checks that the cached repository of one reference does not change the result for another.
@@ -22,8 +22,7 @@ func FuzzImages(f *testing.F) {
 	var remembering images
 	check := func(t *testing.T, image string) {
 		t.Helper()
-		named, want := reference.ParseNormalizedNamed(image)
-		_, digested := named.(reference.Digested)
+		digested, want := reference.CheckImage(image)
 		hasDigest, err := remembering.parse(image)
 		if (err == nil) != (want == nil) || hasDigest != digested || err != nil && err.Error() != want.Error() {
 			t.Errorf("%q: got %v, %v; want %v, %v", image, hasDigest, err, digested, want)

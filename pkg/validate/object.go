@@ -163,8 +163,8 @@ func index(list jsontext.Pointer, i int) jsontext.Pointer {
 }
 
 var objectRules = &problem.Group{Title: "Any object", Rules: []*problem.Rule{
-	ruleRead, ruleType, rulePortable, ruleDuplicateKey, ruleMisspelledKey, ruleUnknownKey, ruleUTF8, ruleUnknownSchema,
-	ruleSchema, ruleUserSchema, ruleNoObjects, ruleUnmergedShard,
+	ruleRead, ruleType, rulePortable, ruleDuplicateKey, ruleMisspelledKey, ruleUnknownKey, ruleUTF8, ruleWhiteSpace,
+	ruleUnknownSchema, ruleSchema, ruleUserSchema, ruleNoObjects, ruleUnmergedShard,
 }}
 
 var (

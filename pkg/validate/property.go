@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -49,6 +50,7 @@ func (s *scope) packageRequired(at jsontext.Pointer, p *declcfg.Property) {
 	if p.Unmarshal(&required) != nil { // properties checked this
 		return
 	}
+	s.name(at+"/packageName", required.PackageName)
 	s.requiredRange(ruleRequiredRange, at+"/versionRange", required.VersionRange)
 }
 
@@ -261,7 +263,7 @@ func parseRange(text string) (graph.Range, error) {
 			why = strings.Replace(detail, "Could not parse", "cannot parse the", 1)
 		}
 	}
-	return graph.Range{}, errors.New(why)
+	return graph.Range{}, legible.ExplainWhiteSpace(errors.New(why), text, " ")
 }
 
 // requiredRange checks the version range of a dependency.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -185,10 +187,13 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 		}
 		for i, e := range c.Value.Entries {
 			if e.Name != "" && !bundles.set[e.Name] {
-				s := r.of(c.Meta)
+				s, name := r.of(c.Meta), e.Name
+				if legible.WhiteSpace(name, "") != "" {
+					name = strconv.Quote(name)
+				}
 				s.addAbout([]string{e.Name}, ruleEntryBundle, index("/entries", i)+"/name",
 					"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
-					p.Name, e.Name, r.hints.Hint(e.Name, bundles.list))
+					p.Name, name, r.hints.Hint(e.Name, bundles.list))
 				s.named(index("/entries", i)+"/name", e.Name)
 			}
 		}

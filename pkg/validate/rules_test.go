@@ -214,6 +214,12 @@ var breaks = []struct {
 		{jsonFile, `[{"name": "pine.v1"}]`, `[{"name": "Pine.v1"}]`},
 		{jsonFile, `"name": "pine.v1", "image"`, `"name": "Pine.v1", "image"`},
 	}, []string{"pine.json:12:53 bundle-name-dns"}},
+	{"white space in a bundle name", []edit{
+		{jsonFile, `[{"name": "pine.v1"}]`, `[{"name": "pine.v1\u200b"}]`},
+		{jsonFile, `"name": "pine.v1", "image"`, `"name": "pine.v1\u200b", "image"`},
+	}, []string{"pine.json:12:53 bundle-name-dns"}},
+	{"white space in an entry", []edit{{jsonFile, `[{"name": "pine.v1"}]`, `[{"name": "pine.v1 "}]`}},
+		[]string{"pine.json:10:24 entry-bundle", "pine.json:12:53 bundle-channel"}},
 	{"bundle twice", []edit{{"z.yaml", "", bundle("package: oak\nname: oak.v1.0.0\nimage: x", "oak", "1.0.0")}},
 		[]string{"z.yaml:3:7 duplicate-bundle"}},
 	{"bundle in no channel", []edit{{"z.yaml", "", bundle("package: oak\nname: oak.v3\nimage: x", "oak", "3.0.0")}},
@@ -416,7 +422,7 @@ func TestSeverities(t *testing.T) {
 	accepted := []string{
 		"portable", // only this opm accepts it
 		"no-objects", "empty-range", "unknown-property",
-		"duplicate-key", "utf-8", "unknown-schema", "schema", // reported for any object
+		"duplicate-key", "utf-8", "white-space", "unknown-schema", "schema", // reported for any object
 		"icon-data", "icon-type", // upstream checks neither
 		"skip-range-self", "bundle-name-dns", "related-image-empty",
 		"property-type", "required-range", "constraint", "max-openshift-version", "deprecated-property", "metadata-form",

@@ -42,6 +42,7 @@ type Options struct {
 	Levels problem.Levels
 
 	ErrorsOnly bool       // check only rules of severity error, which is faster
+	WhiteSpace bool       // with ErrorsOnly, also report white space in names, also of entries
 	Info       InfoDetail // of problems at level info
 	Policy     Policy     // additional requirements of the catalog maintainers
 
@@ -142,7 +143,7 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 		v.unplaced = set(opts.Levels.Always(problem.Info, Rules()))
 	}
 	for _, r := range Rules().All() {
-		if opts.ErrorsOnly && r.Severity != problem.Error {
+		if opts.ErrorsOnly && r.Severity != problem.Error && (!opts.WhiteSpace || r != ruleWhiteSpace) {
 			v.off[r.Name] = true
 		}
 	}
