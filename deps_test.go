@@ -223,7 +223,7 @@ var arrows = map[string][]string{
 	"internal/parallel":    {},
 	"internal/plural":      {},
 	"internal/pool":        {},
-	"internal/reference":   {"internal/nearest", "internal/legible", "github.com/distribution/reference"},
+	"internal/reference":   {"internal/nearest", "internal/legible", "internal/shell", "github.com/distribution/reference"},
 	"internal/output":      {"internal/report", "internal/format", "internal/legible", json},
 	"internal/report":      {"internal/legible", "internal/plural"},
 	"internal/regular":     {},

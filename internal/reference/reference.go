@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -98,7 +99,7 @@ func layout(text string) Reference {
 	if file, _, ok := split(text, fs.FileMode.IsRegular); ok {
 		r.Err = fmt.Errorf("%s is a file: name an archive without %s", file, LayoutPrefix)
 	} else {
-		r.Err = fmt.Errorf("directory %s does not exist", text)
+		r.Err = fmt.Errorf("directory %s does not exist%s", text, ListHint(LayoutPrefix+text))
 	}
 	r.Path = text
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.Contains(text[i:], "/") {
@@ -133,14 +134,18 @@ type missingError struct{ text string }
 
 func (e missingError) Error() string {
 	what := "no such file or directory"
-	if host, _, ok := strings.Cut(e.text, "/"); ok && strings.IndexByte(host, '.') > 0 {
-		return what + fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", strings.ToLower(e.text))
-	}
 	dir, _ := filepath.Split(e.text)
 	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // no hint without the directory
 	var siblings []string
-	for _, e := range entries {
-		siblings = append(siblings, dir+e.Name())
+	for _, sibling := range entries {
+		siblings = append(siblings, dir+sibling.Name())
+	}
+	if list := ListHint(e.text); list != "" {
+		noComma := func(name string) bool { return !strings.Contains(name, ",") }
+		return what + cmp.Or(nearest.Hint(e.text, slices.DeleteFunc(siblings, noComma)), list)
+	}
+	if host, _, ok := strings.Cut(e.text, "/"); ok && strings.IndexByte(host, '.') > 0 {
+		return what + fmt.Sprintf("; an image needs a tag or a digest, as in %s:latest", strings.ToLower(e.text))
 	}
 	return what + nearest.Hint(e.text, siblings)
 }

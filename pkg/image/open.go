@@ -144,6 +144,8 @@ func openError(ref string, err error) error {
 	what := "open image"
 	if kind := reference.Of(ref).Kind; kind == reference.Registry || kind == reference.Missing {
 		what = "failed to pull image"
+	} else if errors.Is(err, ErrNotFound) { // the name in a layout or archive may have the rest of a list
+		err = fmt.Errorf("%w%s", err, reference.ListHint(ref))
 	}
 	return addContext(what+" "+printable(ref), err)
 }

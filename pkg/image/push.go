@@ -219,6 +219,9 @@ func CheckTarget(ref string) error {
 	if reference.Of(ref).Kind == reference.Layout {
 		return nil
 	}
+	if strings.Contains(ref, ",") { // spaces do not separate the values of a flag
+		return errors.New("want one reference, without commas")
+	}
 	parsed, err := ParseReference(ref)
 	if err == nil && !strings.HasSuffix(ref, ":"+parsed.Identifier()) {
 		err = errors.New("want a tag, as in HOST/PATH:TAG")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/reference"
 )
 
 // errNotFull is wrapped by errors about references without a registry.
@@ -33,6 +34,8 @@ func parseRemote(ref string, insecure bool) (name.Reference, error) {
 	switch {
 	case ref == "":
 		return nil, errors.New("the reference is empty")
+	case strings.Contains(ref, ","):
+		return nil, fmt.Errorf("a reference has no comma%s", reference.ListHint(ref))
 	case !hasHost || !isHost(host):
 		return nil, fmt.Errorf("%w: %w", errNotFull, legible.ExplainWhiteSpace(withoutHost(ref), ref, ""))
 	case space != "":
@@ -102,7 +105,7 @@ func ParseReference(text string) (name.Reference, error) {
 	repo, tag := cutTag(full)
 	host, path, hasHost := strings.Cut(repo, "/")
 	switch {
-	case repo == "" || strings.Contains(text, "://"):
+	case repo == "" || strings.Contains(text, "://") || strings.Contains(text, ","):
 		return parseRemote(text, false) // returns the error
 	case !hasHost || !isHost(host):
 		return nil, legible.ExplainWhiteSpace(withoutHost(text), text, "")

@@ -107,7 +107,8 @@ func (o *openedRef) open(ctx context.Context) error {
 	case r.Kind.IsImage() && o.Images != nil:
 		return o.openImage(ctx)
 	case r.Kind.IsImage():
-		return fmt.Errorf("open %q: no such file or directory, and images are not accepted here", o.ref)
+		return fmt.Errorf("open %q: no such file or directory, and images are not accepted here%s", o.ref,
+			reference.ListHint(o.ref))
 	case r.Err != nil:
 		return fmt.Errorf("open %q: %w", o.ref, r.Err)
 	case r.Kind == reference.File:
@@ -324,13 +325,21 @@ func ReadReferences(name string, r io.Reader) ([]string, error) {
 		case isReference(line):
 			refs = append(refs, line)
 		default:
-			errs = append(errs, &declcfg.Error{Pos: declcfg.Pos{File: name, Line: number}, Err: errReference})
+			err := errReference
+			if strings.Contains(line, ",") {
+				err = errReferenceList
+			}
+			errs = append(errs, &declcfg.Error{Pos: declcfg.Pos{File: name, Line: number}, Err: err})
 		}
 	}
 	return refs, errors.Join(errs...)
 }
 
-var errReference = errors.New("neither an existing path nor a complete image reference, such as quay.io/org/image:v1")
+var (
+	errReference = errors.New("neither an existing path nor a complete image reference, such as quay.io/org/image:v1")
+
+	errReferenceList = fmt.Errorf("%w; write one reference per line, without commas", errReference)
+)
 
 // isReference reports whether text is an existing path or, by its form, an image in a registry.
 func isReference(text string) bool {
