@@ -124,8 +124,11 @@ func (r *rendering) stage(g *generator, images []reference) []*bundle {
 		switch {
 		case b.property.PackageName != g.pkg:
 			r.fail(ref.ptr, "bundle %q is of package %q, others are of package %q", b.Name, b.property.PackageName, g.pkg)
+		case names[b.Name].image == ref.image:
+			r.fail(ref.ptr, "image %q is listed twice, first at %s", ref.image, r.file.Pos(names[b.Name].ptr)[0])
 		case names[b.Name].image != "":
-			r.fail(ref.ptr, "bundle %q is listed twice, first at %s", b.Name, r.file.Pos(names[b.Name].ptr)[0])
+			r.fail(ref.ptr, "image %q has the ClusterServiceVersion %q, as image %q at %s: a channel has only one of this name",
+				ref.image, b.Name, names[b.Name].image, r.file.Pos(names[b.Name].ptr)[0])
 		case again:
 			r.fail(ref.ptr, "bundle %q has version %s, as the bundle at %s (releases and build metadata do not count)",
 				b.Name, version, r.file.Pos(before.ptr)[0])

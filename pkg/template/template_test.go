@@ -121,6 +121,7 @@ func TestMistakes(t *testing.T) {
 	b.put(t, "oak:1.0.1", "oak", "oak.v1.0.1", "version: 1.0.1")
 	b.put(t, "oak:same", "oak", "oak.same", "version: 1.0.0+x")
 	b.put(t, "oak:bad", "oak", "oak.bad", "version: banana")
+	b.put(t, "oak:rebuilt", "oak", "oak.v1.0.0", "version: 1.0.2")
 	b.put(t, "elm:1.0.0", "elm", "elm.v1.0.0", "version: 1.0.0")
 	const catalog = `schema: olm.template.substitutes
 entries:
@@ -150,7 +151,10 @@ entries:
 		{"packages are mixed", "schema: olm.semver\nstable:\n  bundles:\n  - image: HOST/oak:1.0.0\nfast:\n  bundles: [{image: HOST/elm:1.0.0}]\n",
 			[]string{`t.yaml:4:12: stable.bundles[0].image: bundle "oak.v1.0.0" is of package "oak", others are of package "elm"`}},
 		{"a bundle twice", "schema: olm.semver\nstable:\n  bundles:\n  - image: HOST/oak:1.0.0\n  - image: HOST/oak:1.0.0\n",
-			[]string{`t.yaml:5:12: stable.bundles[1].image: bundle "oak.v1.0.0" is listed twice, first at t.yaml:4:12`}},
+			[]string{`t.yaml:5:12: stable.bundles[1].image: image "HOST/oak:1.0.0" is listed twice, first at t.yaml:4:12`}},
+		{"a name twice", "schema: olm.semver\nstable:\n  bundles:\n  - image: HOST/oak:1.0.0\n  - image: HOST/oak:rebuilt\n",
+			[]string{`t.yaml:5:12: stable.bundles[1].image: image "HOST/oak:rebuilt" has the ClusterServiceVersion "oak.v1.0.0", ` +
+				`as image "HOST/oak:1.0.0" at t.yaml:4:12: `}},
 		{"a version twice", "schema: olm.semver\nstable:\n  bundles:\n  - image: HOST/oak:1.0.0\n  - image: HOST/oak:same\n",
 			[]string{`t.yaml:5:12: stable.bundles[1].image: bundle "oak.same" has version 1.0.0, as the bundle at t.yaml:4:12`}},
 		{"not a version", "schema: olm.semver\nstable:\n  bundles:\n  - image: HOST/oak:bad\n",
