@@ -46,7 +46,8 @@ func (e *adviceError) Is(target error) bool {
 // An access is an attempt to reach a repository.
 type access struct {
 	repo        name.Repository
-	credentials bool // the requests carried credentials
+	credentials bool   // the requests carried credentials
+	ignored     string // without credentials: the reason why an entry for the repository is ignored, or ""
 	push        bool
 }
 
@@ -118,6 +119,9 @@ func (a access) statusAdvice(code int, blob bool) string {
 	}
 	login := fmt.Sprintf("log in with \"podman login %s\", or pass a file with credentials for it as --authfile; "+
 		"\"opm auth explain\" shows where credentials are looked for", host)
+	if a.ignored != "" {
+		login = a.ignored + ": " + login
+	}
 	switch {
 	case (code == http.StatusUnauthorized || code == http.StatusForbidden) && !a.credentials:
 		return "there are no credentials for it: " + login

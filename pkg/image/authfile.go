@@ -103,6 +103,31 @@ func (f *authFile) dockerEntry(t authTarget) (authn.AuthConfig, error) {
 	return authn.AuthConfig{}, nil
 }
 
+// brokenEntry returns the key of the most specific entry for a target whose field auth cannot be decoded, or "".
+func (f *authFile) brokenEntry(t authTarget) (broken string) {
+	most := 0
+	for _, key := range slices.Sorted(maps.Keys(f.Auths)) {
+		place := key
+		if u, err := url.Parse(key); err == nil && u.Host != "" {
+			place = u.Host
+		}
+		place = podmanName(place)
+		if t.repository != place && !strings.HasPrefix(t.repository, place+"/") || len(place) < most {
+			continue
+		}
+		most, broken = len(place), ""
+		var c struct {
+			Auth string `json:"auth"`
+		}
+		_ = json.Unmarshal(f.Auths[key], &c) // dockerEntry reports the error
+		user, err := base64.StdEncoding.DecodeString(c.Auth)
+		if err != nil || c.Auth != "" && !bytes.ContainsRune(user, ':') {
+			broken = key
+		}
+	}
+	return broken
+}
+
 // errBrokenEntry is the error for an entry that is ignored.
 var errBrokenEntry = errors.New("auth is not the base64 of user:password")
 

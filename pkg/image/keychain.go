@@ -150,8 +150,12 @@ func (k *keychain) fromFile(ctx context.Context, p authPlace, t authTarget, sour
 	}
 	config, err = podmanEntry(p, data, t)
 	if errors.Is(err, errBrokenEntry) {
-		k.options.Log.Warn("credentials for "+t.host+" are ignored", "file", p.path, "reason", err)
 		config, err = authn.AuthConfig{}, nil
+	}
+	if key := file.brokenEntry(t); key != "" && err == nil && config == (authn.AuthConfig{}) {
+		k.options.Log.Warn("credentials for "+t.host+" are ignored", "file", p.path, "reason", errBrokenEntry)
+		source.Note = fmt.Sprintf("the entry %q is ignored: %v", key, errBrokenEntry)
+		source.broken = true
 	}
 	if err != nil || config != (authn.AuthConfig{}) {
 		return config, err
@@ -278,6 +282,17 @@ type AuthSource struct {
 	Token    bool   `json:"token,omitzero"`     // the credentials are a token
 	Note     string `json:"note,omitempty"`     // why the source is not used although it exists
 	used     bool
+	broken   bool // an entry for the image is ignored, see Note
+}
+
+// ignoredEntry returns the reason why an entry in one of the files is ignored, with the name of the file, or "".
+func ignoredEntry(sources []AuthSource) string {
+	for _, s := range sources {
+		if s.broken {
+			return s.File + ": " + s.Note
+		}
+	}
+	return ""
 }
 
 // conclude records the result of a source.
@@ -288,7 +303,9 @@ func (s *AuthSource) conclude(c authn.AuthConfig, err error) {
 	switch {
 	case err != nil:
 		s.Note = err.Error()
-	case s.used || s.Note != "":
+	case s.used:
+		s.Note = ""
+	case s.Note != "":
 	case s.Helper != "":
 		s.Note = fmt.Sprintf("docker-credential-%s has no credentials for it", s.Helper)
 	default:

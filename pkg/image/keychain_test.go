@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -232,16 +233,54 @@ func TestHungHelper(t *testing.T) {
 	}
 }
 
-// TestBrokenEntry checks that an ignored entry is logged.
+// TestBrokenEntry checks that an ignored entry is logged, explained, and named by the error of a failed login.
 func TestBrokenEntry(t *testing.T) {
-	var log bytes.Buffer
-	h := newAuthHome(t)
-	writeFile(t, h.path(".docker/config.json"), `{"auths":{"q.io":{"auth":"hunter2"}}}`)
-	o := h.options()
-	o.Log = slog.New(slog.NewTextHandler(&log, nil))
-	if user, err := userFor(t, NewKeychain(o), "q.io/o/a:1"); user != "" || err != nil ||
-		!strings.Contains(log.String(), "credentials for q.io are ignored") || strings.Contains(log.String(), "hunter2") {
-		t.Errorf("got %q, %v; log: %s", user, err, log.String())
+	registry := newRegistry(t)
+	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
+	host, _, _ := strings.Cut(ref, "/")
+	for _, auth := range []string{"hunter2", "aHVudGVyMg==", "hunter2:x"} { // the second is base64, without a colon
+		for _, key := range []string{host, host + "/org", "http://" + host + "/v2/"} {
+			var log bytes.Buffer
+			h := newAuthHome(t)
+			file := writeFile(t, h.path(".docker/config.json"), fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, key, auth))
+			o := h.options()
+			o.Log = slog.New(slog.NewTextHandler(&log, nil))
+			user, err := userFor(t, NewKeychain(o), ref)
+			if user != "" || err != nil || !strings.Contains(log.String(), "are ignored") ||
+				strings.Contains(log.String(), "hunter2") {
+				t.Errorf("got %q, %v; log: %s", user, err, log.String())
+			}
+			want := fmt.Sprintf("%s: the entry %q is ignored: auth is not the base64 of user:password", file, key)
+			if e, err := Explain(mustReference(t, ref), o); err != nil || !strings.Contains(e.String(), want+"\n") {
+				t.Errorf("got %v, %v; want %q", e, err, want)
+			}
+			registry.intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+				w.WriteHeader(http.StatusForbidden)
+				return true
+			})
+			opts := impatient(t)
+			opts.Keychain = NewKeychain(o)
+			if _, err := Open(t.Context(), ref, opts); err == nil || !strings.Contains(err.Error(), want+": log in") {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
+	}
+}
+
+// TestBrokenEntryHidden checks that an ignored entry is not explained if it is not the reason.
+func TestBrokenEntryHidden(t *testing.T) {
+	for _, file := range []string{
+		`{"auths":{"q.io/o":{"auth":"YTpi"},"q.io":{"auth":"?"}}}`, // a more specific entry is used
+		`{"auths":{"q.io/o":{},"q.io":{"auth":"?"}}}`,              // or is empty
+		`{"auths":{"r.io":{"auth":"?"}}}`,
+		`{"auths":{"q.io/other":{"auth":"?"}}}`,
+		`{"auths":{"q.io":{"username":"u","password":"p","auth":""}}}`,
+	} {
+		h := newAuthHome(t)
+		writeFile(t, h.path(".docker/config.json"), file)
+		if e, err := Explain(mustReference(t, "q.io/o/a:1"), h.options()); err != nil || strings.Contains(e.String(), "ignored") {
+			t.Errorf("%s: got %v, %v", file, e, err)
+		}
 	}
 }
 

@@ -342,8 +342,16 @@ func (o *Opener) advise(ctx context.Context, repo name.Repository, err error, pu
 	if err == nil {
 		return nil
 	}
-	auth, _ := authn.Resolve(ctx, o.opts.Keychain, repo) // a failure would have been reported before
-	return access{repo, auth != nil && auth != authn.Anonymous, push}.advise(err)
+	a := access{repo: repo, push: push}
+	if k, ok := o.opts.Keychain.(*keychain); ok {
+		config, sources, _ := k.lookup(ctx, newAuthTarget(repo)) // a failure would have been reported before
+		a.credentials = config != (authn.AuthConfig{})
+		a.ignored = ignoredEntry(sources)
+	} else {
+		auth, _ := authn.Resolve(ctx, o.opts.Keychain, repo)
+		a.credentials = auth != nil && auth != authn.Anonymous
+	}
+	return a.advise(err)
 }
 
 // A placeError is the error of one place.
