@@ -16,6 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/impact"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -101,6 +102,9 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
 		return usageError{errors.New("OLD and NEW cannot both be standard input")}
 	}
+	if slices.ContainsFunc(refs, isTemplate) {
+		return templatesError(refs)
+	}
 	if f.impact {
 		report, err := f.findImpact(cmd, refs)
 		if err != nil {
@@ -130,6 +134,21 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 		return fmt.Errorf("found changes that --fail-on names: %w", err)
 	}
 	return nil
+}
+
+// templatesError returns the error for OLD and NEW of which one is a template, with the command that compares the
+// rendered catalogs.
+func templatesError(refs []string) error {
+	line, name := "opm diff", ""
+	for _, ref := range refs {
+		if !isTemplate(ref) {
+			line += " " + shell.Quote(ref)
+			continue
+		}
+		name = cmp.Or(name, ref)
+		line += " <(" + shellLine("opm render-template", ref) + ")"
+	}
+	return fmt.Errorf("open catalog %q: not a catalog: it is a template; run: %s", name, line)
 }
 
 // kinds returns the kinds of changes of --fail-on.

@@ -217,6 +217,10 @@ func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
 		return
 	}
 	for _, ref := range refs {
+		if isTemplate(ref) {
+			warn(cmd, "no %s in %q: it is a template; run: %s", what, ref, shellLine("opm render-template", ref))
+			continue
+		}
 		warn(cmd, "no %s in %q", what, ref)
 	}
 }
