@@ -114,9 +114,12 @@ func readConfig(name, ref string) (*config, error) {
 	for i := range c.Schemas {
 		named(jsontext.Pointer(fmt.Sprintf("/schemas/%d", i)), &c.Schemas[i])
 	}
-	if n := len(c.Policy.Registries); n > maxRegistries {
-		wrong.Addf(file, "/policy/registries", "%s registries, want at most %s", plural.Number(n),
-			plural.Number(maxRegistries))
+	for at, registries := range map[jsontext.Pointer][]string{
+		"/policy/registries": c.Policy.Registries, "/policy/bundleRegistries": c.Policy.BundleRegistries,
+	} {
+		if n := len(registries); n > maxRegistries {
+			wrong.Addf(file, at, "%s registries, want at most %s", plural.Number(n), plural.Number(maxRegistries))
+		}
 	}
 	return c, wrong.Err()
 }

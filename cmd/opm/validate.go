@@ -47,6 +47,9 @@ and schemas, and states the policy of the catalog:
     channelNames: ^(stable|fast)(-v[0-9.]+)?$
     largestSkip: {major: 0, minor: 1}    # how far an update may reach
     registries: [registry.example/pottery]
+    bundleRegistries: [registry.example/bundles]    # if other ones than for all images
+    packages: [kiln, loom]
+    onePackage: false
 
 With --target, the catalog is also checked against a platform, ocp=VERSION or kubernetes=VERSION:
 the form of its metadata, the APIs that Kubernetes removed, and the versions that its bundles

@@ -139,14 +139,14 @@ func (s *scope) image(b *declcfg.Bundle) {
 		s.add(rule, "/image", "bundle image must be set: bundle %q has none", b.Name)
 		return
 	}
-	s.imageReference(b.Image, "/image")
+	s.imageReference(b.Image, "/image", s.v.opts.Policy.bundleImages())
 }
 
 // imageReference reports an image reference that is not valid, or that the policy does not allow.
-func (s *scope) imageReference(image string, at jsontext.Pointer) (hasDigest, ok bool) {
+func (s *scope) imageReference(image string, at jsontext.Pointer, from origin) (hasDigest, ok bool) {
 	hasDigest, err := s.checker.images.parse(image)
-	rule, err := s.v.opts.judgeImage(image, err)
-	if rule != nil && s.add(rule, at, "%v", err) && rule == rulePolicyRegistry {
+	rule, err := from.judge(image, err)
+	if rule != nil && s.add(rule, at, "%v", err) && rule == from.rule {
 		s.found[len(s.found)-1].cause = hostOf(image)
 	}
 	return hasDigest, rule != ruleImageReference
@@ -157,24 +157,25 @@ func (s *scope) imageReference(image string, at jsontext.Pointer) (hasDigest, ok
 // the options disable are reported, too.
 func (o *Options) Image(image string) *problem.Problem {
 	_, err := new(images).parse(image)
-	rule, err := o.judgeImage(image, err)
+	from := o.Policy.bundleImages()
+	rule, err := from.judge(image, err)
 	if rule == nil {
 		return nil
 	}
 	p := new(validator).problem(rule, declcfg.Pos{}, nil, "", err.Error())
-	if rule == rulePolicyRegistry {
+	if rule == from.rule {
 		p.Cause = hostOf(image)
 	}
 	return p
 }
 
-// judgeImage returns the rule that an image breaks and the reason, or nil. err is the error of parsing the reference.
-func (o *Options) judgeImage(image string, err error) (*problem.Rule, error) {
+// judge returns the rule that an image breaks and the reason, or nil. err is the error of parsing the reference.
+func (o origin) judge(image string, err error) (*problem.Rule, error) {
 	if err != nil {
 		return ruleImageReference, fmt.Errorf("%q is not a valid image reference: %w", legible.Value(image), err)
 	}
-	if err := o.Policy.checkRegistry(image); err != nil {
-		return rulePolicyRegistry, err
+	if err := o.check(image); err != nil {
+		return o.rule, err
 	}
 	return nil, nil
 }
@@ -203,7 +204,7 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 			s.add(ruleRelatedImageEmpty, at, "related image %q is empty", images[i].Name)
 			continue
 		}
-		if hasDigest, ok := s.imageReference(image, at); ok && !hasDigest {
+		if hasDigest, ok := s.imageReference(image, at, s.v.opts.Policy.relatedImages()); ok && !hasDigest {
 			if tags == 0 {
 				first = i
 			}

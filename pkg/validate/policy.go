@@ -18,6 +18,12 @@ type Policy struct {
 	ChannelNames   *Pattern `json:"channelNames"`   // pattern of channel names; nil allows any
 	LargestSkip    *Skip    `json:"largestSkip"`    // largest version step of an update; nil allows any
 	Registries     []string `json:"registries"`     // of images, as HOST or HOST/PATH; empty allows all
+
+	// BundleRegistries are those of bundle images, if they differ from Registries. Empty means that they do not.
+	BundleRegistries []string `json:"bundleRegistries"`
+
+	Packages   []string `json:"packages"`   // names of the packages that the catalog may have; empty allows any
+	OnePackage bool     `json:"onePackage"` // the catalog has one package, not more
 }
 
 // A Pattern is a regular expression of limited size: of at most 4,096 bytes and, with all repetitions, 10,000 parts. A
@@ -69,6 +75,14 @@ func (s *Skip) allows(a, b *declcfg.Version) bool {
 func (r *relations) policy(p *declcfg.PackageIndex) {
 	policy := r.validator.opts.Policy
 	for _, o := range p.Packages {
+		if r.listed != nil && !r.listed[p.Name] {
+			r.of(o.Meta).add(rulePolicyPackage, "/name", "the policy does not list package %q%s", p.Name,
+				r.hints.Hint(p.Name, policy.Packages))
+		}
+		if policy.OnePackage && p.Name != r.firstPackage {
+			r.of(o.Meta).add(rulePolicyOnePackage, "/name", "the catalog has package %q already, and package %q too",
+				r.firstPackage, p.Name)
+		}
 		if o.Value != nil && policy.DefaultChannel != "" && o.Value.DefaultChannel != policy.DefaultChannel {
 			r.of(o.Meta).add(rulePolicyDefaultChannel, "/defaultChannel",
 				"the default channel of package %q is %q, want %q", p.Name, o.Value.DefaultChannel, policy.DefaultChannel)
@@ -106,21 +120,54 @@ func (r *relations) skips(p *declcfg.PackageIndex, largest *Skip) {
 	}
 }
 
-// checkRegistry returns an error for an image from a registry that the policy does not allow.
-func (p *Policy) checkRegistry(image string) error {
+// policyOfPackages prepares what the policy says about packages, as it is asked for each of them.
+func (r *relations) policyOfPackages() {
+	if names := r.validator.opts.Policy.Packages; len(names) > 0 {
+		r.listed = map[string]bool{}
+		for _, name := range names {
+			r.listed[name] = true
+		}
+	}
+	var first *declcfg.Meta
+	for _, defined := range r.index.Definitions() {
+		for _, o := range defined {
+			if first == nil || o.Meta.Pos.Compare(first.Pos) < 0 {
+				first, r.firstPackage = o.Meta, o.Meta.Name
+			}
+		}
+	}
+}
+
+// An origin is where images may come from, and the rule about it.
+type origin struct {
+	rule       *problem.Rule
+	registries []string // empty for all
+}
+
+func (p *Policy) relatedImages() origin { return origin{rulePolicyRegistry, p.Registries} }
+
+func (p *Policy) bundleImages() origin {
+	if len(p.BundleRegistries) == 0 {
+		return origin{rulePolicyRegistry, p.Registries}
+	}
+	return origin{rulePolicyBundleRegistry, p.BundleRegistries}
+}
+
+// check returns an error for an image that comes from elsewhere.
+func (o origin) check(image string) error {
 	within := func(registry string) bool {
 		rest, ok := strings.CutPrefix(image, strings.TrimSuffix(registry, "/"))
 		return ok && strings.HasPrefix(rest, "/")
 	}
-	if len(p.Registries) == 0 || slices.ContainsFunc(p.Registries, within) {
+	if len(o.registries) == 0 || slices.ContainsFunc(o.registries, within) {
 		return nil
 	}
-	allowed := legible.Value(strings.Join(p.Registries, ", "))
-	return fmt.Errorf("image %q is not in %s", legible.Value(image), allowed)
+	return fmt.Errorf("image %q is not in %s", legible.Value(image), legible.Value(strings.Join(o.registries, ", ")))
 }
 
 var policyRules = &problem.Group{Title: "Policy", Rules: []*problem.Rule{
-	rulePolicyDefaultChannel, rulePolicyChannelName, rulePolicySkip, rulePolicyRegistry,
+	rulePolicyDefaultChannel, rulePolicyChannelName, rulePolicySkip, rulePolicyRegistry, rulePolicyBundleRegistry,
+	rulePolicyPackage, rulePolicyOnePackage,
 }}
 
 var (
@@ -141,4 +188,16 @@ var (
 		Summary: "images come from the registries that the policy allows",
 		Reason:  "The policy is in opm.yaml, beside the catalog.",
 		Fix:     "mirror the image, or change the policy"}
+	rulePolicyBundleRegistry = &problem.Rule{Name: "policy-bundle-registry", Severity: problem.Error,
+		Summary: "bundle images come from the registries that the policy allows for them",
+		Reason:  "The policy is in opm.yaml, beside the catalog.",
+		Fix:     "push the bundle image there, or change the policy"}
+	rulePolicyPackage = &problem.Rule{Name: "policy-package", Severity: problem.Error,
+		Summary: "the catalog has only packages that the policy lists",
+		Reason:  "The policy is in opm.yaml, beside the catalog.",
+		Fix:     "remove the package, or add it to the policy"}
+	rulePolicyOnePackage = &problem.Rule{Name: "policy-one-package", Severity: problem.Error,
+		Summary: "a catalog has one package, if the policy says so",
+		Reason:  "The policy is in opm.yaml, beside the catalog.",
+		Fix:     "make a catalog of its own for the package, or change the policy"}
 )

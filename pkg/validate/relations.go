@@ -27,6 +27,9 @@ type relations struct {
 	cel        *celRules
 	unreadable unreadableParts
 	hints      nearest.Finder
+
+	listed       map[string]bool // by the policy; nil if it lists no packages
+	firstPackage string          // the package whose definition comes first
 }
 
 // of returns the scope of m, which it creates if needed.
@@ -53,6 +56,7 @@ func (r *relations) problems(ctx context.Context) []*problem.Problem {
 
 func (r *relations) check(ctx context.Context) {
 	r.unreadable.assignDirs(&r.index)
+	r.policyOfPackages()
 	var known []string
 	for name, defined := range r.index.Definitions() {
 		if len(defined) > 0 {
