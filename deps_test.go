@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/diff":  {"pkg/graph", "pkg/declcfg", "internal/plural", json, "internal/report"},
+	"internal/diff":  {"pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report"},
 	"internal/filter": {
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
 		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem",

@@ -316,7 +316,7 @@ func (r *Report) summarize() {
 		for _, c := range p.Channels {
 			s.Edges += len(c.Edges)
 			if c.Change == Changed {
-				s.Left += p.left(c)
+				s.Left += len(p.left(c))
 				if c.Heads != nil {
 					s.Heads++
 				}
@@ -329,15 +329,11 @@ func (r *Report) summarize() {
 	r.Summary = s
 }
 
-// left returns the number of entries that a channel no longer has and whose bundles are not removed.
-func (p *Package) left(c Channel) (n int) {
-	for _, name := range c.Removed {
-		removed := func(b Bundle) bool { return b.Name == name && b.Change == Removed }
-		if !slices.ContainsFunc(p.Bundles, removed) {
-			n++
-		}
-	}
-	return n
+// left returns the entries that a channel no longer has and whose bundles are not removed.
+func (p *Package) left(c Channel) []string {
+	return slices.DeleteFunc(slices.Clone(c.Removed), func(name string) bool {
+		return slices.ContainsFunc(p.Bundles, func(b Bundle) bool { return b.Name == name && b.Change == Removed })
+	})
 }
 
 // summary returns the summary of one package.

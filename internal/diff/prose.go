@@ -166,10 +166,15 @@ func (i *Installs) under() string {
 	if i.Channel != "" {
 		text = " in channel " + report.Name(i.Channel)
 	}
+	return text + i.byOne()
+}
+
+// byOne formats the version of OLM if only one is affected.
+func (i *Installs) byOne() string {
 	if len(i.Semantics) == 1 {
-		text += " by " + i.Semantics[0].Title() + " only"
+		return " by " + i.Semantics[0].Title() + " only"
 	}
-	return text
+	return ""
 }
 
 func (y *Why) since() string {
@@ -194,14 +199,7 @@ func (p *Package) contents() []string {
 	images := len(p.bundles(func(b Bundle) bool { return b.Change == Changed && b.Image != nil }))
 	var alike grouped[string, string]
 	for _, b := range changed {
-		image := ""
-		switch {
-		case b.Image != nil && images <= maxNames:
-			image = "image " + b.Image.shortened().becomes()
-		case b.Image != nil:
-			image = "image"
-		}
-		alike.add(joined("; ", image, after("properties ", some(b.Properties)), some(b.Keys)), b.Name)
+		alike.add(b.content(images <= maxNames), b.Name)
 	}
 	var lines []string
 	for what, names := range alike.all() {
@@ -209,6 +207,18 @@ func (p *Package) contents() []string {
 		lines = append(lines, fmt.Sprintf("%s changed, %s: %s", n, some(names), what))
 	}
 	return lines
+}
+
+// content formats what changed in a published bundle, the names of its images only if withImages is set.
+func (b *Bundle) content(withImages bool) string {
+	image := ""
+	switch {
+	case b.Image != nil && withImages:
+		image = "image " + b.Image.shortened().becomes()
+	case b.Image != nil:
+		image = "image"
+	}
+	return joined("; ", image, after("properties ", some(b.Properties)), some(b.Keys))
 }
 
 // addedOrRemoved formats the added or removed bundles.

@@ -38,6 +38,9 @@ func Names(names []string) []string {
 // Strong emphasizes words without names in Markdown.
 func Strong(words string) string { return strongMark + words + endMark }
 
+// Plain returns a text as [Report.Text] writes it, in one line.
+func Plain(text string) string { return terminal.line(text) }
+
 // A style writes the parts of a text in a format.
 type style struct{ name, words, strong func(string) string }
 
