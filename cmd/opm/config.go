@@ -25,7 +25,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -145,7 +144,7 @@ func beside(file, path string) string {
 func allRules() []string {
 	var names []string
 	for _, rules := range []*problem.Rules{
-		template.Rules(), bundle.Rules(), crdcheck.Rules(), imagecheck.Rules(), resolve.Rules(), across.Rules(),
+		validateRules(), bundle.Rules(), crdcheck.Rules(), imagecheck.Rules(), resolve.Rules(), across.Rules(),
 	} {
 		names = append(names, rules.Names()...)
 	}

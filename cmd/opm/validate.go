@@ -19,13 +19,14 @@ import (
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/template"
 	"github.com/opm-toolchain/opm/pkg/validate"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
 func validateCmd() *cobra.Command {
-	f := validateFlags{reportFlags: reportFlags{rules: template.Rules, upstream: true}}
+	f := validateFlags{reportFlags: reportFlags{rules: validateRules, upstream: true}}
 	cmd := &cobra.Command{
 		Use:   "validate CATALOG",
 		Short: "Validate a catalog and report every problem",
@@ -58,15 +59,21 @@ its directory:
 
   targets: {v4.16: ocp=4.16, v4.18: ocp=4.18}
 
+With --against, the catalog, which may be a fragment or a template, is also compared with the
+published catalog INDEX that it goes into: what users of a package would lose is a problem, by the
+rules published-*. Packages that only INDEX has are not compared. Problems that INDEX has too are
+known: they are hints, and do not fail.
+
 CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive. A file with a
-template is checked as one, without its images.
+template is checked as one, without its images unless there is --against.
 Text goes to standard error, other formats to standard output.`,
 		Example: `  opm validate catalog
   opm validate catalog --package kiln --info
   opm validate catalog -o sarif > problems.sarif
   opm validate catalog --warnings-as-errors --disable skips-only
   opm validate catalog --target ocp=4.18
+  opm validate catalog/kiln --against catalog
   opm validate catalog --baseline known.json --write-baseline
   opm validate catalog --watch
   opm validate --rules channel-head`,
@@ -85,14 +92,16 @@ Text goes to standard error, other formats to standard output.`,
 	flags.StringArrayVar(&f.schemas, "schema", nil, "check with the CUE definitions in `FILE` too")
 	flags.StringVar(&f.pkg, "package", "", "validate `PACKAGE` only")
 	flags.StringVar(&f.target, "target", "", "check that the catalog fits the platform `TARGET`, such as ocp=4.16")
+	flags.StringVar(&f.against, "against", "", "report what users of the catalog `INDEX` would lose, and only new problems")
 	flags.BoolVar(&f.watched, "watch", false, "validate again whenever a file changes, until Ctrl-C")
-	exclude(cmd, "rules", "schema", "package", "target", "watch")
+	exclude(cmd, "rules", "schema", "package", "target", "against", "watch")
 	exclude(cmd, "write-baseline", "watch")
 	must(cmd.MarkFlagFilename("schema", "cue"))
 	addReadFlags(cmd, &f.images)
 	f.addEach(cmd, (*cobra.Command).ErrOrStderr, &f.format)
 	f.images.each = &f.each
 	exclude(cmd, "each", "watch")
+	exclude(cmd, "against", "watch")
 	return cmd
 }
 
@@ -103,11 +112,15 @@ type validateFlags struct {
 	schemas []string
 	pkg     string
 	target  string
+	against string
 	watched bool
 	images  imageFlags
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
+	if ref == render.Stdin && f.against == render.Stdin {
+		return usageError{errors.New("CATALOG and --against cannot both be standard input")}
+	}
 	c, err := f.read(ref)
 	if err != nil {
 		return err
@@ -116,7 +129,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	if isText(f.format) && !f.info {
+	if isText(f.format) && !f.info && f.against == "" {
 		opts.Info = validate.InfoUnplaced
 		if c.Baseline == "" && !f.each.given() {
 			opts.Info = validate.InfoCounted
@@ -128,23 +141,36 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 		if report.Problems, err = f.checkTemplate(cmd, ref, opts); err != nil {
 			return err
 		}
-		return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
+	} else if report.Problems, err = f.checkCatalog(cmd, ref, opts); err != nil {
+		return err
 	}
+	if f.against != "" {
+		report.Rules = f.rules()
+	}
+	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report, f.known(report.Problems)...)
+}
+
+// checkCatalog returns the problems of a catalog.
+func (f *validateFlags) checkCatalog(
+	cmd *cobra.Command, ref string, opts validate.Options,
+) (problems []*problem.Problem, err error) {
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
-	use := func(_ *catalog, found *validate.Report, _ func()) (err error) {
-		if report.Problems = found.Problems; f.pkg != "" { // files that cannot be read may have more of the package
-			_, err = list.Choose(found.Index, f.pkg)
-			report.Problems = slices.DeleteFunc(report.Problems, func(p *problem.Problem) bool {
+	use := func(c *catalog, found *validate.Report, _ func()) (err error) {
+		if problems = found.Problems; f.pkg != "" { // files that cannot be read may have more of the package
+			if _, err = list.Choose(found.Index, f.pkg); err != nil {
+				return err
+			}
+			problems = slices.DeleteFunc(problems, func(p *problem.Problem) bool {
 				return p.Package != f.pkg && p.Rule != validate.Unreadable
 			})
 		}
+		if f.against != "" {
+			problems, err = f.compare(cmd, opts, problems, c.Sources)
+		}
 		return err
 	}
-	if err := f.images.withValidated(cmd, "validating", from, ref, opts, use); err != nil {
-		return err
-	}
-	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
+	return problems, f.images.withValidated(cmd, "validating", from, ref, opts, use)
 }
 
 // options returns the validation options for a catalog with a configuration.
@@ -201,7 +227,11 @@ func (f *validateFlags) checkTemplate(
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
-	return template.Check(cmd.Context(), file, text, opts)
+	problems, err := template.Check(cmd.Context(), file, text, opts)
+	if err != nil || f.against == "" || problem.HasErrors(problems) {
+		return problems, err
+	}
+	return f.compareTemplate(cmd, opts, problems, file, text)
 }
 
 // watch validates ref, and validates it again when a file that the result depends on changes, until the command is

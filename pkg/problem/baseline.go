@@ -130,6 +130,29 @@ func (b *Baseline) Write(w io.Writer) error {
 	return writeJSON(w, b)
 }
 
+// Mark sets [Problem.Known] of the problems that are known. The baseline has those of the published catalog. Entries
+// match as in [Baseline.Filter].
+func (b *Baseline) Mark(problems []*Problem) {
+	unknown, _ := b.Filter(problems)
+	for _, p := range problems {
+		if len(unknown) > 0 && unknown[0] == p {
+			unknown = unknown[1:]
+		} else {
+			p.Known = true
+		}
+	}
+}
+
+// CountKnown returns the number of known errors and warnings. It must be called before levels make hints of them.
+func CountKnown(problems []*Problem) (n int) {
+	for _, p := range problems {
+		if p.Known && p.Severity != Info {
+			n++
+		}
+	}
+	return n
+}
+
 // Filter returns the problems that are not known, and the known problems that no longer exist. Each entry of the
 // baseline matches one problem: with two equal entries, the third equal problem is unknown.
 func (b *Baseline) Filter(problems []*Problem) (unknown []*Problem, stale []Known) {

@@ -93,6 +93,7 @@ type printed struct {
 	Fix      string   `json:"fix,omitzero"`
 
 	Consequences []string `json:"consequences,omitempty"`
+	Known        bool     `json:"known,omitzero"`
 	Catalogs     []string `json:"catalogs,omitempty"`
 }
 
@@ -106,7 +107,7 @@ func (r *Report) Result() *Result {
 		}
 		res.Problems = append(res.Problems, printed{
 			p.Rule, p.Severity, p.Pos.File, p.Pos.Line, p.Pos.Column, p.Package, p.Names, p.Path, p.message(), p.Fix,
-			p.Consequences, p.Catalogs,
+			p.Consequences, p.Known, p.Catalogs,
 		})
 	}
 	switch {

@@ -181,7 +181,10 @@ func (l Levels) of(p *Problem) Severity {
 	if !ok {
 		level = p.Severity
 	}
-	if l.Strict && level == Warning {
+	switch {
+	case p.Known && level != Off:
+		return Info
+	case l.Strict && level == Warning:
 		return Error
 	}
 	return level

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -30,6 +31,8 @@ type publication struct {
 	valid   *validate.Report // without errors, nil if the catalog was not validated with all rules
 	built   *publish.Image
 
+	published func() (*render.Catalog, error) // opens the catalog to compare with, once
+
 	unreadable bool // a part of the catalog, as validate has found
 	closers    []func()
 }
@@ -42,6 +45,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	p := &publication{Options: o, tmp: tmp, images: image.NewOpener(o.Registry)}
+	p.published = sync.OnceValues(p.openPublished)
 	p.onClose(func() error { return os.RemoveAll(tmp) })
 	p.onClose(p.images.Close)
 	defer func() {
@@ -140,6 +144,15 @@ func (p *publication) open() error {
 	}
 	p.catalog, p.closers = catalog, append(p.closers, closeAll)
 	return nil
+}
+
+func (p *publication) openPublished() (*render.Catalog, error) {
+	catalog, closeAll, err := p.Open(p.Platforms[0], p.before())
+	if err != nil {
+		return nil, err
+	}
+	p.closers = append(p.closers, closeAll)
+	return catalog, nil
 }
 
 // show adds the problems found by a check to its result, with the severities of the configuration.

@@ -126,7 +126,10 @@ func (p *publication) validate(ctx context.Context, r *Result) error {
 	if err := p.open(); err != nil {
 		return err
 	}
-	report, err := validate.Catalog(ctx, opts, p.catalog.Sources...)
+	check := func(sources []declcfg.Source) (*validate.Report, error) {
+		return validate.Catalog(ctx, opts, sources...)
+	}
+	report, err := check(p.catalog.Sources)
 	if errors.Is(err, validate.ErrSchemas) {
 		p.unreadable = true // no other step is done, because the process must end soon
 	}
@@ -139,7 +142,42 @@ func (p *publication) validate(ctx context.Context, r *Result) error {
 	p.unreadable = slices.ContainsFunc(report.Problems, func(found *problem.Problem) bool {
 		return found.Rule == validate.Unreadable
 	})
-	return p.show(r, &problem.Report{Subject: "catalog", Problems: report.Problems})
+	known, err := p.mark(report.Problems, func(sources []declcfg.Source) ([]*problem.Problem, error) {
+		before, err := check(sources)
+		if err != nil {
+			return nil, err
+		}
+		return before.Problems, nil
+	})
+	if err != nil {
+		return err
+	}
+	err = p.show(r, &problem.Report{Subject: "catalog", Problems: report.Problems})
+	r.Note += known
+	return err
+}
+
+// mark marks the problems that the catalog of Against has too, by the same check. It returns words for the note of the
+// step; "" if there are none, or nothing to compare with.
+func (p *publication) mark(
+	problems []*problem.Problem, check func([]declcfg.Source) ([]*problem.Problem, error),
+) (note string, err error) {
+	if p.Against == "" || len(problems) == 0 {
+		return "", nil
+	}
+	before, err := p.published()
+	if err != nil {
+		return "", err
+	}
+	found, err := check(before.Sources)
+	if err := cmp.Or(before.Unchanged(), err); err != nil {
+		return "", err
+	}
+	problem.NewBaseline(found).Mark(problems)
+	if n := problem.CountKnown(problems); n > 0 {
+		note = fmt.Sprintf("; %s known from %s", plural.Words(n, "is", "are"), p.Against)
+	}
+	return note, nil
 }
 
 func (p *publication) resolve(ctx context.Context, r *Result) error {
@@ -165,6 +203,26 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 	if err != nil {
 		return err
 	}
+	known, err := p.mark(checked.Problems, func(sources []declcfg.Source) ([]*problem.Problem, error) {
+		before, err := resolve.ReadCatalog(ctx, sources...)
+		if err != nil {
+			return nil, err
+		}
+		setup, err := resolve.NewSetup(resolve.SetupOptions{}, append([]*resolve.Catalog{before}, others...))
+		if err != nil {
+			return nil, err
+		}
+		check.Namespace, check.Start, check.Checked = setup.Classic, nil, nil
+		check.Namespace.Subscriptions = nil
+		checked, err := check.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return checked.Problems, nil
+	})
+	if err != nil {
+		return err
+	}
 	if err := p.show(r, checked.Report()); err != nil {
 		return err
 	}
@@ -176,6 +234,7 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 	if good != nil {
 		r.Note = "new installations and updates as they should be: " + strings.Join(good, ", ")
 	}
+	r.Note += known
 	return nil
 }
 
@@ -202,11 +261,10 @@ func (p *publication) checkImages(ctx context.Context, r *Result) error {
 func (p *publication) compare(ctx context.Context, r *Result) error {
 	var old []declcfg.Source
 	unchanged := func() error { return nil }
-	before, closeAll, err := p.Open(p.Platforms[0], p.before())
+	before, err := p.published()
 	none := p.Against == "" && errors.Is(err, image.ErrNotFound)
 	switch {
 	case err == nil:
-		defer closeAll()
 		old, unchanged = before.Sources, before.Unchanged
 	case !none:
 		return err
@@ -223,6 +281,17 @@ func (p *publication) compare(ctx context.Context, r *Result) error {
 		r.Note = "no changes"
 	default:
 		r.Note = plural.Words(n, "package differs", "packages differ")
+	}
+	if p.Against != "" {
+		note := r.Note
+		if err := p.show(r, &problem.Report{Subject: "catalog", Problems: changes.Problems()}); err != nil {
+			return err
+		}
+		if r.Note == problem.Summary(nil) {
+			r.Note = note
+		} else {
+			r.Note = note + "; " + r.Note
+		}
 	}
 	if err := changes.Fail(p.FailOn...); err != nil {
 		r.Reject("found changes that --fail-on names: " + err.Error())
