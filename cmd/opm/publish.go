@@ -38,6 +38,9 @@ makes of each TEMPLATE. The steps are those of the commands of the same name:
   sign           with --sign: cosign sign --yes IMAGE@DIGEST, also if the image is unchanged
   tag            makes each --tag name the image, if it is signed
 
+With --against, problems that this catalog has too are hints, and what its users would lose is a
+problem of diff, as for validate --against.
+
 A step that fails does not stop those that can do without it, so that one run reports every
 problem. Bases, platforms, cosign and, unless push is skipped, the permission to push are checked
 first. A catalog without objects is an error, unless opm.yaml sets the level of no-objects. Nothing

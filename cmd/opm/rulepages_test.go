@@ -10,13 +10,12 @@ import (
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/template"
 )
 
 // rulePages returns a page for each table of rules.
 func rulePages() map[string]string {
 	return map[string]string{
-		"validate.md":        rulePage("opm validate", template.Rules(), objects),
+		"validate.md":        rulePage("opm validate", validateRules(), objects),
 		"bundle-validate.md": rulePage("opm bundle validate", bundle.Rules(), lines),
 		"resolve.md":         rulePage("opm resolve --all", resolve.Rules(), objects),
 		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
