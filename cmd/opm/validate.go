@@ -92,7 +92,8 @@ Text goes to standard error, other formats to standard output.`,
 	flags.StringArrayVar(&f.schemas, "schema", nil, "check with the CUE definitions in `FILE` too")
 	flags.StringVar(&f.pkg, "package", "", "validate `PACKAGE` only")
 	flags.StringVar(&f.target, "target", "", "check that the catalog fits the platform `TARGET`, such as ocp=4.16")
-	flags.StringVar(&f.against, "against", "", "report what users of the catalog `INDEX` would lose, and only new problems")
+	flags.StringVar(&f.against, "against", "",
+		"report what users of the catalog `INDEX` would lose, and only new problems")
 	flags.BoolVar(&f.watched, "watch", false, "validate again whenever a file changes, until Ctrl-C")
 	exclude(cmd, "rules", "schema", "package", "target", "against", "watch")
 	exclude(cmd, "write-baseline", "watch")

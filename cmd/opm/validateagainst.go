@@ -23,8 +23,8 @@ var validateRules = sync.OnceValue(func() *problem.Rules {
 	return problem.NewRules(own.Example, nil, slices.Concat(own.Groups, diff.Rules().Groups)...)
 })
 
-// compare adds to the problems of a catalog what users of the catalog --against would lose with it, and marks those that
-// are known there.
+// compare adds to the problems of a catalog what users of the catalog --against would lose with it, unless parts of it
+// cannot be read, and marks those that are known there.
 func (f *validateFlags) compare(
 	cmd *cobra.Command, opts validate.Options, problems []*problem.Problem, after []declcfg.Source,
 ) ([]*problem.Problem, error) {
@@ -33,12 +33,15 @@ func (f *validateFlags) compare(
 		return nil, fmt.Errorf("--against: %w", err)
 	}
 	defer index.close()
-	changes, err := diff.Compare(cmd.Context(), index.Sources, after)
-	if err == nil && f.pkg != "" {
-		err = changes.Limit(f.pkg)
-	}
-	if err != nil {
-		return nil, cmp.Or(index.Unchanged(), err)
+	changes := &diff.Report{}
+	if !slices.ContainsFunc(problems, func(p *problem.Problem) bool { return p.Rule == validate.Unreadable }) {
+		changes, err = diff.Compare(cmd.Context(), index.Sources, after)
+		if err == nil && f.pkg != "" {
+			err = changes.Limit(f.pkg)
+		}
+		if err := cmp.Or(index.Unchanged(), err); err != nil {
+			return nil, fmt.Errorf("--against: %w", err)
+		}
 	}
 	found, err := validate.Catalog(cmd.Context(), opts, index.Sources...)
 	if err := cmp.Or(index.Unchanged(), err); err != nil {
@@ -48,7 +51,8 @@ func (f *validateFlags) compare(
 	return problem.Sort(append(problems, changes.Problems()...)), nil
 }
 
-// compareTemplate adds to the problems of a template those of the catalog that it makes, with the place of the template.
+// compareTemplate adds to the problems of a template those of the catalog that it makes, with the place of the
+// template.
 func (f *validateFlags) compareTemplate(
 	cmd *cobra.Command, opts validate.Options, problems []*problem.Problem, file string, text []byte,
 ) ([]*problem.Problem, error) {
@@ -97,5 +101,6 @@ func (f *validateFlags) known(problems []*problem.Problem) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s known from %s: --info lists them", plural.Words(n, "problem is", "problems are"), f.against)}
+	are := plural.Words(n, "problem is", "problems are")
+	return []string{fmt.Sprintf("%s known from %s: --info lists them", are, f.against)}
 }

@@ -67,8 +67,8 @@ type Problem struct {
 
 	Consequences []string // rules broken as a result and not reported on their own; the message names them
 
-	// Known says that the published catalog, with which the checked one is compared, has the problem too. Then it is a hint,
-	// unless its rule is off; see [Baseline.Mark].
+	// Known says that the published catalog, with which the checked one is compared, has the problem too. Then it is a
+	// hint, unless its rule is off; see [Baseline.Mark].
 	Known bool
 
 	Catalogs []string // names of the catalogs that have the problem, set by [Merge]; nil for a single catalog
