@@ -1,8 +1,10 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -22,8 +24,9 @@ type Manifests struct {
 	Properties []declcfg.Property              // of the bundle, except manifests and olm.csv.metadata
 	CSV        *v1alpha1.ClusterServiceVersion // nil if it has none
 
-	// Others are the other objects, in the order of the bundle, with the types of [cluster.Decode]. A
-	// CustomResourceDefinition of v1beta1 keeps its apiVersion.
+	// Others are the other objects, with the types of [cluster.Decode], in the order in which OLM creates them. Of a
+	// bundle with an image, that is the order of file names, which a catalog does not have: files are assumed to be
+	// named after their objects. A CustomResourceDefinition of v1beta1 keeps its apiVersion.
 	Others []cluster.Kubernetes
 
 	// Partial is true for a bundle that has olm.csv.metadata instead of manifests. Its ClusterServiceVersion then has
@@ -57,6 +60,12 @@ func ReadManifests(meta *declcfg.Meta) (*Manifests, error) {
 	}
 	if m.CSV == nil && len(m.Others) == 0 {
 		return m, m.infer(b)
+	}
+	if m.Image != "" {
+		slices.SortStableFunc(m.Others, func(a, b cluster.Kubernetes) int {
+			return cmp.Or(cmp.Compare(a.GetName(), b.GetName()),
+				cmp.Compare(cluster.KindOf(a).Kind, cluster.KindOf(b).Kind))
+		})
 	}
 	return m, nil
 }
