@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/report", "internal/plural", "internal/nearest", json,
 		"github.com/blang/semver/v4", "internal/olm/rbac", "internal/olm/operatorgroup", "internal/operator", "k8s.io/apiextensions-apiserver", "internal/olm/crdcheck",
 		"pkg/graph", "pkg/problem", "internal/catalogsource", "github.com/prometheus/client_golang",
-		"github.com/prometheus/common", "pkg/bundle", "internal/platform", "internal/updates",
+		"github.com/prometheus/common", "pkg/bundle", "internal/platform", "internal/updates", "internal/admission",
 	},
 	"internal/olm/cluster": {
 		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
@@ -217,6 +217,9 @@ var arrows = map[string][]string{
 	"internal/icon":        {},
 	"internal/indexignore": {"github.com/sabhiram/go-gitignore"},
 	"internal/k8sname":     {"k8s.io/apimachinery", "internal/legible"},
+	"internal/admission": {
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
+	},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6"},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {"internal/legible"},

@@ -38,6 +38,7 @@ func (x *execution) createDefinition(
 	if err := x.checkVersion(crd.GroupVersionKind()); err != nil {
 		return step.Status, err
 	}
+	checked := crd.APIVersion == apiextensionsv1.SchemeGroupVersion.String() // of the older API, more is accepted
 	crd = crd.DeepCopy()
 	crd.APIVersion = apiextensionsv1.SchemeGroupVersion.String()
 	crd.Labels = with(crd.Labels, operator.LabelManaged, "true")
@@ -51,6 +52,9 @@ func (x *execution) createDefinition(
 		maps.DeleteFunc(crd.Annotations, isAlongside)
 		key, value := alongsideAnnotation(owner)
 		metav1.SetMetaDataAnnotation(&crd.ObjectMeta, key, value)
+		if err := x.refusal(crd); checked && err != nil {
+			return step.Status, err
+		}
 		accept(crd)
 		create(x.run, "versions "+versionsOf(crd), why, crd)
 		return v1alpha1.StepStatusCreated, nil
@@ -59,6 +63,10 @@ func (x *execution) createDefinition(
 		addVersions(crd, old.Value)
 	} else if err := x.checkUpdate(old.Value, crd); err != nil {
 		return step.Status, err
+	} else if checked && !equality.Semantic.DeepEqual(old.Value.Spec, crd.Spec) {
+		if err := x.refusal(crd); err != nil {
+			return step.Status, fmt.Errorf("error updating CRD: %s: %w", crd.Name, err)
+		}
 	}
 	text := "versions " + versionsOf(crd)
 	before := len(x.Events)

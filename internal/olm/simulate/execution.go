@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -94,7 +96,7 @@ func (x *execution) step(step *v1alpha1.Step) (v1alpha1.StepStatus, error) {
 	if csv, ok := o.(*v1alpha1.ClusterServiceVersion); ok {
 		return x.createOperator(step, csv, b)
 	}
-	return x.createOther(step, o, inNamespace), nil
+	return x.createOther(step, o, inNamespace, text)
 }
 
 // whileCreating has the formats of OLM's errors about creating objects, by kind. Other kinds have a common format.
@@ -189,6 +191,9 @@ func (x *execution) createOperator(
 		return step.Status, err
 	}
 	created := planned(csv, replaces, b)
+	if err := x.refusal(created); err != nil {
+		return step.Status, fmt.Errorf(whileCreating[v1alpha1.ClusterServiceVersionKind]+": %w", csv.Name, err)
+	}
 	created.Labels = with(csv.Labels, operator.LabelManaged, "true")
 	created.Finalizers = []string{finalizer}
 	setDefaults(created)
@@ -255,8 +260,8 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 	return false
 }
 
-// completed returns an object as the API server stores it: the strings of a Secret are encoded, and the types of a
-// NetworkPolicy are set.
+// completed returns an object as the API server stores it: the strings of a Secret are encoded, the types of a
+// NetworkPolicy are set, and a PriorityClass that is not the default does not say so.
 func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	switch o.GetObjectKind().GroupVersionKind() {
 	case corev1.SchemeGroupVersion.WithKind("Secret"):
@@ -282,6 +287,12 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 			policy.Spec.PolicyTypes = append(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
 		}
 		return untyped(&policy)
+	case schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"):
+		var class schedulingv1.PriorityClass
+		if decode(o, &class) != nil {
+			return o
+		}
+		return untyped(&class)
 	}
 	return o
 }
@@ -314,8 +325,11 @@ func (x *execution) setOwner(o cluster.Kubernetes, csv *v1alpha1.ClusterServiceV
 	o.SetOwnerReferences(owners)
 }
 
-// createOther creates an object of any other kind, or replaces the existing object of the same name.
-func (x *execution) createOther(step *v1alpha1.Step, o cluster.Kubernetes, inNamespace bool) v1alpha1.StepStatus {
+// createOther creates an object of any other kind, or replaces the existing object of the same name. The text is the
+// format of OLM's error about creating it.
+func (x *execution) createOther(
+	step *v1alpha1.Step, o cluster.Kubernetes, inNamespace bool, text string,
+) (v1alpha1.StepStatus, error) {
 	o = o.DeepCopyObject().(cluster.Kubernetes)
 	csv := &v1alpha1.ClusterServiceVersion{}
 	csv.Name, csv.Namespace = step.Resolving, x.plan.Namespace
@@ -327,10 +341,16 @@ func (x *execution) createOther(step *v1alpha1.Step, o cluster.Kubernetes, inNam
 	}
 	x.setOwner(o, csv, inNamespace)
 	o = completed(o)
-	if x.put(o, "of "+step.Resolving, computed("InstallPlan "+x.plan.Name+" has it")) {
-		return v1alpha1.StepStatusCreated
+	if err := x.refusal(o); err != nil {
+		if _, ok := x.State.Get(cluster.KindOf(o), o.GetNamespace(), o.GetName()); ok {
+			text = strings.Replace(text, "creating", "updating", 1)
+		}
+		return step.Status, fmt.Errorf(text+": %w", step.Resource.Name, err)
 	}
-	return v1alpha1.StepStatusPresent
+	if x.put(o, "of "+step.Resolving, computed("InstallPlan "+x.plan.Name+" has it")) {
+		return v1alpha1.StepStatusCreated, nil
+	}
+	return v1alpha1.StepStatusPresent, nil
 }
 
 // An account is the service account of an OperatorGroup, with whose permissions OLM creates objects.

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,7 +69,10 @@ func (i *installation) create(deployments []v1alpha1.StrategyDeploymentSpec) (v1
 		}
 	}
 	for _, spec := range deployments {
-		if err := i.createDeployment(spec); err != nil {
+		switch err := i.createDeployment(spec); {
+		case apierrors.IsInvalid(err):
+			return v1alpha1.CSVReasonComponentFailed, err
+		case err != nil:
 			return v1alpha1.CSVReasonComponentFailedNoRetry, fmt.Errorf(installFailed+"%w", err)
 		}
 	}
@@ -174,16 +178,48 @@ const labelDeploymentHash = "olm.deployment-spec-hash"
 
 // createDeployment creates a Deployment, or adopts it from the replaced operator.
 func (i *installation) createDeployment(spec v1alpha1.StrategyDeploymentSpec) error {
-	d, text := stored(i.run, &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: i.csv.Namespace},
-	}, i.csv.Name)
+	d, text := i.deployment(spec)
 	if err := i.as.checkPermission(d, d.Namespace); err != nil || i.dry {
 		return err
 	}
 	i.setDeployment(d, spec)
+	if err := i.refusal(d); err != nil {
+		return err
+	}
 	i.put(d, text, i.why)
 	return nil
+}
+
+// refusedDeployment returns the error of an API server that does not accept a Deployment of an operator, nil if it
+// accepts all of them.
+func (ns *installed) refusedDeployment(c *v1alpha1.ClusterServiceVersion) error {
+	strategy, err := operator.Strategy(c)
+	if err != nil {
+		return err
+	}
+	i, err := ns.installation(c)
+	if err != nil {
+		return err
+	}
+	i.dry, i.as.ref = true, nil
+	for _, spec := range strategy.DeploymentSpecs {
+		_ = i.createCertificate(spec) // finds certificates, and cannot fail without a service account
+		d, _ := i.deployment(spec)
+		i.setDeployment(d, spec)
+		if err := i.refusal(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deployment returns the stored Deployment of an operator or, if there is none, a new one without a spec. The text is
+// for the Event about its changes.
+func (i *installation) deployment(spec v1alpha1.StrategyDeploymentSpec) (d *appsv1.Deployment, text string) {
+	return stored(i.run, &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Namespace: i.csv.Namespace},
+	}, i.csv.Name)
 }
 
 // setDeployment sets the fields of a Deployment that the ClusterServiceVersion determines.

@@ -93,6 +93,9 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		text = "phase Failed: " + err.Error()
 		why = computed("OLM gives up after a minute, and keeps the objects that it created")
 		switch {
+		case apierrors.IsInvalid(err):
+			why = computed("an API server does not accept the object; OLM gives up after a minute, and keeps the objects " +
+				"that it created")
 		case apierrors.IsNotFound(err):
 			why = computed("Kubernetes does not serve CustomResourceDefinitions of apiextensions.k8s.io/v1beta1 since 1.22")
 		case errors.Is(err, v1alpha1.ErrInvalidInstallPlan):

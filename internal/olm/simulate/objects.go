@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,9 +12,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/operator"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -75,6 +78,42 @@ func (r *run) put(o cluster.Kubernetes, text string, why reason) (isNew bool) {
 	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: o, Pos: old.Pos})
 	r.event(action, o, old.Pos, text, why)
 	return !ok
+}
+
+// refusal returns the error of an API server that accepts neither the creation of an object nor, if one of its kind and
+// name exists, the update of that object.
+func (r *run) refusal(o cluster.Kubernetes) error {
+	checked, err := typed(o)
+	if err != nil {
+		return err
+	}
+	found, ok := r.State.Get(cluster.KindOf(o), o.GetNamespace(), o.GetName())
+	if !ok {
+		return admission.Invalid(checked, admission.Create(checked))
+	}
+	old, err := typed(found.Value)
+	if err != nil {
+		return fmt.Errorf("%s of the state: %w", RefTo(found.Value), err) // no API server stores it
+	}
+	return admission.Invalid(checked, admission.Update(checked, old))
+}
+
+// typed returns an object as the type whose rules are known, or else the object itself. The error is that of an API
+// server about a field of the wrong type.
+func typed(o cluster.Kubernetes) (admission.Object, error) {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	if _, ok := o.(*cluster.Other); !ok {
+		return o, nil
+	}
+	object := admission.New(gvk)
+	if object == nil {
+		return o, nil
+	}
+	if err := decode(o, object); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf(
+			"%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, gvk.Kind, err))
+	}
+	return object, nil
 }
 
 // remove deletes an object.

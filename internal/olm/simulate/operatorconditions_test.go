@@ -57,7 +57,9 @@ apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
 metadata: {name: kiln.v2, namespace: ns}
 spec:
-  install: {strategy: deployment, spec: {deployments: [{name: kiln, spec: {}}]}}
+  install: {strategy: deployment, spec: {deployments: [{name: kiln, spec: {
+    selector: {matchLabels: {app: kiln}},
+    template: {metadata: {labels: {app: kiln}}, spec: {containers: [{name: kiln, image: local.test/kiln}]}}}}]}}
   installModes: [{type: AllNamespaces, supported: true}]
   customresourcedefinitions: {owned: [{name: kilns.x.io, version: v1, kind: Kiln}]}
   apiservicedefinitions: {owned: [{name: kilns, group: y.io, version: v1, kind: Kiln, deploymentName: kiln}]}

@@ -242,6 +242,12 @@ func (ns *installed) pending(o csv) {
 			previous.Value.Name, cmp.Or(string(previous.Value.Status.Phase), "none")), Computed)
 		return
 	}
+	if o.Value.Status.Reason == v1alpha1.CSVReasonNeedsReinstall {
+		if err := ns.refusedDeployment(o.Value); err != nil {
+			wait(ns.run, o, "its Deployments, for which OLM installs it again and again: "+err.Error(), Computed)
+			return
+		}
+	}
 	ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
 		"all requirements found, attempting install", found.reason("its requirements are met"), found.rows...)
 }
