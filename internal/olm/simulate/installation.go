@@ -134,22 +134,44 @@ func (ns *installed) install(o csv) {
 		"waiting for install components to report healthy", computed("all its objects are created"))
 }
 
-// checkInstallation sets the phase of an operator whose objects are created: it succeeds or, if it is assumed to fail,
-// times out.
+// checkInstallation sets the phase of an operator whose objects are created: it succeeds if its Deployments are ready.
 func (ns *installed) checkInstallation(o csv) {
-	if ns.isAssumedToFail(o) {
-		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInstallCheckFailed, "install timeout",
-			assumed("the operator never becomes ready"))
+	if d := ns.drift(o.Value); d != nil && d.unready {
+		ns.setUnready(o, d, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonWaiting)
 		return
 	}
 	ns.setSucceeded(o)
 }
 
+// setUnready sets the phase of an operator with a Deployment that is not ready: the given one or, if OLM gives up,
+// Failed.
+func (ns *installed) setUnready(
+	o csv, d *drift, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
+) {
+	why, verdict := computed("the status of its Deployment"), Computed
+	if ns.isAssumedToFail(o) {
+		why, verdict = assumed("the operator is not ready"), Assumed
+	}
+	message := "installing: " + d.message
+	if d.timedOut {
+		phase, reason, message = v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInstallCheckFailed, "install failed: "+d.message
+	}
+	before := len(ns.Events)
+	o = ns.phase(o, phase, reason, message, why)
+	if len(ns.Events) == before {
+		wait(ns.run, o, "the operator to become ready: "+message, verdict)
+	}
+}
+
 // setSucceeded sets the phase of an operator to Succeeded.
 func (ns *installed) setSucceeded(o csv) {
-	ns.run.assume("the pods of operators become ready")
+	why := computed("its Deployments are available")
+	if !ns.isHealthy(o.Value) {
+		ns.run.assume("the pods of operators become ready")
+		why = assumed("its pods become ready")
+	}
 	ns.phase(o, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
-		"install strategy completed with no errors", assumed("its pods become ready"))
+		"install strategy completed with no errors", why)
 }
 
 // isAssumedToFail reports whether an option says that an operator fails.
@@ -186,6 +208,7 @@ func (i *installation) createDeployment(spec v1alpha1.StrategyDeploymentSpec) er
 	if err := i.refusal(d); err != nil {
 		return err
 	}
+	i.roll(i.csv, d)
 	i.put(d, text, i.why)
 	return nil
 }
@@ -433,6 +456,9 @@ func isEmpty[T any](v *T) bool { return v != nil && equality.Semantic.DeepEqual(
 type drift struct {
 	message string // OLM's message
 	missing bool   // the Deployment does not exist, or belongs to another operator
+
+	unready  bool // the Deployment is as expected, but its pods are not ready
+	timedOut bool // OLM does not wait for them
 }
 
 // maxReinstalls is the maximum number of reinstallations of an operator. In a cluster, OLM never stops reinstalling two
@@ -447,6 +473,10 @@ func (ns *installed) reinstall(
 	d := ns.drift(o.Value)
 	if d == nil {
 		return false
+	}
+	if d.unready {
+		ns.setUnready(o, d, phase, reason)
+		return true
 	}
 	if ns.reinstalls[keyOf(o.Value)] >= maxReinstalls {
 		wait(ns.run, o, "its Deployments, for which OLM installs it again and again: "+d.message, Computed)
@@ -473,16 +503,25 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 		return nil
 	}
 	i.dry, i.as.ref = true, nil // OLM reads certificates with its own permissions
+	if len(strategy.DeploymentSpecs) == 0 {
+		return ns.unknownHealth(c, "")
+	}
 	for _, spec := range strategy.DeploymentSpecs {
 		o, ok := ns.State.Deployments.Get(c.Namespace, spec.Name)
 		switch {
 		case !ok && !ns.knowsDeployments(c):
+			if d := ns.unknownHealth(c, spec.Name); d != nil {
+				return d
+			}
 			continue
 		case !ok, !operator.IsOwned(o.Value, c):
-			return &drift{"missing deployment with name=" + spec.Name, true}
+			return &drift{message: "missing deployment with name=" + spec.Name, missing: true}
+		}
+		if h := ns.healthOf(c, o.Value); h.message != "" {
+			return &drift{message: h.message, unready: true, timedOut: h.timedOut}
 		}
 		if message := i.difference(o.Value, spec); message != "" {
-			return &drift{message, false}
+			return &drift{message: message}
 		}
 	}
 	return nil

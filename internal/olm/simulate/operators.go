@@ -11,6 +11,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -222,6 +223,7 @@ func (ns *installed) pending(o csv) {
 		return
 	}
 	if !found.met {
+		ns.checkedEarly(o, previous, found)
 		o = ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
 			"one or more requirements couldn't be found", computed("requirements are checked first"), found.rows...)
 		wait(ns.run, o, found.describeMissing(), Computed)
@@ -238,6 +240,12 @@ func (ns *installed) pending(o csv) {
 		return
 	}
 	if previous != nil && previous.Value.Status.Phase != v1alpha1.CSVPhaseReplacing {
+		if ns.checkedEarly(o, previous, found) {
+			o = ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+				"one or more requirements couldn't be found",
+				computed("OLM checks them before the InstallPlan has updated the service accounts, and then only waits"),
+				found.rows...)
+		}
 		wait(ns.run, o, fmt.Sprintf("ClusterServiceVersion %s to be replaced, which is in phase %s",
 			previous.Value.Name, cmp.Or(string(previous.Value.Status.Phase), "none")), Computed)
 		return
@@ -250,6 +258,29 @@ func (ns *installed) pending(o csv) {
 	}
 	ns.phase(o, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
 		"all requirements found, attempting install", found.reason("its requirements are met"), found.rows...)
+}
+
+// checkedEarly changes the findings about a new operator to what OLM finds when it first checks the requirements, before
+// the InstallPlan has updated the service accounts of the replaced operator. It reports whether there are any. In a
+// recorded namespace with fail-forward, OLM checks them later.
+func (ns *installed) checkedEarly(o csv, previous *csv, found *findings) (changed bool) {
+	if previous == nil || ns.failForward() || o.Value.Status.Reason != v1alpha1.CSVReasonRequirementsUnknown {
+		return false
+	}
+	for i := range found.rows {
+		row := &found.rows[i]
+		account, ok := ns.State.ServiceAccounts.Get(ns.namespace, row.Name)
+		if row.Kind != rbacv1.ServiceAccountKind || !ok || !slices.ContainsFunc(account.Value.OwnerReferences,
+			func(ref metav1.OwnerReference) bool {
+				return ref.Kind == v1alpha1.ClusterServiceVersionKind && ref.Name == previous.Value.Name
+			}) {
+			continue
+		}
+		row.Status, row.Message = v1alpha1.RequirementStatusReasonPresentNotSatisfied, ownedByAnother
+		row.Dependents = []v1alpha1.DependentStatus{}
+		changed = true
+	}
+	return changed
 }
 
 func (ns *installed) invalidStrategy(o csv, err error) {
@@ -273,11 +304,6 @@ func (ns *installed) succeeded(o csv) {
 	case !found.met:
 		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met",
 			computed("requirements are checked again while it runs"), found.rows...)
-		return
-	}
-	if ns.isAssumedToFail(o) {
-		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy,
-			"installing: waiting for deployment to become ready", assumed("the operator is no longer ready"))
 		return
 	}
 	if ns.reinstall(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy) {
@@ -320,8 +346,6 @@ func (ns *installed) failed(o csv) {
 		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "calculated deployment install is bad",
 			computed("OLM installs a failed operator again"))
 	case !ns.mayReinstall(o):
-	case ns.isAssumedToFail(o):
-		wait(ns.run, o, "the operator to become ready: "+o.Value.Status.Message, Assumed)
 	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
 		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
 		// Check again for the conflict of a failed operator whose deployments were never created. OLM keeps trying:
@@ -338,7 +362,7 @@ func (ns *installed) failed(o csv) {
 			ns.setSucceeded(o)
 		}
 	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
-	case slices.Contains(podFailures, o.Value.Status.Reason):
+	case slices.Contains(podFailures, o.Value.Status.Reason) && !ns.isHealthy(o.Value):
 		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
 	default:
 		ns.setSucceeded(o)

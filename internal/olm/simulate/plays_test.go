@@ -42,11 +42,6 @@ var unequal = map[string][]string{
 	// OLM removes the annotation of the deleted operator only if it executes the InstallPlan again.
 	"upd_crd_versions/2-adds": {"CustomResourceDefinition firings.pottery.example .metadata.annotations." +
 		"operatorframework.io/installed-alongside-5369063c68767b1e"},
-	// OLM checked the requirements before the InstallPlan had updated the service account, unlike in upd_fail_forward.
-	"upd_minkube/2-minkube": {
-		"ClusterServiceVersion work/kiln.v1.1.0 .status.requirementStatus[2].message",
-		"ClusterServiceVersion work/kiln.v1.1.0 .status.requirementStatus[2].status",
-	},
 }
 
 // TestPlays compares the outcomes of simulations with what OLM did in real clusters. Neither outcome changes if it is

@@ -241,6 +241,8 @@ func (ns *installed) checkNativeAPI(api metav1.GroupVersionKind, f *findings) {
 	f.add(row, v1alpha1.RequirementStatusReasonPresent, "Native API exists")
 }
 
+const ownedByAnother = "Service account is owned by another ClusterServiceVersion"
+
 // checkPermissions checks the permissions of service accounts. OLM lists them in a random order.
 func (ns *installed) checkPermissions(
 	c *v1alpha1.ClusterServiceVersion, s *v1alpha1.StrategyDetailsDeployment, f *findings,
@@ -264,7 +266,7 @@ func (ns *installed) checkPermissions(
 			}
 			if ns.ownedByOthers(c, p.ServiceAccountName) {
 				row.Status = v1alpha1.RequirementStatusReasonPresentNotSatisfied
-				row.Message = "Service account is owned by another ClusterServiceVersion"
+				row.Message = ownedByAnother
 				continue
 			}
 			account := types.NamespacedName{Namespace: c.Namespace, Name: p.ServiceAccountName}
