@@ -37,6 +37,9 @@ const (
 	apiPort  = 6443 // of the Kubernetes API server
 )
 
+// dnsPorts are the ports of name servers, on Kubernetes and on OpenShift.
+var dnsPorts = []int32{53, 5353}
+
 var errNoSource = errors.New("image and address unset: at least one must be set for sourcetype: grpc")
 
 // Check returns OLM's error about an invalid spec, whose reason is SpecInvalidError.
@@ -126,13 +129,12 @@ func pullSecrets(source *v1alpha1.CatalogSource) []corev1.LocalObjectReference {
 }
 
 // NetworkPolicies returns the policy of the pod, which accepts gRPC calls, and the policy of the Jobs that unpack
-// bundle images, which may call the API server. A pod that reads a ConfigMap may also call the API server.
+// bundle images, which may call anything. A pod that reads a ConfigMap may call the API server.
 func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPolicy {
 	server := networkPolicy(source, source.Name+"-grpc-server", metav1.LabelSelector{MatchLabels: labels(source)})
 	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(grpcPort)}}
-	toServer := []networkingv1.NetworkPolicyEgressRule{{Ports: tcp(apiPort)}}
 	if FromConfigMap(source) {
-		server.Spec.Egress = toServer
+		server.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{Ports: tcp(apiPort)}}
 		return []*networkingv1.NetworkPolicy{server}
 	}
 	unpack := networkPolicy(source, source.Name+"-unpack-bundles", metav1.LabelSelector{
@@ -141,7 +143,15 @@ func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPoli
 			{Key: operator.LabelManaged, Operator: metav1.LabelSelectorOpIn, Values: []string{"true"}},
 		},
 	})
-	unpack.Spec.Egress = toServer
+	var dns []networkingv1.NetworkPolicyPort
+	for _, port := range dnsPorts {
+		for _, protocol := range []corev1.Protocol{corev1.ProtocolTCP, corev1.ProtocolUDP} {
+			dns = append(dns, networkingv1.NetworkPolicyPort{
+				Protocol: new(protocol), Port: new(intstr.FromInt32(port)),
+			})
+		}
+	}
+	unpack.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}, {Ports: dns}}
 	return []*networkingv1.NetworkPolicy{server, unpack}
 }
 
