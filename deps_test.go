@@ -80,6 +80,7 @@ var arrows = map[string][]string{
 		"github.com/blang/semver/v4", "internal/olm/rbac", "internal/olm/operatorgroup", "internal/operator", "k8s.io/apiextensions-apiserver", "internal/olm/crdcheck",
 		"pkg/graph", "pkg/problem", "internal/catalogsource", "github.com/prometheus/client_golang",
 		"github.com/prometheus/common", "pkg/bundle", "internal/platform", "internal/updates", "internal/admission",
+		"internal/format",
 	},
 	"internal/olm/cluster": {
 		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",

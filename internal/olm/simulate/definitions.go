@@ -6,15 +6,12 @@ import (
 	"hash/fnv"
 	"iter"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,11 +32,12 @@ type storedDefinition = cluster.Object[*apiextensionsv1.CustomResourceDefinition
 func (x *execution) createDefinition(
 	step *v1alpha1.Step, crd *apiextensionsv1.CustomResourceDefinition, b *contents,
 ) (v1alpha1.StepStatus, error) {
-	if err := x.checkVersion(crd.GroupVersionKind()); err != nil {
+	if err := x.checkVersion(crd); err != nil {
 		return step.Status, err
 	}
 	checked := crd.APIVersion == apiextensionsv1.SchemeGroupVersion.String() // of the older API, more is accepted
 	crd = crd.DeepCopy()
+	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(crd)
 	crd.APIVersion = apiextensionsv1.SchemeGroupVersion.String()
 	crd.Labels = with(crd.Labels, operator.LabelManaged, "true")
 	owner := types.NamespacedName{Namespace: x.plan.Namespace, Name: step.Resolving}
@@ -179,8 +177,9 @@ func (r *run) isOriginal(name types.NamespacedName) bool {
 	return ok && !o.Value.IsCopied()
 }
 
-// checkVersion returns the API server's error if the cluster does not serve a version of CustomResourceDefinitions.
-func (x *execution) checkVersion(of schema.GroupVersionKind) error {
+// checkVersion returns OLM's error if the cluster does not serve the version of a CustomResourceDefinition.
+func (x *execution) checkVersion(crd *apiextensionsv1.CustomResourceDefinition) error {
+	of := crd.GroupVersionKind()
 	if of.Version == apiextensionsv1.SchemeGroupVersion.Version {
 		return nil
 	}
@@ -191,8 +190,7 @@ func (x *execution) checkVersion(of schema.GroupVersionKind) error {
 	} else if !x.removed(of) {
 		return nil
 	}
-	plural, _ := meta.UnsafeGuessKindToResource(of)
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, "post", plural.GroupResource(), "", "", 0, true)
+	return &notServedError{of, crd.Name}
 }
 
 // checkUpdate returns the error with which OLM refuses to update a definition.

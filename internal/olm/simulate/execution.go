@@ -26,6 +26,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/rbac"
 	"github.com/opm-toolchain/opm/internal/operator"
 	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // An execution executes the steps of an InstallPlan.
@@ -119,9 +120,25 @@ func (x *execution) checkServed(o cluster.Kubernetes) error {
 	if x.serving(gvk) != notServed {
 		return nil
 	}
-	return errors.New(fmt.Sprintf("api-server resource not found installing %s %s: GroupVersionKind %s ",
-		gvk.Kind, o.GetName(), gvk) + "not found on the cluster. This API may have been deprecated and removed, see " +
-		"https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information.")
+	return &notServedError{gvk, o.GetName()}
+}
+
+// A notServedError is OLM's error about an object whose kind the cluster does not serve.
+type notServedError struct {
+	gvk  schema.GroupVersionKind
+	name string
+}
+
+func (e *notServedError) Error() string {
+	return fmt.Sprintf("api-server resource not found installing %s %s: GroupVersionKind %s ", e.gvk.Kind, e.name, e.gvk) +
+		"not found on the cluster. This API may have been deprecated and removed, see " +
+		"https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information."
+}
+
+// isDefinitionNotServed reports whether an error is about the version of a CustomResourceDefinition.
+func isDefinitionNotServed(err error) bool {
+	e, ok := errors.AsType[*notServedError](err)
+	return ok && e.gvk.Kind == declcfg.KindCRD
 }
 
 // installable reports whether a step may create objects of a kind, and whether they are in the namespace of the

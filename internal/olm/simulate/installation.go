@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -375,11 +376,16 @@ func (r *run) proxy() []corev1.EnvVar {
 	}
 }
 
+// annotationsOfDeployments is the prefix of the annotations that the controller of Deployments sets. OLM removes others.
+const annotationsOfDeployments = "deployment.kubernetes.io/"
+
 // configure applies the spec.config of a Subscription to a Deployment. OLM ignores its selector, and does not change
 // init containers.
 func configure(d *appsv1.Deployment, config *v1alpha1.SubscriptionConfig) {
 	template := &d.Spec.Template
-	d.Annotations = labels.Merge(d.Annotations, config.Annotations)
+	others := maps.Clone(d.Annotations)
+	maps.DeleteFunc(others, func(key, _ string) bool { return !strings.HasPrefix(key, annotationsOfDeployments) })
+	d.Annotations = labels.Merge(others, config.Annotations)
 	template.Annotations = labels.Merge(config.Annotations, template.Annotations)
 	pod := &template.Spec
 	for _, v := range config.Env {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/olm/rbac"
@@ -96,7 +98,7 @@ func (r *run) execute(o cluster.Object[*v1alpha1.InstallPlan]) {
 		case apierrors.IsInvalid(err):
 			why = computed("an API server does not accept the object; OLM gives up after a minute, and keeps the objects " +
 				"that it created")
-		case apierrors.IsNotFound(err):
+		case isDefinitionNotServed(err):
 			why = computed("Kubernetes does not serve CustomResourceDefinitions of apiextensions.k8s.io/v1beta1 since 1.22")
 		case errors.Is(err, v1alpha1.ErrInvalidInstallPlan):
 			why = computed(invalidStep(executed))
@@ -359,7 +361,8 @@ func (b *contents) objects(namespace string) ([]cluster.Kubernetes, error) {
 }
 
 // propertiesText returns the value of the annotation operatorframework.io/properties. Required APIs and packages occur
-// twice in it: a catalog also serves them as dependencies, which OLM converts to properties.
+// twice in it: a catalog also serves them as dependencies, which OLM converts to properties. The keys of values are
+// sorted, as a catalog serves them.
 func propertiesText(properties []declcfg.Property) string {
 	type property struct {
 		Type  string `json:"type"`
@@ -367,7 +370,7 @@ func propertiesText(properties []declcfg.Property) string {
 	}
 	own, required := []property{}, []property{}
 	for _, p := range properties {
-		own = append(own, property{p.Type, p.Value})
+		own = append(own, property{p.Type, jsontext.Value(format.AppendCompact(nil, p.Value))})
 		switch p.Type {
 		case declcfg.PropertyGVKRequired:
 			var k declcfg.GVKRequired

@@ -192,6 +192,9 @@ func (r *run) garbageCollect(gone *v1alpha1.ClusterServiceVersion) {
 			}
 		}
 	}
+	if gone.IsCopied() { // copies have no finalizer, because of which OLM would delete the other objects
+		return
+	}
 	for _, of := range labelledKinds {
 		for o := range r.State.In(of, "") {
 			if operator.IsOwned(o.Value, gone) {

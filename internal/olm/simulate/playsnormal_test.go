@@ -65,7 +65,7 @@ var unorderedLists = []string{
 
 var (
 	afterUnavailable = regexp.MustCompile(`(code = Unavailable)[^"]*`)
-	unpackingName    = regexp.MustCompile(`^[0-9a-f]{63}$`) // of ConfigMaps, Jobs and roles
+	unpackingName    = regexp.MustCompile(`^[0-9a-f]{40,63}[a-z0-9]{0,5}$`) // of ConfigMaps, Jobs and roles
 )
 
 // text returns a string in a JSON object, by its path of names.
@@ -87,8 +87,15 @@ func field(o map[string]any, name string) map[string]any {
 // normalized returns the normalized objects by a key that begins with the group and kind.
 func normalized(all []map[string]any) map[[4]string]map[string]any {
 	names, objects := planNames(all), map[[4]string]map[string]any{}
+	installed := map[string]bool{}
+	for _, o := range all {
+		if text(o, "kind") == "ClusterServiceVersion" {
+			installed[text(o, "metadata", "namespace")+"/"+text(o, "metadata", "name")] = true
+		}
+	}
 	for _, o := range all {
 		o = normalize(renamed(o, names))
+		forgetGone(field(o, "metadata"), installed)
 		group, _, isGroup := strings.Cut(text(o, "apiVersion"), "/")
 		if !isGroup {
 			group = ""
@@ -100,6 +107,18 @@ func normalized(all []map[string]any) map[[4]string]map[string]any {
 		objects[key] = o
 	}
 	return objects
+}
+
+// forgetGone removes the annotations that name operators which are gone: OLM removes them with the next InstallPlan.
+func forgetGone(meta map[string]any, installed map[string]bool) {
+	annotations := field(meta, "annotations")
+	maps.DeleteFunc(annotations, func(key string, value any) bool {
+		name, _ := value.(string)
+		return isAlongside(key, "") && !installed[name]
+	})
+	if len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
 }
 
 // planNames returns replacements for the random names of InstallPlans, in the form of strings.NewReplacer.
