@@ -178,7 +178,7 @@ func (ns *installed) setSucceeded(o csv) {
 // isAssumedToFail reports whether an option says that an operator fails.
 func (ns *installed) isAssumedToFail(o csv) bool { return slices.Contains(ns.opts.Fail, o.Value.Name) }
 
-// podFailures are the reasons of failures that depend on running pods, which do not exist in a simulation.
+// podFailures are the reasons of failures that depend on running pods.
 var podFailures = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonInstallCheckFailed, v1alpha1.CSVReasonComponentFailed, v1alpha1.CSVReasonComponentUnhealthy,
 	v1alpha1.CSVReasonAPIServiceResourceIssue, v1alpha1.CSVReasonAPIServiceInstallFailed,
@@ -376,7 +376,7 @@ func (r *run) proxy() []corev1.EnvVar {
 	}
 }
 
-// annotationsOfDeployments is the prefix of the annotations that the controller of Deployments sets. OLM removes others.
+// annotationsOfDeployments is the prefix of the annotations that Kubernetes sets in Deployments. OLM removes others.
 const annotationsOfDeployments = "deployment.kubernetes.io/"
 
 // configure applies the spec.config of a Subscription to a Deployment. OLM ignores its selector, and does not change

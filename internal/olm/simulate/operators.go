@@ -260,9 +260,9 @@ func (ns *installed) pending(o csv) {
 		"all requirements found, attempting install", found.reason("its requirements are met"), found.rows...)
 }
 
-// checkedEarly changes the findings about a new operator to what OLM finds when it first checks the requirements, before
-// the InstallPlan has updated the service accounts of the replaced operator. It reports whether there are any. In a
-// recorded namespace with fail-forward, OLM checks them later.
+// checkedEarly changes the findings about a new operator to those of OLM's first check of the requirements, before the
+// InstallPlan has updated the service accounts of the replaced operator. It reports whether any changed. In a recorded
+// namespace with fail-forward, OLM checks them later.
 func (ns *installed) checkedEarly(o csv, previous *csv, found *findings) (changed bool) {
 	if previous == nil || ns.failForward() || o.Value.Status.Reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return false
