@@ -51,7 +51,7 @@ func TestUnmarshal(t *testing.T) {
 			"references, schema"},
 		{"types", "name: 4.10\ndeep: {jobs: x, active: 1}\nlabels:\n  a: true\nreferences:\n- image: [i]\n  imag: i\n- 3\n",
 			"f:1:7: name: want a string, found a number; put it in quotes\n" +
-				"f:2:14: deep.jobs: want a whole number of type int, found a string\n" +
+				"f:2:14: deep.jobs: want a whole number, found a string\n" +
 				"f:2:25: deep.active: want true or false, found a number\n" +
 				"f:4:6: labels.a: want a string, found true; put it in quotes\n" +
 				"f:6:10: references[0].image: want a string, found a list\n" +

@@ -296,7 +296,7 @@ func TestFindings(t *testing.T) {
 		{"release of a list", files{"manifests/csv.yaml": csvWith("  release: []\n")}, nil,
 			"b/manifests/csv.yaml:7:12: spec.release: "},
 		{"deployment", files{"manifests/csv.yaml": csvWith("  install:\n    spec:\n      deployments:\n      - spec: {replicas: 'a'}\n")}, nil,
-			"b/manifests/csv.yaml:10:26: spec.install.spec.deployments[0].spec.replicas: want a whole number of type int32, found a string"},
+			"b/manifests/csv.yaml:10:26: spec.install.spec.deployments[0].spec.replicas: want a whole number, found a string"},
 		{"owned kind", files{"manifests/csv.yaml": csv + "    - {name: elms.wood.example.com, version: v2, kind: Elm}\n"}, nil,
 			`b/manifests/csv.yaml:10:7: spec.customresourcedefinitions.owned[1]: couldn't find {wood.example.com v2 Elm elms} ` +
 				`in bundle: no manifest defines elms.wood.example.com, which oak.v1.0.0 owns`},

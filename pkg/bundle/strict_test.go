@@ -169,8 +169,7 @@ func TestStrictPlaces(t *testing.T) {
 		},
 		{
 			crd + `"spec": {"versions": [{"schema": {"openAPIV3Schema": {"items": {"type": 5}}}}]}}`,
-			"/spec/versions/0/schema/openAPIV3Schema/items: json: cannot unmarshal number into Go struct field " +
-				"JSONSchemaProps.type of type string",
+			"/spec/versions/0/schema/openAPIV3Schema/items/type: want a string, found a number",
 		},
 		{crd + `"spec": {"versions": [{"served": "yes"}]}}`, "/spec/versions/0/served: want true or false, found a string"},
 		{crd + `"spec": {"versions": {}}}`, "/spec/versions: want a list, found an object"},

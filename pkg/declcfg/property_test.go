@@ -115,7 +115,7 @@ func TestDecodeErrors(t *testing.T) {
 			`olm.csv.metadata: /installModes/0/supported: want true or false, found a string`},
 		{"olm.csv.metadata", `{"apiServiceDefinitions": {"owned": [{"containerPort": 2147483648}]}}`,
 			`olm.csv.metadata: /apiServiceDefinitions/owned/0/containerPort: ` +
-				`want a whole number of type int32, found 2147483648`},
+				`want a whole number from -2147483648 to 2147483647, found 2147483648`},
 		{"olm.csv.metadata", `{"crdDescriptions": {"owned": [{}, {"specDescriptors": [{"x-descriptors": "a"}]}]}}`,
 			`olm.csv.metadata: /crdDescriptions/owned/1/specDescriptors/0/x-descriptors: want a list, found a string`},
 	} {

@@ -313,41 +313,35 @@ func (r *documentReader) decode(raw jsontext.Value, ptr jsontext.Pointer, v any)
 
 // unmarshal reads JSON into v. The pointer within refers to the value that an error is about.
 func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
-	opts := options
-	switch v.(type) {
-	case *v1alpha1.CatalogSource:
-		opts = json.JoinOptions(options, withUpdateStrategy)
-	case *v1alpha1.Subscription:
-		opts = json.JoinOptions(options, withStrictConfig)
-	}
-	if err = json.Unmarshal(raw, v, opts); err == nil {
+	if err = json.Unmarshal(raw, v, options, decoders); err == nil {
 		return "", nil
 	}
 	within, message := declcfg.TypeError(err)
 	s, ok := errors.AsType[*json.SemanticError](err)
+	reason, isReason := errors.AsType[*formError](err)
 	switch {
+	case isReason:
+		message = reason
 	case errors.Is(err, json.ErrUnknownName):
 		message = errors.New("unknown field")
-	case ok && s.JSONKind == jsontext.KindString && s.GoType.Kind() == reflect.Struct && s.Err != nil:
-		message = s.Err // the type has its own decoder, such as a time
+	case !ok:
+	case s.JSONKind == jsontext.KindString && s.Err != nil && hasDecoder(s.GoType):
+		message = s.Err
+	case s.GoType.Kind() == reflect.String && isScalar(s.JSONKind):
+		message = fmt.Errorf("%w; put it in quotes", message)
 	}
 	return within, message
 }
 
-// withUpdateStrategy decodes update strategies that have no registryPoll; the decoder of the type panics on them.
-var withUpdateStrategy = json.WithUnmarshalers(json.UnmarshalFunc(func(raw []byte, u *v1alpha1.UpdateStrategy) error {
-	var fields struct {
-		RegistryPoll *struct{} `json:"registryPoll"`
+// hasDecoder reports whether a type is a struct, or a pointer to one, that is decoded from a string.
+func hasDecoder(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	if json.Unmarshal(raw, &fields) == nil && fields.RegistryPoll == nil {
-		return nil
-	}
-	return u.UnmarshalJSON(raw)
-}))
+	return t.Kind() == reflect.Struct
+}
 
-// withStrictConfig rejects unknown fields in the config of Subscriptions, as kubectl does: they would have no effect.
-var withStrictConfig = json.WithUnmarshalers(json.UnmarshalFromFunc(
-	func(d *jsontext.Decoder, c *v1alpha1.SubscriptionConfig) error {
-		type config v1alpha1.SubscriptionConfig
-		return json.UnmarshalDecode(d, (*config)(c), json.RejectUnknownMembers(true))
-	}))
+// isScalar reports whether a kind is a value without quotes and without elements.
+func isScalar(k jsontext.Kind) bool {
+	return k == jsontext.KindNumber || k == jsontext.KindTrue || k == jsontext.KindFalse
+}

@@ -189,6 +189,28 @@ func TestProblems(t *testing.T) {
 			`-:4:96: spec.config.resources.limits.cpu: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
 		},
 		{
+			"a number for a duration",
+			"kind: CatalogSource\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: c, namespace: ns}\n" +
+				"spec:\n  sourceType: grpc\n  image: q.io/c\n  updateStrategy:\n    registryPoll:\n      interval: 30\n",
+			`-:9:17: spec.updateStrategy.registryPoll.interval: want a duration, found 30: write "30m"`,
+		},
+		{
+			"true for a duration", "kind: OLMConfig\napiVersion: operators.coreos.com/v1\nmetadata: {name: cluster}\n" +
+				"spec: {features: {packageServerSyncInterval: true}}\n",
+			`-:4:46: spec.features.packageServerSyncInterval: want a duration, found true: write "10m"`,
+		},
+		{
+			"no duration", "kind: OLMConfig\napiVersion: operators.coreos.com/v1\nmetadata: {name: cluster}\n" +
+				"spec: {features: {packageServerSyncInterval: ten minutes}}\n",
+			`-:4:46: spec.features.packageServerSyncInterval: want a duration such as "10m", found "ten minutes"`,
+		},
+		{
+			"a number for a string",
+			"kind: Subscription\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: s, namespace: ns}\n" +
+				"spec: {name: p, source: c, sourceNamespace: ns, channel: 4.18}\n",
+			`-:4:58: spec.channel: want a string, found a number; put it in quotes`,
+		},
+		{
 			"a wrong type",
 			"kind: OperatorGroup\napiVersion: operators.coreos.com/v1\nmetadata: {name: g, namespace: ns}\nspec:\n  targetNamespaces:\n  - {a: b}\n",
 			`-:6:5: spec.targetNamespaces[0]: want a string, found an object`,
