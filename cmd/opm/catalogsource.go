@@ -77,7 +77,7 @@ func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
 		return err
 	}
 	defer input.Close()
-	state, err := cluster.Load(cmd.Context(), input.Sources...)
+	state, err := cluster.Load(cmd.Context(), warnOnce(cmd), input.Sources...)
 	if err := cmp.Or(input.Unchanged(), err); err != nil {
 		return err
 	}

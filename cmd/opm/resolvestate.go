@@ -129,7 +129,7 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 		return nil, err
 	}
 	defer files.Close()
-	state, err := cluster.Load(cmd.Context(), files.Sources...)
+	state, err := cluster.Load(cmd.Context(), warnOnce(cmd), files.Sources...)
 	return state, cmp.Or(files.Unchanged(), err)
 }
 

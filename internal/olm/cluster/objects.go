@@ -263,18 +263,20 @@ var kinds = []kind{
 		func(s *State) *Store[*admissionv1.ValidatingWebhookConfiguration] { return &s.ValidatingWebhooks }),
 
 	newKind(operatorsV1, operatorsv1.OperatorGroupKind,
-		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups }, inNamespace),
+		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups }, inNamespace, checkOperatorGroup),
 	newKind(operatorsV1Alpha, v1alpha1.CatalogSourceKind,
 		func(s *State) *Store[*v1alpha1.CatalogSource] { return &s.CatalogSources }, inNamespace, checkCatalogSource),
 	newKind(operatorsV1Alpha, v1alpha1.SubscriptionKind,
 		func(s *State) *Store[*v1alpha1.Subscription] { return &s.Subscriptions }, inNamespace, checkSubscription),
 	newKind(operatorsV1Alpha, v1alpha1.ClusterServiceVersionKind,
-		func(s *State) *Store[*v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions }, inNamespace),
+		func(s *State) *Store[*v1alpha1.ClusterServiceVersion] { return &s.ClusterServiceVersions },
+		inNamespace, checkClusterServiceVersion),
 	newKind(operatorsV1Alpha, v1alpha1.InstallPlanKind,
-		func(s *State) *Store[*v1alpha1.InstallPlan] { return &s.InstallPlans }, inNamespace),
+		func(s *State) *Store[*v1alpha1.InstallPlan] { return &s.InstallPlans }, inNamespace, checkInstallPlan),
 	newKind(operatorsV2, "OperatorCondition",
 		func(s *State) *Store[*operatorsv2.OperatorCondition] { return &s.OperatorConditions }, inNamespace).orOlder("v1"),
-	newKind(operatorsV1, "OLMConfig", func(s *State) *Store[*operatorsv1.OLMConfig] { return &s.OLMConfigs }),
+	newKind(operatorsV1, "OLMConfig",
+		func(s *State) *Store[*operatorsv1.OLMConfig] { return &s.OLMConfigs }, checkOLMConfig),
 	newKind(olmV1, "ClusterCatalog", func(s *State) *Store[*Catalog] { return &s.ClusterCatalogs }, (*Catalog).check),
 	newKind(olmV1, "ClusterExtension",
 		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check),
@@ -319,6 +321,13 @@ func inNamespace[P Kubernetes](o P) flaws {
 
 func checkCatalogSource(c *v1alpha1.CatalogSource) flaws {
 	wrong := flaws(nil).require("/spec/sourceType", string(c.Spec.SourceType))
+	wrong = append(wrong, known("/spec/sourceType", c.Spec.SourceType, "OLM refuses it",
+		v1alpha1.SourceTypeGrpc, v1alpha1.SourceTypeConfigmap, v1alpha1.SourceTypeInternal)...)
+	if u := c.Spec.UpdateStrategy; u != nil && u.RegistryPoll != nil && u.RawInterval != "" && u.ParsingError != "" {
+		wrong = append(wrong, flaw{"/spec/updateStrategy/registryPoll/interval", accepted{fmt.Errorf(
+			"want a duration such as \"10m\", found %q: OLM polls every %v", u.RawInterval,
+			v1alpha1.DefaultRegistryPollDuration)}})
+	}
 	if config := c.Spec.GrpcPodConfig; config != nil {
 		switch config.SecurityContextConfig {
 		case "", v1alpha1.Legacy, v1alpha1.Restricted:
@@ -334,13 +343,57 @@ func checkSubscription(s *v1alpha1.Subscription) flaws {
 	if s.Spec == nil {
 		s.Spec = &v1alpha1.SubscriptionSpec{}
 	}
-	return flaws(nil).
+	wrong := flaws(nil).
 		require("/spec/name", s.Spec.Package).
 		require("/spec/source", s.Spec.CatalogSource).
 		require("/spec/sourceNamespace", s.Spec.CatalogSourceNamespace)
+	wrong = append(wrong, known("/spec/installPlanApproval", s.Spec.InstallPlanApproval, asAutomatic,
+		v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual)...)
+	return append(wrong, known("/status/state", s.Status.State, notSet, v1alpha1.SubscriptionStateFailed,
+		v1alpha1.SubscriptionStateUpgradeAvailable, v1alpha1.SubscriptionStateUpgradePending,
+		v1alpha1.SubscriptionStateAtLatest)...)
 }
 
-// flaws are the problems of an object that make it unusable.
+// The effects of values that OLM does not know.
+const (
+	asAutomatic = "OLM takes it as Automatic"
+	notSet      = "OLM does not set it"
+)
+
+func checkInstallPlan(p *v1alpha1.InstallPlan) flaws {
+	return append(
+		known("/spec/approval", p.Spec.Approval, asAutomatic, v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual),
+		known("/status/phase", p.Status.Phase, notSet, v1alpha1.InstallPlanPhasePlanning,
+			v1alpha1.InstallPlanPhaseRequiresApproval, v1alpha1.InstallPlanPhaseInstalling,
+			v1alpha1.InstallPlanPhaseComplete, v1alpha1.InstallPlanPhaseFailed)...)
+}
+
+func checkClusterServiceVersion(c *v1alpha1.ClusterServiceVersion) flaws {
+	return known("/status/phase", c.Status.Phase, notSet, v1alpha1.CSVPhasePending, v1alpha1.CSVPhaseInstallReady,
+		v1alpha1.CSVPhaseInstalling, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVPhaseFailed, v1alpha1.CSVPhaseUnknown,
+		v1alpha1.CSVPhaseReplacing, v1alpha1.CSVPhaseDeleting)
+}
+
+// AnnotationExcludeGlobal hides the global catalogs from the namespace of an OperatorGroup if it is "true".
+const AnnotationExcludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
+
+func checkOperatorGroup(g *operatorsv1.OperatorGroup) flaws {
+	ptr := jsontext.Pointer("/metadata/annotations").AppendToken(AnnotationExcludeGlobal)
+	wrong := known(ptr, g.Annotations[AnnotationExcludeGlobal], `OLM takes it as "false"`, "true", "false")
+	switch g.Spec.UpgradeStrategy {
+	case "", operatorsv1.UpgradeStrategyDefault, operatorsv1.UpgradeStrategyUnsafeFailForward:
+	default:
+		wrong = append(wrong, flaw{"/spec/upgradeStrategy", fmt.Errorf("want %s or %s, found %q",
+			operatorsv1.UpgradeStrategyDefault, operatorsv1.UpgradeStrategyUnsafeFailForward, g.Spec.UpgradeStrategy)})
+	}
+	return wrong
+}
+
+func checkOLMConfig(c *operatorsv1.OLMConfig) flaws {
+	return known("/metadata/name", c.Name, "OLM ignores it", "cluster")
+}
+
+// flaws are the problems of an object that make it unusable, and its values of which OLM makes others.
 type flaws []flaw
 
 type flaw struct {
@@ -348,12 +401,33 @@ type flaw struct {
 	err error
 }
 
+// accepted is the error about a value with which the object can be used.
+type accepted struct{ error }
+
+func (f flaw) isAccepted() bool { return errors.As(f.err, new(accepted)) }
+
 // require adds a flaw if the value of a required field is empty.
 func (f flaws) require(ptr jsontext.Pointer, value string) flaws {
 	if value != "" {
 		return f
 	}
 	return append(f, flaw{ptr, errors.New("required")})
+}
+
+// known returns a flaw with the effect of a value that is none of the known values. The empty value has a default.
+func known[T ~string](ptr jsontext.Pointer, value T, effect string, all ...T) flaws {
+	if value == "" || slices.Contains(all, value) {
+		return nil
+	}
+	want := string(all[len(all)-1])
+	for i, name := range slices.Backward(all[:len(all)-1]) {
+		separator := ", "
+		if i == len(all)-2 {
+			separator = " or "
+		}
+		want = string(name) + separator + want
+	}
+	return flaws{{ptr, accepted{fmt.Errorf("want %s, found %q: %s", want, value, effect)}}}
 }
 
 // nameOf returns the kind and the name of an object.

@@ -81,7 +81,7 @@ spec:
 
 func load(t *testing.T, text string) *cluster.State {
 	t.Helper()
-	s, err := cluster.Load(t.Context(), render.Text("-", []byte(text)))
+	s, err := cluster.Load(t.Context(), nil, render.Text("-", []byte(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestMustGather(t *testing.T) {
 	for name, text := range files {
 		gathered[dir+name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	s, err := cluster.Load(t.Context(), declcfg.Source{Name: "mg", FS: gathered})
+	s, err := cluster.Load(t.Context(), nil, declcfg.Source{Name: "mg", FS: gathered})
 	const want = "mg/" + dir + `cluster-scoped-resources/core/namespaces/ns.yaml:1:1: Namespace /ns
 mg/` + dir + `namespaces/ns/apps/deployments.yaml:4:3: Deployment ns/d
 mg/` + dir + `namespaces/ns/core/pods.yaml:4:3: other Pod ns/p`

@@ -23,8 +23,8 @@ const (
 	selfCertified = "SelfCertified"
 )
 
-// A Catalog is a ClusterCatalog of OLM v1. It declares the fields that matter to resolution and keeps all others in
-// Unknown. The Go module of the API has too many dependencies for two types.
+// A Catalog is a ClusterCatalog of OLM v1. It declares all fields of the spec, and the fields of the status that matter
+// to resolution. Others are kept in Unknown. The Go module of the API has too many dependencies for two types.
 type Catalog struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -33,6 +33,7 @@ type Catalog struct {
 		Priority         int32  `json:"priority,omitzero"`
 		AvailabilityMode string `json:"availabilityMode,omitzero"` // "" is Available
 		Source           struct {
+			Type    string         `json:"type,omitzero"`
 			Image   ImageSource    `json:"image,omitzero"`
 			Unknown jsontext.Value `json:",embed"`
 		} `json:"source"`
@@ -50,19 +51,23 @@ type Catalog struct {
 
 // An ImageSource is the image of a ClusterCatalog.
 type ImageSource struct {
-	Ref     string         `json:"ref"`
-	Unknown jsontext.Value `json:",embed"`
+	Ref                 string         `json:"ref"`
+	PollIntervalMinutes jsontext.Value `json:"pollIntervalMinutes,omitzero"`
+	Unknown             jsontext.Value `json:",embed"`
 }
 
-// An Extension is a ClusterExtension of OLM v1. It declares the fields that matter to resolution and keeps all others
-// in Unknown.
+// An Extension is a ClusterExtension of OLM v1, declared like a Catalog.
 type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
-		Namespace string `json:"namespace"`
-		Source    struct {
+		Namespace      string `json:"namespace"`
+		ServiceAccount struct {
+			Name    string         `json:"name"`
+			Unknown jsontext.Value `json:",embed"`
+		} `json:"serviceAccount,omitzero"`
+		Source struct {
 			SourceType string         `json:"sourceType"`
 			Catalog    *CatalogFilter `json:"catalog,omitempty"`
 			Unknown    jsontext.Value `json:",embed"`
@@ -72,7 +77,18 @@ type Extension struct {
 			Inline     jsontext.Value `json:"inline,omitempty"`
 			Unknown    jsontext.Value `json:",embed"`
 		} `json:"config,omitempty"`
-		Unknown jsontext.Value `json:",embed"`
+		Install *struct {
+			Preflight *struct {
+				CRDUpgradeSafety *struct {
+					Enforcement string         `json:"enforcement"`
+					Unknown     jsontext.Value `json:",embed"`
+				} `json:"crdUpgradeSafety,omitempty"`
+				Unknown jsontext.Value `json:",embed"`
+			} `json:"preflight,omitempty"`
+			Unknown jsontext.Value `json:",embed"`
+		} `json:"install,omitempty"`
+		ProgressDeadlineMinutes jsontext.Value `json:"progressDeadlineMinutes,omitzero"`
+		Unknown                 jsontext.Value `json:",embed"`
 	} `json:"spec"`
 	Status struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -114,13 +130,17 @@ func (e *Extension) DeepCopyObject() runtime.Object {
 }
 
 func (c *Catalog) check() flaws {
+	var all flaws
+	if t := c.Spec.Source.Type; t != "" && t != "Image" {
+		all = append(all, flaw{"/spec/source/type", fmt.Errorf("want Image, found %q", t)})
+	}
 	switch c.Spec.AvailabilityMode {
 	case "", "Available", Unavailable:
-		return nil
+		return all
 	}
-	return flaws{{
+	return append(all, flaw{
 		"/spec/availabilityMode", fmt.Errorf("want Available or Unavailable, found %q", c.Spec.AvailabilityMode),
-	}}
+	})
 }
 
 // check returns the problems for which a cluster would reject the ClusterExtension.
@@ -135,6 +155,7 @@ func (e *Extension) check() flaws {
 		return append(all, flaw{"/spec/source/sourceType", fmt.Errorf("want %s, found %q", sourceCatalog, source)})
 	}
 	all = append(all, e.checkConfig()...)
+	all = append(all, e.checkInstall()...)
 	if e.Spec.Source.Catalog == nil {
 		return append(all, flaw{"/spec/source/catalog", errors.New("required for the sourceType Catalog")})
 	}
@@ -154,6 +175,22 @@ func (e *Extension) check() flaws {
 		all = append(all, flaw{jsontext.Pointer("/" + path), errors.New(err.ErrorBody())})
 	}
 	return all
+}
+
+// checkInstall returns the problem for which a cluster would reject the check of CustomResourceDefinitions.
+func (e *Extension) checkInstall() flaws {
+	i := e.Spec.Install
+	if i == nil || i.Preflight == nil || i.Preflight.CRDUpgradeSafety == nil {
+		return nil
+	}
+	switch enforcement := i.Preflight.CRDUpgradeSafety.Enforcement; enforcement {
+	case "None", "Strict":
+		return nil
+	default:
+		return flaws{{
+			"/spec/install/preflight/crdUpgradeSafety/enforcement", fmt.Errorf("want None or Strict, found %q", enforcement),
+		}}
+	}
 }
 
 // checkConfig returns the problem for which a cluster would reject the configuration.

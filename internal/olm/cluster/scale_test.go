@@ -33,7 +33,7 @@ func TestManyObjects(t *testing.T) {
 	const n = 20_000
 	text := manyObjects(n)
 	before := heap()
-	s, err := cluster.Load(t.Context(), render.Text("-", text))
+	s, err := cluster.Load(t.Context(), nil, render.Text("-", text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package cluster reads the objects of a Kubernetes cluster from which the Operator Lifecycle Manager resolves, from
 // manifests as kubectl prints them.
 //
-//	state, err := cluster.Load(ctx, declcfg.Source{Name: "state", FS: os.DirFS("state")})
+//	state, err := cluster.Load(ctx, nil, declcfg.Source{Name: "state", FS: os.DirFS("state")})
 //	for s := range state.Subscriptions.All() {
 //		fmt.Println(s.Pos, s.Value.Namespace, s.Value.Spec.Package)
 //	}
@@ -67,15 +67,24 @@ type State struct {
 
 // Load reads the manifests of the sources: in a directory, every file whose name ends in .yaml, .yml or .json, except
 // hidden files, and in the output of "oc adm must-gather" only the objects. A file may have several documents, and
-// Lists. Unknown fields are ignored, since manifests of a cluster have a status and more.
+// Lists.
+//
+// The cluster ignores unknown keys, and OLM takes some invalid values as others: warn, unless it is nil, is called for
+// each of them, sorted by position.
 //
 // The error joins a [*declcfg.Error] for each unusable object, sorted by position. The State has all other objects. If
 // several objects have the same kind, namespace and name, the first is used. If ctx ends, the State is nil.
-func Load(ctx context.Context, sources ...declcfg.Source) (*State, error) {
-	l := &loader{State: &State{}}
+func Load(ctx context.Context, warn func(*declcfg.Error), sources ...declcfg.Source) (*State, error) {
+	l := &loader{State: &State{}, fields: map[reflect.Type]map[string][]int{}}
 	for _, s := range sources {
 		if err := l.source(ctx, s); err != nil {
 			return nil, err
+		}
+	}
+	slices.SortStableFunc(l.warnings, func(a, b *declcfg.Error) int { return declcfg.CompareErrors(a, b) })
+	for _, w := range l.warnings {
+		if warn != nil {
+			warn(w)
 		}
 	}
 	return l.State, declcfg.JoinErrors(l.errs)
@@ -127,11 +136,17 @@ func isGathered(fsys fs.FS, dir string) bool {
 // A loader adds the objects of manifests to a State.
 type loader struct {
 	*State
-	errs []error
+	errs     []error
+	warnings []*declcfg.Error
+	fields   map[reflect.Type]map[string][]int // of keyReader
 }
 
 func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
 	l.errs = append(l.errs, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
+}
+
+func (l *loader) warn(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
+	l.warnings = append(l.warnings, &declcfg.Error{Pos: pos, Pointer: ptr, Err: err})
 }
 
 // file reads a file. Positions use label as the name of the file.
@@ -182,6 +197,7 @@ type documentReader struct {
 // A positionedCall is a delayed call of do with the position of the value at ptr.
 type positionedCall struct {
 	ptr jsontext.Pointer
+	key bool // the position of its key instead
 	do  func(declcfg.Pos)
 }
 
@@ -192,7 +208,11 @@ func (r *documentReader) read(doc *document.Document) {
 		ptrs[i] = p.ptr
 	}
 	for i, v := range doc.Find(ptrs...) {
-		r.pending[i].do(v.Place.Pos(r.label))
+		at := v.Place
+		if r.pending[i].key {
+			at = v.Key
+		}
+		r.pending[i].do(at.Pos(r.label))
 	}
 	if !doc.Repaired {
 		return
@@ -208,9 +228,22 @@ func (r *documentReader) failAt(ptr jsontext.Pointer, format string, args ...any
 	r.withPosition(ptr, func(pos declcfg.Pos) { r.fail(pos, ptr, err) })
 }
 
+// warnAt records a warning about the value at ptr.
+func (r *documentReader) warnAt(ptr jsontext.Pointer, format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	r.withPosition(ptr, func(pos declcfg.Pos) { r.warn(pos, ptr, err) })
+}
+
 // withPosition delays a call of do until the position of the value at ptr is known.
 func (r *documentReader) withPosition(ptr jsontext.Pointer, do func(declcfg.Pos)) {
-	r.pending = append(r.pending, positionedCall{ptr, do})
+	r.pending = append(r.pending, positionedCall{ptr: ptr, do: do})
+}
+
+// warnOfKey records a warning about the key of the value at ptr.
+func (r *documentReader) warnOfKey(ptr jsontext.Pointer, err error) {
+	r.pending = append(r.pending, positionedCall{ptr, true, func(pos declcfg.Pos) {
+		r.warn(pos, ptr.Parent(), err)
+	}})
 }
 
 // maxDepth is the maximum depth of nested Lists. An inner List is read again for each List around it.
@@ -248,16 +281,27 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 		o.GetObjectKind().SetGroupVersionKind(gvk)
 		k := kindOf(gvk.GroupKind())
 		if k == nil {
+			if unknown := similarKind(gvk.GroupKind()); unknown != nil {
+				r.warnOfKey(ptr+"/kind", unknown)
+			}
 			if o.GetName() != "" { // a manifest without a name is the configuration of a tool
 				r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 			}
 			return
 		}
+		keys := keyReader{r.fields, func(ptr jsontext.Pointer, err error) {
+			r.warnOfKey(ptr, fmt.Errorf("%s: %w", nameOf(o), err))
+		}}
+		keys.object(raw, ptr, o)
 		wrong := k.check(o)
 		for _, f := range wrong {
+			if f.isAccepted() {
+				r.warnAt(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
+				continue
+			}
 			r.failAt(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
 		}
-		if wrong == nil {
+		if !slices.ContainsFunc(wrong, func(f flaw) bool { return !f.isAccepted() }) {
 			r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
 		}
 	}

@@ -48,7 +48,7 @@ func first[P cluster.Kubernetes](s cluster.Store[P]) (object P) {
 
 // TestLoad reads objects in all forms in which kubectl prints them.
 func TestLoad(t *testing.T) {
-	s, err := cluster.Load(t.Context(), filesOf(`
+	s, err := cluster.Load(t.Context(), nil, filesOf(`
 -- a/list.yaml --
 apiVersion: v1
 items:
@@ -177,6 +177,22 @@ func TestProblems(t *testing.T) {
 			`-:4:80: spec.grpcPodConfig.securityContextConfig: CatalogSource "ns/c": unknown value "odd", want "legacy" or "restricted"`,
 		},
 		{
+			"an upgradeStrategy",
+			"kind: OperatorGroup\napiVersion: operators.coreos.com/v1\nmetadata: {name: g, namespace: ns}\nspec: {upgradeStrategy: default}\n",
+			`-:4:25: spec.upgradeStrategy: OperatorGroup "ns/g": want Default or TechPreviewUnsafeFailForward, found "default"`,
+		},
+		{
+			"the type of a source",
+			"kind: ClusterCatalog\napiVersion: olm.operatorframework.io/v1\nmetadata: {name: c}\nspec: {source: {type: image, image: {ref: q.io/c}}}\n",
+			`-:4:23: spec.source.type: ClusterCatalog "c": want Image, found "image"`,
+		},
+		{
+			"an enforcement",
+			"kind: ClusterExtension\napiVersion: olm.operatorframework.io/v1\nmetadata: {name: e}\nspec: {namespace: ns, " +
+				"source: {sourceType: Catalog, catalog: {packageName: p}}, install: {preflight: {crdUpgradeSafety: {enforcement: none}}}}\n",
+			`-:4:135: spec.install.preflight.crdUpgradeSafety.enforcement: ClusterExtension "e": want None or Strict, found "none"`,
+		},
+		{
 			"an unknown field of a config",
 			"kind: Subscription\napiVersion: operators.coreos.com/v1alpha1\nmetadata: {name: s, namespace: ns}\n" +
 				"spec: {name: p, source: c, sourceNamespace: ns, unknown: 1, config: {tolerations: [{keys: a}]}}\n",
@@ -270,7 +286,7 @@ func TestProblems(t *testing.T) {
 			} else {
 				text += good
 			}
-			s, err := cluster.Load(t.Context(), render.Text("-", []byte(text)))
+			s, err := cluster.Load(t.Context(), nil, render.Text("-", []byte(text)))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got\n%v\nwant\n%s", err, tt.want)
 			}
@@ -282,7 +298,7 @@ func TestProblems(t *testing.T) {
 }
 
 func TestLoadMissingFile(t *testing.T) {
-	_, err := cluster.Load(t.Context(), declcfg.Source{Name: "x/a.yaml", FS: fstest.MapFS{}, File: "a.yaml"})
+	_, err := cluster.Load(t.Context(), nil, declcfg.Source{Name: "x/a.yaml", FS: fstest.MapFS{}, File: "a.yaml"})
 	if err == nil || err.Error() != "x/a.yaml: file does not exist" {
 		t.Errorf("got %v", err)
 	}
@@ -334,7 +350,7 @@ func subscriptions(n int) []byte {
 func TestLoadManySubscriptions(t *testing.T) {
 	const n = 10_000
 	text := subscriptions(n)
-	s, err := cluster.Load(t.Context(), render.Text("-", text))
+	s, err := cluster.Load(t.Context(), nil, render.Text("-", text))
 	if err != nil || s.Subscriptions.Len() != n {
 		t.Fatalf("%d subscriptions, %v", s.Subscriptions.Len(), err)
 	}
@@ -349,7 +365,7 @@ func TestLoadManySubscriptions(t *testing.T) {
 func TestLoadManyProblems(t *testing.T) {
 	const n = 20_000
 	text := "kind: List\napiVersion: v1\nitems: [" + strings.Repeat("{}, ", n) + "{}]\n"
-	_, err := cluster.Load(t.Context(), render.Text("-", []byte(text)))
+	_, err := cluster.Load(t.Context(), nil, render.Text("-", []byte(text)))
 	if got := strings.Count(err.Error(), "\n") + 1; got != n+1 {
 		t.Errorf("%d problems, want %d", got, n+1)
 	}
@@ -361,7 +377,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"kind": "List", "apiVersion": "v1", "items": [{"kind": "NamespaceList", "items": [{"metadata": null}]}, null]}`))
 	f.Add([]byte("kind: ClusterExtension\napiVersion: olm.operatorframework.io/v1\nmetadata: {name: e}\nspec: {source: {sourceType: Catalog}}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := cluster.Load(t.Context(), render.Text("-", text))
+		s, err := cluster.Load(t.Context(), nil, render.Text("-", text))
 		joined, _ := err.(interface{ Unwrap() []error })
 		if err != nil {
 			for _, e := range joined.Unwrap() {
@@ -384,7 +400,7 @@ func TestUpdateStrategy(t *testing.T) {
 		"{}": "", "null": "", "{registryPoll: null}": "", "{registryPoll: {interval: 1m}}": "1m0s", "{other: 1}": "",
 		"{registryPoll: {}}": "15m0s", "{registryPoll: {interval: x}}": "15m0s",
 	} {
-		s, err := cluster.Load(t.Context(), render.Text("s.yaml", []byte(
+		s, err := cluster.Load(t.Context(), nil, render.Text("s.yaml", []byte(
 			"{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: c, namespace: olm}, "+
 				"spec: {sourceType: grpc, updateStrategy: "+strategy+"}}")))
 		if err != nil {
@@ -401,7 +417,7 @@ func TestUpdateStrategy(t *testing.T) {
 		}
 	}
 	for _, strategy := range []string{"x", "[]", "{registryPoll: x}", "{registryPoll: {interval: 1}}"} {
-		_, err := cluster.Load(t.Context(), render.Text("s.yaml", []byte(
+		_, err := cluster.Load(t.Context(), nil, render.Text("s.yaml", []byte(
 			"{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: c, namespace: olm}, "+
 				"spec: {sourceType: grpc, updateStrategy: "+strategy+"}}")))
 		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:1:") {

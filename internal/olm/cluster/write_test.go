@@ -33,7 +33,7 @@ func written(t *testing.T, s *cluster.State) fs.FS {
 func TestWrite(t *testing.T) {
 	s := load(t, everyKind)
 	files := written(t, s)
-	again, err := cluster.Load(t.Context(), declcfg.Source{Name: "dir", FS: files})
+	again, err := cluster.Load(t.Context(), nil, declcfg.Source{Name: "dir", FS: files})
 	if err != nil {
 		t.Fatal(err)
 	}

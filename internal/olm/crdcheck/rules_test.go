@@ -53,7 +53,7 @@ func rulesOf(t *testing.T, change string, olm graph.Semantics) (names []string) 
 	}
 	if kiln := files["kiln.yaml"]; kiln != "" {
 		var err error
-		opts.State, err = cluster.Load(t.Context(),
+		opts.State, err = cluster.Load(t.Context(), nil,
 			declcfg.Source{Name: "s", FS: fstest.MapFS{"kiln.yaml": {Data: []byte(kiln)}}})
 		if err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ properties: [{type: olm.package, value: {packageName: p, version: 1.0.0}}]
 // read returns a state and the catalog olm/cat with the package p.
 func read(t *testing.T, state string) (*cluster.State, *resolve.Catalog) {
 	t.Helper()
-	s, err := cluster.Load(t.Context(), render.Text("-", []byte(state)))
+	s, err := cluster.Load(t.Context(), nil, render.Text("-", []byte(state)))
 	if err != nil {
 		t.Fatal(err)
 	}

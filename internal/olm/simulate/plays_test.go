@@ -161,7 +161,7 @@ func stateIn(t *testing.T, dir, name string) *cluster.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := cluster.Load(t.Context(), render.Text(name, text))
+	s, err := cluster.Load(t.Context(), nil, render.Text(name, text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -202,7 +202,7 @@ func checkLine(t *testing.T, line string, files fs.FS, args []string) int {
 		}
 		sources = append(sources, render.Text(path, text))
 	}
-	state, err := cluster.Load(t.Context(), sources...)
+	state, err := cluster.Load(t.Context(), nil, sources...)
 	if err != nil || state == nil {
 		return 0
 	}

@@ -15,7 +15,7 @@ import (
 // loaded returns the objects of a text.
 func loaded(t *testing.T, text string) *cluster.State {
 	t.Helper()
-	s, err := cluster.Load(t.Context(), render.Text("state.yaml", []byte(text)))
+	s, err := cluster.Load(t.Context(), nil, render.Text("state.yaml", []byte(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
