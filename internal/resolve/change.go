@@ -167,19 +167,55 @@ func (x *explainer) edits(core []int) []edit {
 	return unique
 }
 
-// editSubscription returns edits of a Subscription: another package or catalog if it finds none, no startingCSV,
-// another channel, or its removal.
-func (x *explainer) editSubscription(r *subscription) []edit {
+// change applies a function to a Subscription, if there is one of that name.
+func (ns *ClassicRequest) change(name string, to func(*Subscription)) {
+	if i := slices.IndexFunc(ns.Subscriptions, func(s Subscription) bool { return s.Name == name }); i >= 0 {
+		to(&ns.Subscriptions[i])
+	}
+}
+
+// show returns edits that make the catalog of a Subscription visible to it: the global catalogs are no longer excluded,
+// the namespace of the catalog becomes the global one, or the catalog moves.
+func (x *explainer) show(r *subscription) []edit {
+	c := x.q.hidden(r.Subscription)
+	if c == nil || c.Failure != nil {
+		return nil
+	}
 	var edits []edit
+	add := func(places []declcfg.Pos, change func(*ClassicRequest), format string, args ...any) {
+		edits = append(edits, edit{
+			Change: Change{fmt.Sprintf(format, args...), places}, size: sizeSubscription, namespace: change,
+		})
+	}
+	move := func(to, what string) {
+		add(known(r.Pos), func(ns *ClassicRequest) {
+			ns.Catalogs = append(ns.Catalogs, c.As(to, c.Name))
+			ns.change(r.Name, func(s *Subscription) { s.CatalogNamespace = to })
+		}, "move CatalogSource %s to %s %s, and use that in Subscription %s", c.Name, what, to, r.Name)
+	}
+	switch {
+	case c.Namespace == x.q.Global:
+		add(nil, func(ns *ClassicRequest) { ns.ExcludesGlobal = false },
+			"let the OperatorGroup of namespace %s not exclude the global catalogs", x.q.Name)
+	case !x.q.ExcludesGlobal:
+		if x.q.Global != "" {
+			move(x.q.Global, "the global namespace")
+		}
+		add(nil, func(ns *ClassicRequest) { ns.Global = c.Namespace },
+			"make %s the global namespace, if it is not", c.Namespace)
+	}
+	move(x.q.Name, "namespace")
+	return edits
+}
+
+// editSubscription returns edits of a Subscription: a visible catalog, another package or catalog if it finds none, no
+// startingCSV, another channel, or its removal.
+func (x *explainer) editSubscription(r *subscription) []edit {
+	edits := x.show(r)
 	add := func(change func(*Subscription), format string, args ...any) {
 		edits = append(edits, edit{
 			Change: Change{fmt.Sprintf(format, args...), known(r.Pos)}, size: sizeSubscription,
-			namespace: func(ns *ClassicRequest) {
-				i := slices.IndexFunc(ns.Subscriptions, func(s Subscription) bool { return s.Name == r.Name })
-				if i >= 0 {
-					change(&ns.Subscriptions[i])
-				}
-			},
+			namespace: func(ns *ClassicRequest) { ns.change(r.Name, change) },
 		})
 	}
 	current := x.q.current(r.Subscription)

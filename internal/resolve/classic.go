@@ -49,8 +49,10 @@ import (
 type ClassicRequest struct {
 	Name string
 
-	// Global is the namespace of the global catalogs. It is "" if the OperatorGroup excludes them.
-	Global string
+	// Global is the namespace of the global catalogs, "" if there is none. ExcludesGlobal means that the OperatorGroup
+	// hides them.
+	Global         string
+	ExcludesGlobal bool
 
 	// Catalogs are the CatalogSources. A catalog in a namespace other than Name and Global is not visible.
 	Catalogs []*Catalog
@@ -60,6 +62,11 @@ type ClassicRequest struct {
 
 	// FailForward means that the OperatorGroup has the upgrade strategy TechPreviewUnsafeFailForward.
 	FailForward bool
+}
+
+// sees reports whether a catalog is visible.
+func (ns *ClassicRequest) sees(c *Catalog) bool {
+	return c.Namespace == ns.Name || c.Namespace == ns.Global && !ns.ExcludesGlobal
 }
 
 // A Subscription asks for a package of a catalog.

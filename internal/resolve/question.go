@@ -61,7 +61,7 @@ func (ns *ClassicRequest) question() *question {
 	}
 	q.catalogs = []*Catalog{q.installed}
 	for _, c := range ns.Catalogs {
-		if c.Namespace == ns.Name || c.Namespace == ns.Global {
+		if ns.sees(c) {
 			q.catalogs = append(q.catalogs, c)
 		}
 	}
@@ -311,6 +311,16 @@ func (q *question) visibleEntries(r *subscription, current *entry) []*entry {
 		return cmp.Or(trueFirst(a.isDefault, b.isDefault), cmp.Compare(a.channel.name, b.channel.name))
 	})
 	return starting
+}
+
+// hidden returns the catalog that a Subscription names but cannot see, nil if there is none.
+func (q *question) hidden(r *Subscription) *Catalog {
+	for _, c := range q.Catalogs {
+		if c.Name == r.Catalog && c.Namespace == r.CatalogNamespace && !q.sees(c) {
+			return c
+		}
+	}
+	return nil
 }
 
 // sources returns the catalogs of a Subscription, including the installed operators if it names no catalog.

@@ -128,12 +128,27 @@ func (s *conflict) dependency(i int) *Reason {
 		in := strings.TrimPrefix(sub.none, "no operators found")
 		in = strings.TrimSuffix(in, " of subscription "+sub.Name)
 		what = "finds no operators" + strings.TrimSuffix(in, " referenced by subscription "+sub.Name)
+		if s.q.hidden(sub.Subscription) != nil {
+			what += ": the CatalogSource exists, but " + s.q.visibility()
+		}
 	case len(c.Others) == 1:
 		what = "needs " + s.name(c.Others[0])
 	default:
 		what = "needs " + firstNames(s.namesOf(c.Others), "or")
 	}
 	return s.reason(kind, []int{c.Subject}, what, s.place(i))
+}
+
+// visibility says why the namespace cannot see a catalog of another namespace.
+func (q *question) visibility() string {
+	text := "namespace " + q.Name + " cannot see it, only its own CatalogSources"
+	switch {
+	case q.ExcludesGlobal:
+		return text + ", because its OperatorGroup excludes the global ones"
+	case q.Global == "":
+		return text
+	}
+	return text + " and those of the global namespace " + q.Global
 }
 
 // unique explains which of the variables are excluded because another one must be chosen, and only one of them can be.

@@ -51,9 +51,8 @@ func (n *NamespaceResult) Explain(ctx context.Context, opts resolve.Options) (*r
 
 // Annotations that change the result.
 const (
-	AnnotationProperties    = "operatorframework.io/properties" // see [resolve.AnnotatedProperties]
-	AnnotationGeneratedBy   = "olm.generated-by"                // the name of the InstallPlan that created a Subscription
-	annotationExcludeGlobal = "olm.operatorframework.io/exclude-global-namespace-resolution"
+	AnnotationProperties  = "operatorframework.io/properties" // see [resolve.AnnotatedProperties]
+	AnnotationGeneratedBy = "olm.generated-by"                // the name of the InstallPlan that created a Subscription
 )
 
 // definitionOfPlans is the name of the CustomResourceDefinition of InstallPlans.
@@ -93,8 +92,13 @@ func (r *Request) AssumeClassic() {
 	if len(namespaces) == 0 {
 		return
 	}
-	if r.globalFound {
+	isGlobal := func(c *resolve.Catalog) bool { return c.Namespace == r.global }
+	switch {
+	case !r.globalAssumed || len(r.catalogSources) == 0:
+	case slices.ContainsFunc(r.catalogSources, isGlobal):
 		r.assume("the CatalogSources of namespace %s are global", r.global)
+	default:
+		r.assume("the global namespace is %s, which has no CatalogSources", r.global)
 	}
 	for _, c := range r.catalogSources {
 		_, seen := slices.BinarySearch(namespaces, c.Namespace)
@@ -125,9 +129,7 @@ func (r *Request) Namespace(ctx context.Context, name string, opts resolve.Optio
 	}
 	request := &resolve.ClassicRequest{Name: name, Global: r.global, Catalogs: r.catalogSources}
 	request.FailForward = r.failForward(name)
-	if groups[0].Value.Annotations[annotationExcludeGlobal] == "true" {
-		request.Global = ""
-	}
+	request.ExcludesGlobal = groups[0].Value.Annotations[cluster.AnnotationExcludeGlobal] == "true"
 	if plans, ok := waiting(subscriptions); ok {
 		answer.Outcome, answer.Message = Waiting, "every Subscription waits for its InstallPlan: "+plans
 		r.describe(answer, subscriptions)

@@ -49,7 +49,7 @@ type Request struct {
 	named           map[types.NamespacedName]*resolve.Catalog // of catalogSources
 	clusterCatalogs []*resolve.Catalog
 	global          string
-	globalFound     bool // the global namespace has catalogs
+	globalAssumed   bool // the options do not name the global namespace
 
 	singleOwnNamespace bool // see Options
 
@@ -64,12 +64,13 @@ const Waiting resolve.Outcome = "waiting"
 func NewRequest(s *cluster.State, opts Options) (*Request, error) {
 	r := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
 	if r.global == "" {
+		r.globalAssumed = true
 		// OLM takes the global namespace from a command-line argument, so only the catalogs can hint at it.
 		for _, name := range globalNamespaces {
 			isGiven := func(c *resolve.Catalog) bool { return c.Namespace == name }
 			_, isRead := slices.BinarySearch(r.CatalogSources.Namespaces(), name)
-			r.global, r.globalFound = name, isRead || slices.ContainsFunc(opts.Catalogs, isGiven)
-			if r.globalFound {
+			r.global = name
+			if isRead || slices.ContainsFunc(opts.Catalogs, isGiven) {
 				break
 			}
 		}
