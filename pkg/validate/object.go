@@ -24,6 +24,7 @@ type objectResult struct {
 	problems []*problem.Problem // in the file of the object
 	rules    []celRule
 	needs    *needs // of a bundle, with a target
+	noCSV    bool   // the object is a bundle without metadata of its ClusterServiceVersion
 	wrong    bool   // the object breaks a rule of severity error, even if that rule is disabled
 }
 
@@ -63,8 +64,11 @@ func (c *Checker) Object(o *declcfg.Object, value any, err error) any {
 		default:
 			s.other()
 		}
-		if b, ok := value.(*declcfg.Bundle); ok && c.v.opts.Target != (platform.Platform{}) {
-			result.needs = needsOf(b)
+		if b, ok := value.(*declcfg.Bundle); ok {
+			result.noCSV = hasNoCSV(b)
+			if c.v.opts.Target != (platform.Platform{}) {
+				result.needs = needsOf(b)
+			}
 		}
 		result.value = declcfg.Slim(value)
 	} else {

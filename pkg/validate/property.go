@@ -101,6 +101,30 @@ func (s *scope) metadata(b *declcfg.Bundle) {
 	}
 }
 
+// hasNoCSV reports whether a bundle has neither olm.csv.metadata nor a ClusterServiceVersion in olm.bundle.object.
+func hasNoCSV(b *declcfg.Bundle) bool {
+	if count(b, declcfg.PropertyCSVMetadata) > 0 {
+		return false
+	}
+	csv, err := b.ManifestCSV()
+	return csv == nil && err == nil // otherwise, the manifest that cannot be decoded may be the ClusterServiceVersion
+}
+
+// headMetadata reports channels whose head has no metadata.
+func (r *relations) headMetadata(p *declcfg.PackageIndex) {
+	lacks := func(b declcfg.Indexed[declcfg.BundleSummary]) bool { return r.noCSV[b.Meta.Key()] }
+	if !slices.ContainsFunc(p.Bundles, lacks) {
+		return
+	}
+	for _, h := range headsOf(p) {
+		if r.noCSV[h.bundle.Key()] {
+			r.of(h.channel).add(ruleHeadMetadata, h.at,
+				"the head %q has neither %s nor a ClusterServiceVersion in %s, so the package server of OLM does not show the channel",
+				h.bundle.Name, declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject)
+		}
+	}
+}
+
 // dependencies reports a bundle with dependencies, which OLM v1 does not install.
 func (s *scope) dependencies(properties []declcfg.Property) {
 	var types []string
@@ -182,7 +206,8 @@ func sumOfKind(value jsontext.Value) (sum uint32, ok bool) {
 
 var propertyRules = &problem.Group{Title: "Properties", Rules: []*problem.Rule{
 	rulePropertyValue, rulePropertyType, ruleUnknownProperty, ruleBundleObject, ruleBrokenManifest, ruleRequiredRange,
-	ruleConstraint, ruleMaxOpenShiftVersion, ruleDeprecatedProperty, ruleMetadataForm, ruleCSVMetadataCount,
+	ruleConstraint, ruleMaxOpenShiftVersion, ruleDeprecatedProperty, ruleMetadataForm, ruleHeadMetadata,
+	ruleCSVMetadataCount,
 	ruleV1Dependency, ruleDuplicateGVK, ruleObjectSize, ruleMessageSize,
 }}
 
@@ -227,6 +252,11 @@ var (
 		Summary: "a bundle has its metadata in one of two forms, olm.csv.metadata or olm.bundle.object",
 		Reason:  "With neither, consoles show nothing about the bundle; with both, readers differ in which one they use.",
 		Fix:     "render the bundle again, or migrate the catalog"}
+	ruleHeadMetadata = &problem.Rule{Name: "head-metadata", Severity: problem.Warning,
+		Summary: "the head of a channel has olm.csv.metadata, or its ClusterServiceVersion in olm.bundle.object",
+		Reason: "The package server of OLM describes a channel by the metadata of its head. It does not show a channel whose " +
+			"head has none, nor a package without any other channel, so that users of consoles cannot find it.",
+		Fix: "render the bundle again, or migrate the catalog"}
 	ruleCSVMetadataCount = &problem.Rule{Name: "csv-metadata-count", Severity: problem.Warning,
 		Summary: "a bundle has at most one property olm.csv.metadata",
 		Reason:  "Registries refuse to serve a bundle with more than one.",

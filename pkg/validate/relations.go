@@ -21,6 +21,7 @@ type relations struct {
 	index     declcfg.Index
 	scopes    map[declcfg.Key]*scope
 	needs     map[declcfg.Key]*needs // of bundles, with a target
+	noCSV     map[declcfg.Key]bool   // bundles without metadata of their ClusterServiceVersion
 	wrong     map[string]bool        // packages with an object that breaks a rule of severity error
 
 	room       int // number of problems that can still be added
@@ -93,6 +94,7 @@ func (r *relations) checkPackage(p *declcfg.PackageIndex, known []string) {
 		r.versions(p)
 		r.ownRanges(p)
 		r.policy(p)
+		r.headMetadata(p)
 		r.target(p)
 	}
 	r.duplicates(p)

@@ -164,8 +164,8 @@ func NewChecker(opts Options, sources ...declcfg.Source) (*Checker, error) {
 	}, func(c *objectChecker) (*objectChecker, bool) { return c, true })
 	v.checkers.Put(first)
 	return &Checker{v: v, sources: sources, counts: map[problem.Severity]int{}, relations: relations{
-		validator: v, scopes: map[declcfg.Key]*scope{}, needs: map[declcfg.Key]*needs{}, wrong: map[string]bool{},
-		room: maxProblems, cel: newCELRules(),
+		validator: v, scopes: map[declcfg.Key]*scope{}, needs: map[declcfg.Key]*needs{},
+		noCSV: map[declcfg.Key]bool{}, wrong: map[string]bool{}, room: maxProblems, cel: newCELRules(),
 	}}, nil
 }
 
@@ -187,6 +187,9 @@ func (c *Checker) Add(m *declcfg.Meta, object any, err error) {
 		if err := c.relations.cel.check(rule.rule); err != nil {
 			c.relations.of(m).add(ruleConstraint, rule.at, "%v", err)
 		}
+	}
+	if r.noCSV {
+		c.relations.noCSV[m.Key()] = true
 	}
 	if r.needs != nil {
 		c.relations.needs[m.Key()] = r.needs
