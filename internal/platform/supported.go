@@ -30,10 +30,31 @@ func ParseSupported(text string) (Supported, error) {
 	}
 	from, err := earliest(first)
 	to, errLast := earliest(last)
-	if err != nil || errLast != nil || len(last) > 0 && from.After(to) {
+	if err != nil || errLast != nil {
 		return Supported{}, fmt.Errorf("%q is not a range of releases, such as v4.12, v4.12-v4.14 or =v4.12", text)
 	}
+	if len(last) > 0 && from.After(to) {
+		return Supported{}, fmt.Errorf("%q is not a range of releases: it is empty, because %s is after %s", text, from, to)
+	}
 	return Supported{from, to}, nil
+}
+
+// Releases returns the known releases of OpenShift that the range contains, and the known releases that it does not
+// contain, both in order.
+func (s Supported) Releases() (contained, missed []Version) {
+	for _, p := range releases {
+		if s.Contains(p.OpenShift) {
+			contained = append(contained, p.OpenShift)
+		} else {
+			missed = append(missed, p.OpenShift)
+		}
+	}
+	return contained, missed
+}
+
+// IsOutdated reports whether the range ends before the first known release, the oldest one with a published catalog.
+func (s Supported) IsOutdated() bool {
+	return s.Last != Version{} && releases[0].OpenShift.After(s.Last)
 }
 
 // earliest returns the earliest of the given releases, such as v4.12, or the zero Version if there are none.

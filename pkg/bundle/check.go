@@ -16,6 +16,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -208,7 +209,41 @@ func (c *checker) checkAnnotations(doc *document, mediaType string) bool {
 			c.reportAt(ruleAnnotations, doc, "/annotations", "no %s", label[0])
 		}
 	}
+	if raw, ok := file.Annotations[platform.AnnotationVersions]; ok {
+		c.checkReleases(doc, pointer("annotations", platform.AnnotationVersions), raw)
+	}
 	return true
+}
+
+// checkReleases checks the annotation with the releases of OpenShift, which is at ptr.
+func (c *checker) checkReleases(doc *document, ptr jsontext.Pointer, raw jsontext.Value) {
+	var decoded text
+	if _, err := decode(raw, &decoded); err != nil {
+		c.reportAt(ruleOpenShiftVersions, doc, ptr, "%w", err)
+		return
+	}
+	supported, err := platform.ParseSupported(string(decoded))
+	if err != nil {
+		c.reportAt(ruleOpenShiftVersions, doc, ptr, "%w", err)
+		return
+	}
+	contained, missed := supported.Releases()
+	switch {
+	case supported.IsOutdated():
+		c.reportAt(ruleOpenShiftVersions, doc, ptr, "%q is outdated: the bundle is in no catalog of %s or later",
+			string(decoded), missed[0])
+	case len(missed) > 0:
+		c.reportAt(ruleOpenShiftReleases, doc, ptr, "the bundle is in the catalogs of OpenShift %s, not of %s",
+			cmp.Or(joinReleases(contained), "no known release"), joinReleases(missed))
+	}
+}
+
+func joinReleases(all []platform.Version) string {
+	var texts []string
+	for _, v := range all {
+		texts = append(texts, v.String())
+	}
+	return strings.Join(texts, ", ")
 }
 
 // checkAnnotation checks one annotation. want is its value according to the files, if they determine it.

@@ -55,8 +55,8 @@ var (
 )
 
 var metadataRules = &problem.Group{Title: "Metadata", Rules: []*problem.Rule{
-	ruleAnnotations, rulePackageName, ruleChannelName, ruleWhiteSpace, ruleMediaType, ruleDirectory, ruleLabel,
-	ruleDependencies,
+	ruleAnnotations, rulePackageName, ruleChannelName, ruleWhiteSpace, ruleMediaType, ruleDirectory,
+	ruleOpenShiftVersions, ruleOpenShiftReleases, ruleLabel, ruleDependencies,
 }}
 
 var (
@@ -83,6 +83,14 @@ var (
 	ruleDirectory = &problem.Rule{Name: "directory", Severity: problem.Warning,
 		Summary: "the directory annotations are manifests/ and metadata/",
 		Reason:  "Most tools, this one included, look there whatever the annotations say."}
+	ruleOpenShiftVersions = &problem.Rule{Name: "openshift-versions", Severity: problem.Warning,
+		Summary: "com.redhat.openshift.versions names releases of OpenShift that have a catalog",
+		Reason: "Pipelines put the bundle into the catalogs of these releases: v4.12 is 4.12 and later, v4.12-v4.14 a " +
+			"range, =v4.12 this one only, and v4.8,v4.9 the first and later. Any other value means no catalog, or all of them.",
+		Fix: "name the first release that the bundle supports, such as v4.12, or a range"}
+	ruleOpenShiftReleases = &problem.Rule{Name: "openshift-releases", Severity: problem.Info,
+		Summary: "com.redhat.openshift.versions leaves out no release of OpenShift",
+		Reason:  "The bundle is not in the catalogs of the other releases."}
 	ruleLabel = &problem.Rule{Name: "label", Severity: problem.Warning,
 		Summary: "the image of a bundle has its annotations as labels",
 		Reason:  "Some tools read the labels, others the file. They should not disagree."}
