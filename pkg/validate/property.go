@@ -119,8 +119,8 @@ func (r *relations) headMetadata(p *declcfg.PackageIndex) {
 	for _, h := range headsOf(p) {
 		if r.noCSV[h.bundle.Key()] {
 			r.of(h.channel).add(ruleHeadMetadata, h.at,
-				"the head %q has neither %s nor a ClusterServiceVersion in %s, so the package server of OLM does not show the channel",
-				h.bundle.Name, declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject)
+				"the head %q has neither %s nor a ClusterServiceVersion in %s, so the package server of OLM does not show the "+
+					"channel", h.bundle.Name, declcfg.PropertyCSVMetadata, declcfg.PropertyBundleObject)
 		}
 	}
 }
@@ -254,8 +254,8 @@ var (
 		Fix:     "render the bundle again, or migrate the catalog"}
 	ruleHeadMetadata = &problem.Rule{Name: "head-metadata", Severity: problem.Warning,
 		Summary: "the head of a channel has olm.csv.metadata, or its ClusterServiceVersion in olm.bundle.object",
-		Reason: "The package server of OLM describes a channel by the metadata of its head. It does not show a channel whose " +
-			"head has none, nor a package without any other channel, so that users of consoles cannot find it.",
+		Reason: "The package server of OLM describes a channel by the metadata of its head. It does not show a channel " +
+			"whose head has none, nor a package without any other channel, so that users of consoles cannot find it.",
 		Fix: "render the bundle again, or migrate the catalog"}
 	ruleCSVMetadataCount = &problem.Rule{Name: "csv-metadata-count", Severity: problem.Warning,
 		Summary: "a bundle has at most one property olm.csv.metadata",
