@@ -71,21 +71,21 @@ var checkTests = []struct {
 		"b/manifests/crd.yaml:13:1: warning: a further document: only the first one of a file counts [left-out]"}},
 	{change("manifests/a/b.yaml", "", "a: b"), []string{"b/manifests/a: warning: a directory: only files in manifests/"}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: v4.18-v4.12\n"), []string{
-		`b/metadata/annotations.yaml:7:34: warning: annotations.com.redhat.openshift.versions: "v4.18-v4.12" is not a range of releases: it is empty, because 4.18 is after 4.12`}},
+		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: "v4.18-v4.12" is not a range of releases: it is empty, because 4.18 is after 4.12`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: v4.9-v4.10\n"), []string{
-		`b/metadata/annotations.yaml:7:34: warning: annotations.com.redhat.openshift.versions: "v4.9-v4.10" is outdated: the bundle is in no catalog of 4.12 or later`}},
+		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: "v4.9-v4.10" is outdated: the bundle is in no catalog of 4.12 or later`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: =v4.10\n"), []string{
-		`b/metadata/annotations.yaml:7:34: warning: annotations.com.redhat.openshift.versions: "=v4.10" is outdated`}},
+		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: "=v4.10" is outdated`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: v4\n"), []string{
-		`b/metadata/annotations.yaml:7:34: warning: annotations.com.redhat.openshift.versions: "v4" is not a range of releases, such as v4.12, v4.12-v4.14 or =v4.12`}},
+		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: "v4" is not a range of releases, such as v4.12, v4.12-v4.14 or =v4.12`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: latest\n"), []string{
-		`b/metadata/annotations.yaml:7:34: warning: annotations.com.redhat.openshift.versions: "latest" is not a range of releases`}},
+		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: "latest" is not a range of releases`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: \">=v4.12\"\n"), []string{
-		`b/metadata/annotations.yaml:7:34: warning: annotations.com.redhat.openshift.versions: ">=v4.12" is not a range of releases`}},
+		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: ">=v4.12" is not a range of releases`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: 4.12\n"), []string{
-		`b/metadata/annotations.yaml:7:34: warning: annotations.com.redhat.openshift.versions: "4.12" is not a range of releases`}},
+		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: "4.12" is not a range of releases`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: v4.12 - v4.20\n"), []string{
-		`b/metadata/annotations.yaml:7:34: info: annotations.com.redhat.openshift.versions: the bundle is in the catalogs of OpenShift 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, not of 4.21`}},
+		`b/metadata/annotations.yaml:8:34: info: annotations.com.redhat.openshift.versions: the bundle is in the catalogs of OpenShift 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, not of 4.21`}},
 	{change("metadata/a.yaml", "", "a: b: c"), []string{"b/metadata/a.yaml:1:5: warning: mapping values are not allowed"}},
 	{change("metadata/a.yaml", "", "a: b"), []string{"b/metadata/a.yaml:1:1: warning: neither annotations nor dependencies nor"}},
 
