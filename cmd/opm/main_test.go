@@ -33,10 +33,13 @@ func TestScripts(t *testing.T) {
 }
 
 // TestScriptsAsProgram checks that the output and the exit status of opm in a worker are those of the program. It runs
-// every tenth script both ways.
+// every tenth script both ways, of those that start no server: its log has ports, times and keys of directories.
 func TestScriptsAsProgram(t *testing.T) {
 	var files []string
-	for i, file := range scriptFiles() {
+	comparable := slices.DeleteFunc(scriptFiles(), func(file string) bool {
+		return strings.HasPrefix(filepath.Base(file), "serve")
+	})
+	for i, file := range comparable {
 		if i%shared.Step(10, 45) == 0 {
 			files = append(files, file)
 		}
