@@ -568,6 +568,11 @@ func testSeveral(browser context.Context, t *testing.T) {
 	}
 	p.clickLink("2.0.0")
 	p.untilHeading("The Kiln")
+	p.do(chromedp.Click(chromedp.CSS("#compare")))
+	p.untilHeading("Compare catalogs")
+	p.do(chromedp.SendKeys(chromedp.CSS("#query"), "ki"))
+	p.untilHeading("Packages of a")
+	p.until(`[...document.querySelectorAll("#cards > :not([hidden]) a")].length > 0 && document.querySelector("#query").value === "ki"`)
 }
 
 // testKeptPackage checks that a package stays selected when the user changes to another catalog that has it.
@@ -629,5 +634,7 @@ func testMissing(browser context.Context, t *testing.T) {
 		if got := p.text("main"); !strings.Contains(got, "There is no none here.") {
 			t.Errorf("%s: the page says\n%s", fragment, got)
 		}
+		p.do(chromedp.SendKeys(chromedp.CSS("#query"), "kiln"))
+		p.untilHeading("Packages of c")
 	}
 }

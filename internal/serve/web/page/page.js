@@ -689,10 +689,11 @@
 
   // A search shows the packages, whatever the current view. The address has the query, for links and the Back button.
   function search() {
-    const { catalog, package: name } = place();
-    const to = packagesLink(catalog, queryField.value);
+    const { catalog, package: name, compare } = place();
+    const isMissing = catalog !== undefined && catalogs.length > 0 && catalogs.every((one) => one.name !== catalog);
+    const to = packagesLink(isMissing ? catalogs[0].name : catalog, queryField.value);
     refresh();
-    if (name === undefined) history.replaceState(null, "", to);
+    if (name === undefined && compare === undefined && !isMissing) history.replaceState(null, "", to);
     else location.hash = to;
   }
   queryField.addEventListener("input", search);
