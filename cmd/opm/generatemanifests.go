@@ -35,7 +35,8 @@ say --cluster-opm: it uses the store in the image, and the memory to request is 
 
 With --render-job, CATALOG is a list of references to images, one a line, and --image has this
 opm: an indexed Job renders the references in COUNT shards, into a volume that all its pods
-mount. opm render merges the shards.`,
+mount. opm render merges the shards. OpenShift makes the volume writable; elsewhere, add an fsGroup
+if it belongs to root.`,
 		Example: `  opm generate manifests catalog --image registry.example/crafts/catalog:v1 --poll-interval 15m
   opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment -o helm --output-dir chart
   opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment --http-port 8080 --service-monitor

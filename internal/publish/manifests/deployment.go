@@ -15,7 +15,6 @@ const (
 	mebi     = 1 << 20
 	grpcPort = 50051
 	portName = "grpc"
-	user     = 1001
 )
 
 // memoryRequest returns the memory to request for serving a catalog whose files have size bytes.
@@ -133,10 +132,12 @@ func (o *Options) pullPolicy() corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// podSecurity and containerSecurity return the settings of the restricted Pod Security Standard, and stricter ones.
+// podSecurity and containerSecurity return the settings of the restricted Pod Security Standard, and stricter ones. They
+// name no user and no group: OpenShift assigns those of the namespace, and refuses others (the security context
+// constraints restricted-v2). Elsewhere the image has a numeric user, which is not root.
 func podSecurity() *corev1.PodSecurityContext {
 	return &corev1.PodSecurityContext{
-		RunAsNonRoot: new(true), RunAsUser: new(int64(user)),
+		RunAsNonRoot:   new(true),
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
 }

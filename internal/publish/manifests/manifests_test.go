@@ -182,6 +182,49 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestPodSecurity checks that clusters admit the pods: Kubernetes by the restricted Pod Security Standard, OpenShift by
+// the security context constraints restricted-v2, which allow only users and groups of the namespace's own ranges.
+func TestPodSecurity(t *testing.T) {
+	pods := 0
+	for _, tt := range options {
+		for _, o := range newSet(t, tt.opts).objects {
+			var pod corev1.PodSpec
+			switch o := o.(type) {
+			case *appsv1.Deployment:
+				pod = o.Spec.Template.Spec
+			case *batchv1.Job:
+				pod = o.Spec.Template.Spec
+			default:
+				continue
+			}
+			pods++
+			s := pod.SecurityContext
+			if s.RunAsUser != nil || s.RunAsGroup != nil || s.FSGroup != nil || s.SupplementalGroups != nil {
+				t.Errorf("%s: the pod names a user or a group, which OpenShift refuses", tt.name)
+			}
+			if s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault ||
+				pod.HostNetwork || pod.HostPID || pod.HostIPC {
+				t.Errorf("%s: the pod is not restricted", tt.name)
+			}
+			for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+				s := c.SecurityContext
+				if s.RunAsUser != nil || *s.AllowPrivilegeEscalation || s.Privileged != nil || s.Capabilities.Add != nil ||
+					!slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+					t.Errorf("%s: container %s is not restricted", tt.name, c.Name)
+				}
+			}
+			for _, v := range pod.Volumes {
+				if v.HostPath != nil {
+					t.Errorf("%s: volume %s is a directory of the host", tt.name, v.Name)
+				}
+			}
+		}
+	}
+	if pods < 8 {
+		t.Errorf("%d pods", pods)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	set := newSet(t, Options{Kind: Deployment, Replicas: 2, MaxReplicas: 4})
 	text, err := set.Text(JSON)

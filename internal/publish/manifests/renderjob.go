@@ -91,8 +91,6 @@ func shardsSize(references int) resource.Quantity {
 // renderPod returns a pod that renders one shard. It requests the memory that opm took for 1,068 images of published
 // bundles, 154 MiB, and its limit is twice that, for larger ones.
 func (o *Options) renderPod() corev1.PodSpec {
-	security := podSecurity()
-	security.FSGroup = new(int64(user)) // so that opm may write to the volume
 	c := corev1.Container{
 		Name: "render", Image: o.Image, ImagePullPolicy: o.pullPolicy(), Args: o.renderArgs(),
 		SecurityContext: containerSecurity(),
@@ -104,7 +102,7 @@ func (o *Options) renderPod() corev1.PodSpec {
 		},
 	}
 	pod := corev1.PodSpec{
-		AutomountServiceAccountToken: new(false), SecurityContext: security, RestartPolicy: corev1.RestartPolicyNever,
+		AutomountServiceAccountToken: new(false), SecurityContext: podSecurity(), RestartPolicy: corev1.RestartPolicyNever,
 		NodeSelector: map[string]string{corev1.LabelOSStable: "linux"},
 	}
 	mount := func(name, dir string, readOnly bool, source corev1.VolumeSource) {
