@@ -36,10 +36,10 @@ func TestScripts(t *testing.T) {
 // every tenth script both ways, of those that start no server: its log has ports, times and keys of directories.
 func TestScriptsAsProgram(t *testing.T) {
 	var files []string
-	comparable := slices.DeleteFunc(scriptFiles(), func(file string) bool {
+	steady := slices.DeleteFunc(scriptFiles(), func(file string) bool {
 		return strings.HasPrefix(filepath.Base(file), "serve")
 	})
-	for i, file := range comparable {
+	for i, file := range steady {
 		if i%shared.Step(10, 45) == 0 {
 			files = append(files, file)
 		}

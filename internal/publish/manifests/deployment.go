@@ -132,8 +132,8 @@ func (o *Options) pullPolicy() corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// podSecurity and containerSecurity return the settings of the restricted Pod Security Standard, and stricter ones. They
-// name no user and no group: OpenShift assigns those of the namespace, and refuses others (the security context
+// podSecurity and containerSecurity return the settings of the restricted Pod Security Standard, and stricter ones.
+// They name no user and no group: OpenShift assigns those of the namespace, and refuses others (the security context
 // constraints restricted-v2). Elsewhere the image has a numeric user, which is not root.
 func podSecurity() *corev1.PodSecurityContext {
 	return &corev1.PodSecurityContext{
