@@ -17,14 +17,14 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// validateRules returns the rules of validate: those of catalogs and templates, and those of --against.
+// validateRules returns the rules of validate: for catalogs, for templates and for --against.
 var validateRules = sync.OnceValue(func() *problem.Rules {
 	own := template.Rules()
 	return problem.NewRules(own.Example, nil, slices.Concat(own.Groups, diff.Rules().Groups)...)
 })
 
-// compare adds to the problems of a catalog what users of the catalog --against would lose with it, unless parts of it
-// cannot be read, and marks those that are known there.
+// compare marks the problems of a catalog that are known from the catalog --against, and adds the losses of its users.
+// A catalog with unreadable parts is not compared, since nothing is known to be lost.
 func (f *validateFlags) compare(
 	cmd *cobra.Command, opts validate.Options, problems []*problem.Problem, after []declcfg.Source,
 ) ([]*problem.Problem, error) {

@@ -9,9 +9,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// Problems returns what users of the catalog before lose with the catalog after, which may be a fragment of it: only
-// packages that both have are compared. Each problem is placed at the object after that has lost something. They are
-// sorted.
+// Problems returns the losses of users if the catalog after replaces the catalog before or, as a fragment, a part of it:
+// those in packages of both. Each is a problem at the object of the catalog after that has lost something. Problems are
+// sorted by position.
 func (r *Report) Problems() []*problem.Problem {
 	var all []*problem.Problem
 	for i := range r.Packages {
@@ -22,7 +22,7 @@ func (r *Report) Problems() []*problem.Problem {
 	return problem.Sort(all)
 }
 
-// problems returns the problems of a package, which is now.
+// problems returns the problems of a package. now are its objects in the catalog after.
 func (p *Package) problems(now *declcfg.PackageIndex) []*problem.Problem {
 	var all []*problem.Problem
 	add := func(rule *problem.Rule, at *declcfg.Meta, what, format string, args ...any) *problem.Problem {
@@ -40,14 +40,13 @@ func (p *Package) problems(now *declcfg.PackageIndex) []*problem.Problem {
 	if metas := now.Metas(); len(metas) > 0 {
 		whole = metas[0]
 	}
-	inChannel := func(name string) *declcfg.Meta { return metaOf(now.Channels, name, whole) }
+	bundles, channels := metasOf(now.Bundles), metasOf(now.Channels)
 	for _, b := range p.Bundles {
 		switch {
 		case b.Change == Removed:
 			add(ruleBundleRemoved, whole, b.Name, "bundle %q is gone", b.Name).Bundle = b.Name
 		case b.Change == Changed && b.Form == nil:
-			at := metaOf(now.Bundles, b.Name, whole)
-			add(ruleBundleChanged, at, b.Name, "bundle %q is published with other content: %s", b.Name, b.content(true)).
+			add(ruleBundleChanged, bundles[b.Name], b.Name, "bundle %q is published with other content: %s", b.Name, b.content(true)).
 				Bundle = b.Name
 		}
 	}
@@ -57,7 +56,7 @@ func (p *Package) problems(now *declcfg.PackageIndex) []*problem.Problem {
 			continue
 		}
 		for _, name := range p.left(c) {
-			found := add(ruleEntryRemoved, inChannel(c.Name), name, "entry %q is gone from channel %q", name, c.Name)
+			found := add(ruleEntryRemoved, channels[c.Name], name, "entry %q is gone from channel %q", name, c.Name)
 			found.Channel, found.Bundle = c.Name, name
 		}
 	}
@@ -66,7 +65,7 @@ func (p *Package) problems(now *declcfg.PackageIndex) []*problem.Problem {
 			continue
 		}
 		for _, name := range s.all() {
-			found := add(ruleUpdateLost, inChannel(s.Channel), name, "%q is no longer updated to the end of channel %q%s, %s",
+			found := add(ruleUpdateLost, channels[s.Channel], name, "%q is no longer updated to the end of channel %q%s, %s",
 				name, s.Channel, s.byOne(), s.since())
 			found.Channel, found.Bundle = s.Channel, name
 			found.Cause = fmt.Sprintf("%s: %s: %s", p.Name, s.Channel, s.since())
@@ -75,10 +74,11 @@ func (p *Package) problems(now *declcfg.PackageIndex) []*problem.Problem {
 	return all
 }
 
-// metaOf returns the object with a name, or another one if there is none.
-func metaOf[T any](objects []declcfg.Indexed[T], name string, other *declcfg.Meta) *declcfg.Meta {
-	if i := slices.IndexFunc(objects, func(o declcfg.Indexed[T]) bool { return o.Meta.Name == name }); i >= 0 {
-		return objects[i].Meta
+// metasOf returns the first object of each name.
+func metasOf[T any](objects []declcfg.Indexed[T]) map[string]*declcfg.Meta {
+	byName := map[string]*declcfg.Meta{}
+	for _, o := range slices.Backward(objects) {
+		byName[o.Meta.Name] = o.Meta
 	}
-	return other
+	return byName
 }

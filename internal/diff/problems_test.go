@@ -45,7 +45,7 @@ func TestExamplesOfRules(t *testing.T) {
 	}
 }
 
-// TestProblems checks what a fragment may do.
+// TestProblems checks the problems of fragments.
 func TestProblems(t *testing.T) {
 	pkg := func(name string) string {
 		return "---\nschema: olm.package\nname: " + name + "\ndefaultChannel: stable\n"

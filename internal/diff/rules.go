@@ -8,7 +8,7 @@ import (
 )
 
 // Rules returns the rules of [Report.Problems]. The good example of a rule is the published catalog, and the bad one
-// what it would become.
+// its successor.
 var Rules = sync.OnceValue(func() *problem.Rules { return problem.NewRules("", ruleFiles, publishedRules) })
 
 //go:embed rules/*.txtar
