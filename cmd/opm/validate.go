@@ -229,10 +229,14 @@ func (f *validateFlags) checkTemplate(
 		return nil, fmt.Errorf("read template: %w", err)
 	}
 	problems, err := template.Check(cmd.Context(), file, text, opts)
-	if err != nil || f.against == "" || problem.HasErrors(problems) {
+	if err != nil || f.against == "" {
 		return problems, err
 	}
-	return f.compareTemplate(cmd, opts, problems, file, text)
+	compared, err := f.compareTemplate(cmd, opts, problems, file, text)
+	if err != nil && problem.HasErrors(problems) { // which keep it from being rendered
+		return problems, nil
+	}
+	return compared, err
 }
 
 // watch validates ref, and validates it again when a file that the result depends on changes, until the command is

@@ -88,7 +88,9 @@ func (f *validateFlags) compareTemplate(
 	for _, p := range all {
 		p.Pos = declcfg.Pos{File: file}
 		same := func(q *problem.Problem) bool { return q.Rule == p.Rule && q.Message == p.Message }
-		if !slices.ContainsFunc(problems, same) {
+		if i := slices.IndexFunc(problems, same); i >= 0 {
+			problems[i].Known = problems[i].Known || p.Known
+		} else {
 			problems = append(problems, p)
 		}
 	}
