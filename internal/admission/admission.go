@@ -112,9 +112,9 @@ func Create(o Object) field.ErrorList {
 	return append(errs, k.create(o)...)
 }
 
-// Changes returns the errors about changes that an API server forbids, for objects as for [Update]. Those about a
+// changes returns the errors about changes that an API server forbids, for objects as for [Update]. Those about a
 // CustomResourceDefinition are all errors about its update.
-func Changes(o, old Object) field.ErrorList {
+func changes(o, old Object) field.ErrorList {
 	k := kindOf(o.GetObjectKind().GroupVersionKind())
 	if k == nil || k.update == nil {
 		return nil
@@ -130,7 +130,7 @@ func Update(o, old Object) field.ErrorList {
 	if k != nil && k.create != nil && !k.onlyChanges {
 		errs = append(errs, k.create(o)...)
 	}
-	return append(errs, Changes(o, old)...)
+	return append(errs, changes(o, old)...)
 }
 
 // Invalid returns the error of an API server that refuses an object, nil if there are no errors.

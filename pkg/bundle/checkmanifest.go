@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -16,12 +15,12 @@ import (
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -284,7 +283,7 @@ func (c *checker) checkDefinition(m *manifest) {
 		c.reportAt(ruleCRDType, m.document, ptr, "%w", err)
 		return
 	}
-	list := crdvalidation.ValidateCustomResourceDefinition(context.Background(), internal)
+	list := admission.Definition(internal)
 	list = slices.DeleteFunc(list, func(e *field.Error) bool {
 		return strings.Contains(e.Field, "openAPIV3Schema") || strings.Contains(e.Field, "status")
 	})
