@@ -99,3 +99,44 @@ func TestProblemsOfPublished(t *testing.T) {
 		}
 	}
 }
+
+// TestProblemsAndCounts checks that the problems are what --fail-on counts, for the packages of both catalogs.
+func TestProblemsAndCounts(t *testing.T) {
+	dirs := shared.Catalogs(t)
+	if len(dirs) < 2 {
+		t.Fatalf("%d catalogs", len(dirs))
+	}
+	for _, pair := range [][2]string{{dirs[0], dirs[1]}, {dirs[1], dirs[0]}} {
+		report, err := diff.Compare(t.Context(), []declcfg.Source{{Name: pair[0], FS: os.DirFS(pair[0])}},
+			[]declcfg.Source{{Name: pair[1], FS: os.DirFS(pair[1])}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]int{}
+		for _, p := range report.Problems() {
+			found[p.Package+" "+p.Rule]++
+		}
+		for _, pkg := range report.Packages {
+			one := *report // Limit changes it
+			one.Packages = slices.Clone(report.Packages)
+			if err := one.Limit(pkg.Name); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]int{}
+			if pkg.Change == diff.Changed {
+				s := one.Summary
+				want["published-bundle-removed"], want["published-bundle-changed"] = s.Bundles.Removed, s.Bundles.Changed
+				want["published-channel-removed"], want["published-entry-removed"] = s.Channels.Removed, s.Left
+			}
+			for _, rule := range diff.Rules().Names() {
+				if got := found[pkg.Name+" "+rule]; rule != "published-update-lost" && got != want[rule] {
+					t.Errorf("%s to %s: package %s: %d problems of %s, want %d", pair[0], pair[1], pkg.Name, got, rule, want[rule])
+				}
+			}
+			lost := found[pkg.Name+" published-update-lost"] + want["published-channel-removed"]
+			if pkg.Change == diff.Changed && lost == 0 && one.Count(diff.LostPath) > 0 {
+				t.Errorf("%s to %s: package %s: no problem, but stranded installs", pair[0], pair[1], pkg.Name)
+			}
+		}
+	}
+}

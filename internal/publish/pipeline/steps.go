@@ -191,15 +191,18 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 		return err
 	}
 	defer closeAll()
-	setup, err := resolve.NewSetup(resolve.SetupOptions{}, append([]*resolve.Catalog{catalog}, others...))
-	if err != nil {
-		return err
-	}
 	check := p.Options.Resolve
-	check.Namespace = setup.Classic
-	check.Namespace.Subscriptions = nil
+	run := func(catalog *resolve.Catalog) (*resolve.Checked, error) {
+		setup, err := resolve.NewSetup(resolve.SetupOptions{}, append([]*resolve.Catalog{catalog}, others...))
+		if err != nil {
+			return nil, err
+		}
+		check.Namespace = setup.Classic
+		check.Namespace.Subscriptions = nil
+		return check.Run(ctx)
+	}
 	check.Start, check.Checked = func(total int) { p.Progress.Count(total, "packages") }, p.Progress.Did
-	checked, err := check.Run(ctx)
+	checked, err := run(catalog)
 	if err != nil {
 		return err
 	}
@@ -208,13 +211,8 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 		if err != nil {
 			return nil, err
 		}
-		setup, err := resolve.NewSetup(resolve.SetupOptions{}, append([]*resolve.Catalog{before}, others...))
-		if err != nil {
-			return nil, err
-		}
-		check.Namespace, check.Start, check.Checked = setup.Classic, nil, nil
-		check.Namespace.Subscriptions = nil
-		checked, err := check.Run(ctx)
+		check.Start, check.Checked = nil, nil
+		checked, err := run(before)
 		if err != nil {
 			return nil, err
 		}
