@@ -20,16 +20,7 @@ import (
 // were derived by hand, are beside the changes; the plans of nfs-provisioner-operator and of bundles that the reasons do
 // not name have no other step than upgrades.
 func TestPlatforms(t *testing.T) {
-	published := publishedObjects(t, shared.Path(t, "data/catalogs/v4.20"))
-	dir := t.TempDir()
-	var names []string
-	for minor := 12; minor <= 22; minor++ {
-		c := derivedCatalog{minor: minor, packages: published()}
-		c.change()
-		name := fmt.Sprintf("v4.%d", minor)
-		names = append(names, name)
-		c.write(t, filepath.Join(dir, name))
-	}
+	dir, names := derivedCatalogs(t)
 	plans := opm(t, dir, "updates --across "+strings.Join(names, " "))
 	if plans.code != 1 {
 		t.Errorf("exit code %d", plans.code)
@@ -41,6 +32,37 @@ func TestPlatforms(t *testing.T) {
 		t.Errorf("exit code %d: %s", matrix.code, matrix.stderr)
 	}
 	golden.Compare(t, "testdata/platforms/matrix.golden", matrix.stdout)
+}
+
+// derivedCatalogs writes the catalogs, and returns their directory and their names.
+func derivedCatalogs(t *testing.T) (dir string, names []string) {
+	t.Helper()
+	published := publishedObjects(t, shared.Path(t, "data/catalogs/v4.20"))
+	dir = t.TempDir()
+	for minor := 12; minor <= 22; minor++ {
+		c := derivedCatalog{minor: minor, packages: published()}
+		c.change()
+		name := fmt.Sprintf("v4.%d", minor)
+		names = append(names, name)
+		c.write(t, filepath.Join(dir, name))
+	}
+	return dir, names
+}
+
+// TestAgainstItself checks that a catalog may be published in the place of itself: its problems are known, and nothing is
+// lost.
+func TestAgainstItself(t *testing.T) {
+	dir, names := derivedCatalogs(t)
+	for _, name := range shared.Sample(names, 2) {
+		for _, line := range []string{
+			"validate " + name + " --against " + name + " --warnings-as-errors",
+			"publish " + name + " --against " + name + " --skip check-images,build,push --warnings-as-errors",
+		} {
+			if r := opm(t, dir, line); r.code != 0 {
+				t.Errorf("opm %s: exit code %d\n%s%s", line, r.code, r.stdout, r.stderr)
+			}
+		}
+	}
 }
 
 // TestPublishedPlatforms compares the plans from one published catalog to the other with a golden file. Derived by hand:
