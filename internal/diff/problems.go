@@ -9,9 +9,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// Problems returns the losses of users if the catalog after replaces the catalog before or, as a fragment, a part of it:
-// those in packages of both. Each is a problem at the object of the catalog after that has lost something. Problems are
-// sorted by position.
+// Problems returns the losses of users if the catalog after replaces the catalog before or, as a fragment, a part of
+// it: those in packages of both. Each is a problem at the object of the catalog after that has lost something. Problems
+// are sorted by position.
 func (r *Report) Problems() []*problem.Problem {
 	var all []*problem.Problem
 	for i := range r.Packages {
@@ -46,8 +46,9 @@ func (p *Package) problems(now *declcfg.PackageIndex) []*problem.Problem {
 		case b.Change == Removed:
 			add(ruleBundleRemoved, whole, b.Name, "bundle %q is gone", b.Name).Bundle = b.Name
 		case b.Change == Changed && b.Form == nil:
-			add(ruleBundleChanged, bundles[b.Name], b.Name, "bundle %q is published with other content: %s", b.Name, b.content(true)).
-				Bundle = b.Name
+			found := add(ruleBundleChanged, bundles[b.Name], b.Name, "bundle %q is published with other content: %s",
+				b.Name, b.content(true))
+			found.Bundle = b.Name
 		}
 	}
 	for _, c := range p.Channels {
