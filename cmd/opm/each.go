@@ -152,7 +152,8 @@ func (f *eachFlag) counterpart(ref string) string {
 }
 
 // run calls one for each catalog. If it fails for a catalog, run reports the error and continues with the next catalog;
-// the returned error names all catalogs that failed.
+// the returned error names all catalogs that failed. Catalogs that do not have what the command names are noted only,
+// unless no catalog has it.
 func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 	refs, err := f.refs()
 	if err != nil {
@@ -167,10 +168,8 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 			return usageError{err}
 		}
 	}
-	for _, f.now = range refs {
-		if err := f.note(cmd, one(f.now)); err != nil {
-			return err
-		}
+	if err := f.runAll(cmd, refs, one); err != nil {
+		return err
 	}
 	if f.finish != nil {
 		err = f.finish(cmd)
@@ -178,6 +177,63 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 		err = f.out.Close()
 	}
 	return f.sumUp(err)
+}
+
+// runAll calls one for each catalog, and reports errors. It returns an error that ends the command.
+func (f *eachFlag) runAll(cmd *cobra.Command, refs []*namedRef, one func(*namedRef) error) error {
+	errs := make([]error, len(refs))
+	var names, absent []string
+	for i, r := range refs {
+		f.now = r
+		errs[i] = one(r)
+		names = append(names, r.name)
+		if isAbsent(errs[i]) {
+			absent = append(absent, r.name)
+		} else if err := f.note(cmd, errs[i]); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(errs, nil) {
+		noteAbsent(cmd, names, absent)
+		return nil
+	}
+	for i, r := range refs {
+		if f.now = r; isAbsent(errs[i]) {
+			_ = f.note(cmd, errs[i]) // such an error does not end the command
+		}
+	}
+	return nil
+}
+
+// isAbsent reports whether an error says only that a catalog does not have what a command names.
+func isAbsent(err error) bool {
+	return err != nil && !slices.ContainsFunc(flatten(err), func(err error) bool {
+		return !errors.Is(err, declcfg.ErrNotFound)
+	})
+}
+
+// noteAbsent prints a line with the catalogs that do not have what a command names: absent, in the order of all. Three
+// and more that follow each other are its first and its last.
+func noteAbsent(cmd *cobra.Command, all, absent []string) {
+	var texts []string
+	for i := 0; i < len(all); i++ {
+		n := 0
+		for i+n < len(all) && slices.Contains(absent, all[i+n]) {
+			n++
+		}
+		switch {
+		case n > 2:
+			texts = append(texts, legible.Name(all[i])+" … "+legible.Name(all[i+n-1]))
+		default:
+			for _, name := range all[i : i+n] {
+				texts = append(texts, legible.Name(name))
+			}
+		}
+		i += n // all[i+n] is not absent
+	}
+	if texts != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: not in %s\n", strings.Join(texts, ", "))
+	}
 }
 
 // runOr calls one for each catalog or, without the flag, for a single one.

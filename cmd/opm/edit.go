@@ -94,7 +94,11 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		return withNotes(cmd, err, "opm: "+legibleLines(unchanged)+"\n"+hint)
 	}
 	done()
+	var without []string
 	for i, r := range results {
+		if r.Absent != nil {
+			without = append(without, paths[i])
+		}
 		for _, note := range r.Notes {
 			if len(paths) > 1 {
 				note = paths[i] + ": " + note
@@ -102,6 +106,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 			fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
 		}
 	}
+	noteAbsent(cmd, paths, without)
 	if err := f.printDiffs(cmd, results); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,27 @@ func TestAgainstItself(t *testing.T) {
 			if r := opm(t, dir, line); r.code != 0 {
 				t.Errorf("opm %s: exit code %d\n%s%s", line, r.code, r.stdout, r.stderr)
 			}
+		}
+	}
+}
+
+// TestEachWithout checks that commands leave out the catalogs that do not have a package, and say so.
+func TestEachWithout(t *testing.T) {
+	dir, names := derivedCatalogs(t)
+	for _, name := range names[:5] {
+		if err := os.Remove(filepath.Join(dir, name, "patterns-operator.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{
+		"list channels patterns-operator --each ./",
+		"updates --package patterns-operator --each ./",
+		"promote patterns-operator.v0.0.71 --to new --create --each ./",
+		"deprecate bundle patterns-operator.v0.0.71 --message old --each ./",
+	} {
+		r := opm(t, dir, line)
+		if r.code != 0 || !regexp.MustCompile(`(?m)^opm: not in (./)?v4.12 … (./)?v4.16$`).MatchString(r.stderr) {
+			t.Errorf("opm %s: exit code %d\n%s", line, r.code, r.stderr)
 		}
 	}
 }

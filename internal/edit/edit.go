@@ -68,6 +68,10 @@ type Result struct {
 
 	// Problems are the validation errors of the resulting package. If there are any, nothing was written.
 	Problems []*problem.Problem
+
+	// Absent is the error that the catalog does not have the package that is edited in others. The catalog is not changed,
+	// and the rest of the result is empty. Only [ApplyAll] returns it.
+	Absent error
 }
 
 // Apply makes an edit to a catalog, which is a directory or a file, or to a template.
@@ -81,7 +85,8 @@ func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error)
 
 // ApplyAll makes the same edit to several catalogs and templates, and returns their results in the order of the paths.
 // Nothing is written if the edit fails for one of them, or if one of them would not be valid. The error joins all
-// errors. Leftovers of killed edits are removed first, and their changes are rolled back: see [atomicfile.Tx].
+// errors. Catalogs without the package are left out if another one has it: see [Result.Absent].
+// Leftovers of killed edits are removed first, and their changes are rolled back: see [atomicfile.Tx].
 func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, error) {
 	if !o.DryRun {
 		for _, path := range paths {
@@ -89,23 +94,35 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 		}
 	}
 	var plans []*plan
-	var results []*Result
-	var errs []error
+	results, all := make([]*Result, len(paths)), make([]error, len(paths))
+	edited := map[string]bool{}
 	invalid := false
-	for _, path := range paths {
+	for i, path := range paths {
 		p, err := newPlan(ctx, path, e, o)
-		if err != nil {
-			if _, hasPlace := errors.AsType[*declcfg.Error](err); len(paths) > 1 && !hasPlace {
-				err = fmt.Errorf("%s: %w", path, err)
-			}
-			errs = append(errs, err)
+		if _, hasPlace := errors.AsType[*declcfg.Error](err); err != nil && len(paths) > 1 && !hasPlace {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		if all[i] = err; err != nil {
 			continue
 		}
-		plans, results = append(plans, p), append(results, p.result)
+		plans, results[i] = append(plans, p), p.result
 		invalid = invalid || len(p.result.Problems) > 0
+		if p.edited != nil {
+			edited[p.edited.name] = true
+		}
+	}
+	var errs []error
+	for i, err := range all {
+		absent, ok := errors.AsType[*absentError](err)
+		hasPackage := ok && slices.ContainsFunc(absent.packages, func(name string) bool { return edited[name] })
+		if ok && len(edited) > 0 && !hasPackage {
+			results[i] = &Result{Absent: err}
+		} else if err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if errs != nil || invalid {
-		return results, errors.Join(errs...)
+		return slices.DeleteFunc(results, func(r *Result) bool { return r == nil }), errors.Join(errs...)
 	}
 	w, err := newWriter(plans)
 	if err != nil {
@@ -177,10 +194,23 @@ func newPlan(ctx context.Context, path string, e Edit, o Options) (*plan, error)
 	}
 	p.create = o.Create
 	if err := e.apply(p); err != nil {
+		if t.pkg == nil && !slices.Contains(t.owners(e), p.name) {
+			err = t.absent(err)
+		}
 		return nil, err
 	}
 	return t.plan(ctx, p)
 }
+
+// An absentError says that a catalog does not have the object that an edit names.
+type absentError struct {
+	error
+	packages []string // of the catalog
+}
+
+func (e *absentError) Unwrap() error { return e.error }
+
+func (t *target) absent(err error) error { return &absentError{err, t.names(declcfg.SchemaPackage)} }
 
 // plan validates an edited package.
 func (t *target) plan(ctx context.Context, p *pkg) (*plan, error) {
@@ -219,16 +249,8 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 	if t.pkg != nil {
 		return t.pkg, t.pkg.checkName(name)
 	}
-	packages := t.names(declcfg.SchemaPackage)
-	var owners []string
+	packages, owners := t.names(declcfg.SchemaPackage), t.owners(e)
 	schema, subject := e.subject()
-	for _, m := range t.metas {
-		if m.Schema == schema && m.Name == subject {
-			owners = append(owners, m.Owner())
-		}
-	}
-	slices.Sort(owners)
-	owners = slices.Compact(owners)
 	switch {
 	case name == "" && len(packages) == 1:
 		name = packages[0]
@@ -237,12 +259,25 @@ func (t *target) choose(e Edit, name string) (*pkg, error) {
 	case name == "" && len(owners) > 1:
 		return nil, fmt.Errorf("several packages have a %s %q: name one with --package: %q", kindOf(schema), subject, owners)
 	case name == "":
-		return nil, t.unknown(schema, subject)
+		return nil, t.absent(t.unknown(schema, subject))
 	}
 	if !slices.Contains(packages, name) {
-		return nil, notFound("no", Package, name, packages)
+		return nil, t.absent(notFound("no", Package, name, packages))
 	}
 	return t.load(name)
+}
+
+// owners returns the names of the packages of a catalog that have the object that an edit names, sorted.
+func (t *target) owners(e Edit) []string {
+	var owners []string
+	schema, subject := e.subject()
+	for _, m := range t.metas {
+		if m.Schema == schema && m.Name == subject {
+			owners = append(owners, m.Owner())
+		}
+	}
+	slices.Sort(owners)
+	return slices.Compact(owners)
 }
 
 // names returns the names of the objects of a schema.
