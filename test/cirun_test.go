@@ -187,6 +187,7 @@ func (j *job) step(t *testing.T, name string) (code int, out string) {
 		"RUNNER_TEMP=" + j.temp, "GITHUB_OUTPUT=" + j.output, "GITHUB_STEP_SUMMARY=" + j.summary, "GITHUB_PATH=" + j.paths,
 		"PATH=" + j.path, "DOCKER_CONFIG=" + j.config, envComments + "=" + j.comments,
 	}
+	j.values["steps.publish.outputs.dir"] = j.lastOutput("dir")
 	for key, value := range step.Env {
 		env = append(env, key+"="+expression.ReplaceAllStringFunc(value, func(text string) string {
 			value, ok := j.values[expression.FindStringSubmatch(text)[1]]
@@ -197,6 +198,17 @@ func (j *job) step(t *testing.T, name string) (code int, out string) {
 		}))
 	}
 	return j.run(t, exec.CommandContext(t.Context(), "sh", "-e", write(t, filepath.Join(t.TempDir(), "step.sh"), step.Run)), env...)
+}
+
+// lastOutput returns the value that a step set last for an output, "" for none.
+func (j *job) lastOutput(name string) (value string) {
+	outputs, _ := os.ReadFile(j.output) // missing before the first step
+	for line := range strings.Lines(string(outputs)) {
+		if text, ok := strings.CutPrefix(line, name+"="); ok {
+			value = strings.TrimSuffix(text, "\n")
+		}
+	}
+	return value
 }
 
 // want checks the exit status of a step, its outputs and its summary.
@@ -241,13 +253,32 @@ func TestActionComments(t *testing.T) {
 		if !strings.HasPrefix(last, "<!-- opm publish catalog -->\n## ") || !strings.Contains(last, tt.summary) {
 			t.Errorf("got the comment\n%s\nwant in it %s", last, tt.summary)
 		}
-		p.git(t, "worktree", "remove", "--force", filepath.Join(j.temp, "base"))
 		if tt.code > 0 { // as in a fork, whose token may only read
 			j.values["github.token"] = "other"
 			if code, out := j.step(t, "Comment"); code != 0 || !strings.Contains(out, "::warning::no comment: ") {
 				t.Errorf("exit status %d: %s", code, out)
 			}
 		}
+	}
+}
+
+// TestActionTwice checks that a job may use the action for two catalogs.
+func TestActionTwice(t *testing.T) {
+	p := newProject(t)
+	if err := os.CopyFS(filepath.Join(p.dir, "other"), os.DirFS(filepath.Join(p.dir, "catalog"))); err != nil {
+		t.Fatal(err)
+	}
+	p.addChannel(t, "fast")
+	j := p.newJob(t, nil)
+	write(t, j.comments, "[]")
+	j.values["github.base_ref"] = "main"
+	for catalog, summary := range map[string]string{"catalog": "channel `fast` added", "other": "1 package added"} {
+		j.values["inputs.catalog"] = catalog
+		j.want(t, "Publish", 0, "outcome=checked\n", summary)
+		j.want(t, "Comment", 0, "", "")
+	}
+	if all, err := readComments(j.comments); err != nil || len(all) != 2 {
+		t.Errorf("got %+v, %v", all, err)
 	}
 }
 
