@@ -35,10 +35,7 @@ func TestDocs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dir := examples
-			if filepath.Base(page) != "README.md" {
-				dir = copyExamples(t)
-			}
+			dir := copyExamples(t)
 			mirror := ""
 			if filepath.Base(page) == "mirror.md" {
 				mirror = makeMirrored(t, dir)
