@@ -173,6 +173,38 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
+// TestOwnWorkflows checks that the workflows of this repository are valid.
+func TestOwnWorkflows(t *testing.T) {
+	names, err := filepath.Glob("../.github/workflows/*.yaml")
+	if err != nil || len(names) != 2 {
+		t.Fatalf("found %v, %v", names, err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lint(t, string(text))
+	}
+}
+
+// TestNotes checks the notes of a release, which are the section of its version in CHANGELOG.md.
+func TestNotes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "CHANGELOG.md"), "# Changelog\n\n## v1.10.0\n\n- Later.\n\n## v1.1.0\n\n### List\n\n- First.\n")
+	script, err := filepath.Abs("../scripts/notes.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[string]string{"v1.10.0": "\n- Later.\n", "v1.1.0": "\n### List\n\n- First.\n", "v1.1": ""} {
+		cmd := exec.CommandContext(t.Context(), "sh", script, version)
+		cmd.Dir = dir
+		if got, err := cmd.Output(); string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("notes of %s: %v, %q, want %q", version, err, got, want)
+		}
+	}
+}
+
 // TestAction checks that the steps of the action are valid as steps of a workflow, the only form that linters support.
 func TestAction(t *testing.T) {
 	a := readYAML[action](t, "action.yml")
