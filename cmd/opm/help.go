@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -124,7 +125,7 @@ func printUsage(cmd *cobra.Command) error {
 
 // usageLine returns the line that shows the arguments of a command.
 func usageLine(cmd *cobra.Command) string {
-	if cmd.HasAvailableSubCommands() {
+	if cmd.HasAvailableSubCommands() && cmd.Use == cmd.Name() { // it has no arguments of its own
 		return cmd.CommandPath() + " COMMAND"
 	}
 	return cmd.UseLine()
@@ -132,16 +133,33 @@ func usageLine(cmd *cobra.Command) string {
 
 // printCommands prints the subcommands of a group.
 func printCommands(w io.Writer, cmd *cobra.Command, title, id string) {
-	for _, c := range cmd.Commands() {
-		if c.GroupID != id || !c.IsAvailableCommand() && c.Name() != "help" {
-			continue
-		}
+	for _, c := range inGroup(cmd, id) {
 		if title != "" {
 			fmt.Fprintf(w, "\n%s\n", title)
 			title = ""
 		}
 		fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
 	}
+}
+
+// inGroup returns the subcommands of a group that the help lists: those of commandGroups in their order, then the others
+// by name.
+func inGroup(cmd *cobra.Command, id string) (all []*cobra.Command) {
+	rest := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
+		return c.GroupID != id || !c.IsAvailableCommand() && c.Name() != "help"
+	})
+	for _, g := range commandGroups {
+		if g.title != id || id == "" {
+			continue
+		}
+		for _, named := range g.commands {
+			i := slices.IndexFunc(rest, func(c *cobra.Command) bool { return c.Name() == named.name })
+			if i >= 0 {
+				all, rest = append(all, rest[i]), slices.Delete(rest, i, i+1)
+			}
+		}
+	}
+	return append(all, rest...)
 }
 
 // printFlags prints the flags whose annotation is the title, or the flags without an annotation.

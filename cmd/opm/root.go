@@ -12,32 +12,49 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A commandGroup is the commands of one group of the help, by their names.
+// A commandGroup is the commands of one group of the help, in their order there.
 type commandGroup struct {
-	title    string
-	commands map[string]func() *cobra.Command
+	title    string // "" for commands that the help does not list
+	commands []namedCommand
 }
 
-// commandGroups are the commands of opm.
+// A namedCommand makes the command with a name.
+type namedCommand struct {
+	name string
+	make func() *cobra.Command
+}
+
+// commandGroups are the commands of opm, in groups by what their users want to do.
 var commandGroups = []commandGroup{
-	{"Catalogs:", map[string]func() *cobra.Command{
-		"build": buildCmd, "catalogsource": catalogSourceCmd, "check-crds": checkCRDsCmd, "check-images": checkImagesCmd,
-		"compose": composeCmd, "convert-template": func() *cobra.Command { return convertTemplateCmd("opm") },
-		"diff": diffCmd, "filter": filterCmd, "fmt": fmtCmd, "generate": generateCmd, "graph": graphCmd, "init": initCmd,
-		"list": func() *cobra.Command { return listCmd(false) }, "migrate": migrateCmd, "mirror": mirrorCmd,
-		"publish": publishCmd, "render": renderCmd,
-		"render-graph":    func() *cobra.Command { return renderGraphCmd("opm") },
-		"render-template": func() *cobra.Command { return renderTemplateCmd("opm") },
-		"resolve":         resolveCmd, "schema": schemaCmd, "search": searchCmd, "simulate": simulateCmd,
-		"updates": updatesCmd, "validate": validateCmd,
+	{"Look:", []namedCommand{
+		{"list", func() *cobra.Command { return listCmd(false) }},
+		{"search", searchCmd}, {"render", renderCmd}, {"graph", graphCmd}, {"diff", diffCmd},
 	}},
-	{"Editing catalogs and templates:", map[string]func() *cobra.Command{
-		"add": addCmd, "default-channel": defaultChannelCmd, "deprecate": deprecateCmd, "promote": promoteCmd,
-		"remove": removeCmd,
+	{"Check:", []namedCommand{
+		{"validate", validateCmd}, {"check-images", checkImagesCmd}, {"check-crds", checkCRDsCmd},
+		{"resolve", resolveCmd}, {"updates", updatesCmd}, {"fmt", fmtCmd},
 	}},
-	{"Bundles:", map[string]func() *cobra.Command{"bundle": func() *cobra.Command { return bundleCmd("opm") }}},
-	{"Serving:", map[string]func() *cobra.Command{"serve": serveCmd}},
-	{otherCommands, map[string]func() *cobra.Command{"alpha": alphaCmd, "auth": authCmd, "version": versionCmd}},
+	{"Clusters:", []namedCommand{{"simulate", simulateCmd}}},
+	{"Write:", []namedCommand{
+		{"init", initCmd}, {"add", addCmd}, {"promote", promoteCmd}, {"deprecate", deprecateCmd},
+		{"default-channel", defaultChannelCmd}, {"remove", removeCmd},
+	}},
+	{"Generate:", []namedCommand{
+		{"render-template", func() *cobra.Command { return renderTemplateCmd("opm") }},
+		{"convert-template", func() *cobra.Command { return convertTemplateCmd("opm") }},
+		{"compose", composeCmd}, {"filter", filterCmd}, {"migrate", migrateCmd},
+	}},
+	{"Ship:", []namedCommand{
+		{"build", buildCmd}, {"publish", publishCmd}, {"mirror", mirrorCmd}, {"serve", serveCmd}, {"generate", generateCmd},
+	}},
+	{"Bundles:", []namedCommand{{"bundle", func() *cobra.Command { return bundleCmd("opm") }}}},
+	{otherCommands, []namedCommand{
+		{"auth", authCmd}, {"schema", schemaCmd}, {"version", versionCmd}, {"alpha", alphaCmd},
+	}},
+	{"", []namedCommand{
+		{"render-graph", func() *cobra.Command { return renderGraphCmd("opm") }}, // upstream's graph
+		{"catalogsource", catalogSourceCmd},
+	}},
 }
 
 const otherCommands = "Other commands:"
@@ -73,14 +90,18 @@ Exit status:
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
-	one := slices.ContainsFunc(commandGroups, func(g commandGroup) bool { return g.commands[only] != nil })
+	one := slices.ContainsFunc(commandGroups, func(g commandGroup) bool {
+		return slices.ContainsFunc(g.commands, func(c namedCommand) bool { return c.name == only })
+	})
 	for _, g := range commandGroups {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for name, newCmd := range g.commands {
-			if one && name != only {
+		if g.title != "" {
+			root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		}
+		for _, c := range g.commands {
+			if one && c.name != only {
 				continue
 			}
-			cmd := newCmd()
+			cmd := c.make()
 			cmd.GroupID = g.title
 			root.AddCommand(cmd)
 		}
