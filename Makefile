@@ -49,7 +49,7 @@ TESTFLAGS := -timeout=60m -parallel=4 -vet=off
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test test-program test-packages check fmt lint tidy generated test full race hostile vuln startup conformance registry bench budget measured growth bench-serve compare fuzz generate site clean
+.PHONY: all help build release image demo test test-program test-packages check fmt lint tidy generated test full attacks race hostile vuln startup conformance registry bench budget measured growth bench-serve compare fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -83,7 +83,7 @@ test-packages:
 	go test $(TESTFLAGS) ./...
 	go -C bench test $(TESTFLAGS) ./...
 
-check: fmt lint tidy generated full race hostile vuln startup registry ## Everything that CI checks
+check: fmt lint tidy generated full attacks vuln startup registry ## Everything that CI checks
 
 fmt: ## Fail if gofmt would change a file
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
@@ -100,6 +100,10 @@ generated: ## Fail if a generated file is not what generate makes
 
 full: export OPM_TESTS = full
 full: test ## Run the tests of all modules with all data
+
+# Each of them leaves a processor idle at times. Their limits are on the time of processors, not on the clock.
+attacks:
+	@$(MAKE) --no-print-directory -j2 race hostile
 
 race: export CGO_ENABLED := 1
 race: ## Run the tests of packages that start goroutines under the race detector (needs a C compiler)
