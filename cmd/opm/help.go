@@ -142,8 +142,8 @@ func printCommands(w io.Writer, cmd *cobra.Command, title, id string) {
 	}
 }
 
-// inGroup returns the subcommands of a group that the help lists: those of commandGroups in their order, then the others
-// by name.
+// inGroup returns the subcommands of a group that the help lists: those of commandGroups in their order, then the
+// others by name.
 func inGroup(cmd *cobra.Command, id string) (all []*cobra.Command) {
 	rest := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
 		return c.GroupID != id || !c.IsAvailableCommand() && c.Name() != "help"

@@ -9,7 +9,8 @@ import (
 
 const templates = "templates/"
 
-// A parameter is a value of the chart and its paths in the objects.
+// A parameter is a value of a chart and its paths in the objects. The chart of a Deployment has its own templates; see
+// [Set.chart].
 type parameter struct {
 	name       string
 	expression string   // in the template, at these paths
@@ -18,19 +19,9 @@ type parameter struct {
 
 var parameters = []parameter{
 	{"image", "toJson .Values.image", []string{
-		"CatalogSource/spec/image", "ClusterCatalog/spec/source/image/ref", "Deployment/spec/template/spec/containers/image",
-		"Job/spec/template/spec/containers/image",
+		"CatalogSource/spec/image", "ClusterCatalog/spec/source/image/ref", "Job/spec/template/spec/containers/image",
 	}},
-	{"replicas", "toJson .Values.replicas", []string{
-		"Deployment/spec/replicas", "HorizontalPodAutoscaler/spec/minReplicas",
-	}},
-	// The API server refuses an autoscaler whose maximum is below its minimum.
-	{"maxReplicas", "max (int .Values.maxReplicas) (int .Values.replicas)", []string{
-		"HorizontalPodAutoscaler/spec/maxReplicas",
-	}},
-	{"resources", "toJson .Values.resources", []string{
-		"Deployment/spec/template/spec/containers/resources", "Job/spec/template/spec/containers/resources",
-	}},
+	{"resources", "toJson .Values.resources", []string{"Job/spec/template/spec/containers/resources"}},
 }
 
 // at returns the map that contains the last key of a path, and that key; ok is false if the object has no such path.

@@ -12,7 +12,10 @@ import (
 	"github.com/opm-toolchain/opm/internal/k8sname"
 )
 
-const httpPortName = "http"
+const (
+	httpPortName    = "http"
+	defaultHTTPPort = 8080 // of a chart whose set serves no HTTP
+)
 
 // checkHTTP checks the options that need HTTP, and the namespaces of the clients.
 func (o *Options) checkHTTP() error {

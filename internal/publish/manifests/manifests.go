@@ -9,7 +9,8 @@
 //	text, err := set.Text(manifests.YAML)
 //
 // The objects are the Go types of Kubernetes and OLM. A Helm chart has the same objects, with values in place of the
-// image, the replicas, their maximum and the resources.
+// image and the resources. That of a Deployment has names from the release, and values for all that differs between
+// clusters.
 package manifests
 
 import (

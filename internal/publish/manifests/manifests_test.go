@@ -3,13 +3,10 @@ package manifests
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"text/template"
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -271,86 +268,6 @@ func TestKustomize(t *testing.T) {
 	for i, name := range k.Resources {
 		wantObject(t, byName[name], set.objects[i])
 	}
-}
-
-// TestHelm renders the charts as Helm does, with its template functions: the default values give the same objects.
-func TestHelm(t *testing.T) {
-	for _, tt := range options {
-		t.Run(tt.name, func(t *testing.T) {
-			set := newSet(t, tt.opts)
-			files, err := set.Files(Helm)
-			if err != nil {
-				t.Fatal(err)
-			}
-			values := map[string]any{}
-			for _, f := range files {
-				if f.Name == "values.yaml" {
-					if err := yaml.UnmarshalStrict(f.Text, &values); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			for i, o := range set.objects {
-				wantObject(t, renderHelm(t, files[i], values), o)
-			}
-			values["image"], values["replicas"] = "other:v2", 3
-			var all string
-			for i := range set.objects {
-				all += string(renderHelm(t, files[i], values))
-			}
-			if !strings.Contains(all, `"other:v2"`) || strings.Contains(all, ": "+testImage) {
-				t.Errorf("the image is not that of the values:\n%s", all)
-			}
-			if set.trees[0]["kind"] == "Deployment" && !set.opts.autoscaled() && !strings.Contains(all, "replicas: 3\n") {
-				t.Errorf("the replicas are not those of the values:\n%s", all)
-			}
-			values["replicas"] = 9 // greater than every maxReplicas
-			for i, o := range set.objects {
-				if a, ok := o.(*autoscalingv2.HorizontalPodAutoscaler); ok {
-					want := a.DeepCopy()
-					want.Spec.MinReplicas, want.Spec.MaxReplicas = new(int32(9)), 9
-					wantObject(t, renderHelm(t, files[i], values), want)
-				}
-			}
-		})
-	}
-}
-
-// TestHelmTexts checks that texts that mean something to YAML or to Helm come out of a chart as they went in.
-func TestHelmTexts(t *testing.T) {
-	for _, text := range []string{
-		"it's", `"quoted"`, "'{{ .Values.image }}'", "{{", "}}", "{{{", "a {{ b }} c", "'{{ it's }}'", "a }}'", "{{`", "`}}`", "{{/*",
-		"{{- end -}}", `{{ "}}" }}`, "parameter", "parameter-0", "toJson .Values.image", "a: b", "- a", "#", "&a *b !c", "|", "> ", "yes",
-		"1e3", "null", "~", " a ", "a\nb\n", "\n---\n{{ a }}\n", "\t'{{\n", "\r\n", "\x00{{\x1b", "\\{{\\", "\u2028\ufeff", "<&>", "%{", "{}",
-	} {
-		set := newSet(t, Options{Kind: CatalogSource, DisplayName: text, Publisher: "'" + text + "'", PollInterval: time.Hour})
-		files, err := set.Files(Helm)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantObject(t, renderHelm(t, files[0], set.values()), set.objects[0])
-	}
-}
-
-func renderHelm(t *testing.T, f File, values map[string]any) []byte {
-	t.Helper()
-	funcs := template.FuncMap{
-		"toJson": func(v any) (string, error) {
-			text, err := json.Marshal(v)
-			return string(text), err
-		},
-		"int": func(v any) (int, error) { return strconv.Atoi(fmt.Sprint(v)) },
-		"max": func(a, b int) int { return max(a, b) },
-	}
-	parsed, err := template.New(f.Name).Funcs(funcs).Option("missingkey=error").Parse(string(f.Text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := parsed.Execute(&text, map[string]any{"Values": values}); err != nil {
-		t.Fatal(err)
-	}
-	return text.Bytes()
 }
 
 func TestErrors(t *testing.T) {

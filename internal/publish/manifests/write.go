@@ -44,8 +44,17 @@ func Encode(objects []map[string]any, f Format) (text []byte, err error) {
 	return text, nil
 }
 
-// Files returns a file for each object, and the additional files of Kustomize or Helm.
+// Files returns a file for each object, and the additional files of Kustomize or Helm. The chart of a Deployment has a
+// template for each object that its values can ask for.
 func (s *Set) Files(f Format) ([]File, error) {
+	if f == Helm && s.opts.Kind == Deployment {
+		files, err := s.chart()
+		if err != nil {
+			return nil, err
+		}
+		text, err := encode(s.chartMetadata(), f)
+		return append(files, File{chartFile, text}), err
+	}
 	var files []File
 	var names []string
 	add := func(name string, t tree) error {
@@ -77,14 +86,21 @@ func (s *Set) Files(f Format) ([]File, error) {
 			"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": names,
 		})
 	case Helm:
-		if err = add("Chart.yaml", tree{
-			"apiVersion": "v2", "name": s.opts.Name, "version": "0.1.0", "type": "application",
-			"description": "The catalog " + s.opts.Name,
-		}); err == nil {
+		if err = add(chartFile, s.chartMetadata()); err == nil {
 			err = add("values.yaml", s.values())
 		}
 	}
 	return files, err
+}
+
+const chartFile = "Chart.yaml"
+
+// chartMetadata returns the metadata of the chart.
+func (s *Set) chartMetadata() tree {
+	return tree{
+		"apiVersion": "v2", "name": s.opts.Name, "version": "0.1.0", "type": "application",
+		"description": "The catalog " + s.opts.Name,
+	}
 }
 
 // A tree is an object, or another JSON value, by key.
