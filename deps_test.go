@@ -157,7 +157,7 @@ var arrows = map[string][]string{
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference", "internal/regular",
 		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
-		"internal/parallel",
+		"internal/parallel", "internal/plural",
 	},
 	"internal/edit/internal/layout": {
 		"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/template"
@@ -38,6 +39,10 @@ func (e Remove) apply(p *pkg) error {
 	}
 	switch e.Kind {
 	case Package:
+		channels, _ := values[declcfg.Channel](p)
+		bundles, _ := values[declcfg.Bundle](p)
+		p.note("package %q is removed, with %s and %s", p.name,
+			plural.Of(len(channels), "channel"), plural.Of(len(bundles), "bundle"))
 		return p.remove(slices.Clone(p.items)...)
 	case Channel:
 		return e.channel(p)
@@ -67,6 +72,11 @@ func (e Remove) channel(p *pkg) error {
 	if _, err := p.undeprecate(gone...); err != nil {
 		return err
 	}
+	with := ""
+	for i, r := range gone[1:] {
+		with += []string{", with ", ", "}[min(i, 1)] + r.Name
+	}
+	p.note("channel %q of package %q is removed%s", e.Name, p.name, with)
 	return p.remove(objects...)
 }
 
@@ -95,14 +105,16 @@ func (e Remove) bundle(p *pkg) error {
 		if entryOf(c, e.Name) < 0 {
 			return declcfg.NotFound(fmt.Sprintf("channel %q has no bundle", e.Channel), e.Name, nil)
 		}
-		return e.entry(item, c)
+		p.note("bundle %q of package %q is removed from channel %q", e.Name, p.name, c.Name)
+		return e.entry(p, item, c)
 	}
+	p.note("bundle %q of package %q is removed", e.Name, p.name)
 	all, items := values[declcfg.Channel](p)
 	for i, c := range all {
 		if entryOf(c, e.Name) < 0 {
 			continue
 		}
-		if err := e.entry(items[i], c); err != nil {
+		if err := e.entry(p, items[i], c); err != nil {
 			return err
 		}
 	}
@@ -134,7 +146,8 @@ func (e Remove) object(p *pkg, name string) (*item, error) {
 	return nil, fmt.Errorf("the template does not say which image bundle %q is: remove it by hand", name)
 }
 
-func (e Remove) entry(item *item, c *declcfg.Channel) error {
+// entry removes the entry of the bundle from a channel.
+func (e Remove) entry(p *pkg, item *item, c *declcfg.Channel) error {
 	if len(c.Entries) == 1 {
 		return fmt.Errorf("bundle %q is the only one in channel %q: remove the channel first", e.Name, c.Name)
 	}
@@ -144,17 +157,22 @@ func (e Remove) entry(item *item, c *declcfg.Channel) error {
 		if !e.Reconnect || other.Replaces != gone.Name {
 			continue
 		}
-		if err := reconnect(item, i, other, gone); err != nil {
+		after := graph.Bypass(other, gone)
+		if err := reconnect(item, i, other, after); err != nil {
 			return err
+		}
+		if after.Replaces == "" {
+			p.note("%s in channel %q skips %s, and replaces none", other.Name, c.Name, gone.Name)
+		} else {
+			p.note("%s in channel %q replaces %s, and skips %s", other.Name, c.Name, after.Replaces, gone.Name)
 		}
 	}
 	return item.unit.removeElements(item.ptr(entries), k)
 }
 
-// reconnect makes an entry bypass a removed entry.
-func reconnect(item *item, i int, entry, gone declcfg.Entry) error {
+// reconnect gives an entry of a channel the replaces and the skips that [graph.Bypass] returns for it.
+func reconnect(item *item, i int, entry, after declcfg.Entry) error {
 	ptr := item.ptr(entries.AppendToken(strconv.Itoa(i)))
-	after := graph.Bypass(entry, gone)
 	var err error
 	if after.Replaces != "" {
 		err = item.unit.set(ptr+"/replaces", encoded(after.Replaces))
@@ -196,6 +214,7 @@ func (e Deprecate) apply(p *pkg) error {
 		if err == nil && !found {
 			err = declcfg.NotFound(fmt.Sprintf("no deprecation of %s", e.Kind), e.Name, nil)
 		}
+		p.note("%s is no longer deprecated", e.object(p))
 		return err
 	}
 	all, items := values[declcfg.Deprecations](p)
@@ -203,12 +222,14 @@ func (e Deprecate) apply(p *pkg) error {
 		k := slices.IndexFunc(d.Entries, func(d declcfg.Deprecation) bool { return isSame(d.Reference, reference) })
 		switch {
 		case k >= 0 && d.Entries[k].Message == e.Message:
-			p.note("%s %q of package %q already has this deprecation", e.Kind, e.Name, p.name)
+			p.note("%s already has this deprecation", e.object(p))
 			return nil
 		case k >= 0:
+			p.note("the deprecation of %s has a new message", e.object(p))
 			return items[i].unit.set(items[i].ptr(entries.AppendToken(strconv.Itoa(k)))+"/message", encoded(e.Message))
 		}
 	}
+	p.note("%s is deprecated", e.object(p))
 	entry := declcfg.Deprecation{Reference: reference, Message: e.Message}
 	if len(items) > 0 {
 		return items[0].unit.append(items[0].ptr(entries), declcfg.JSON.Append(nil, &entry))
@@ -216,6 +237,14 @@ func (e Deprecate) apply(p *pkg) error {
 	return p.insert(p.end(), declcfg.JSON.Append(nil, &declcfg.Deprecations{
 		Schema: declcfg.SchemaDeprecations, Package: p.name, Entries: []declcfg.Deprecation{entry},
 	}))
+}
+
+// object describes what is deprecated.
+func (e Deprecate) object(p *pkg) string {
+	if e.Kind == Package {
+		return fmt.Sprintf("package %q", e.Name)
+	}
+	return fmt.Sprintf("%s %q of package %q", e.Kind, e.Name, p.name)
 }
 
 // undeprecate removes the deprecations of all references, and reports whether there were any.
@@ -282,5 +311,6 @@ func (e DefaultChannel) apply(p *pkg) error {
 		p.note("the default channel of package %q is already %q", p.name, e.Channel)
 		return nil
 	}
+	p.note("the default channel of package %q is %q, and was %q", p.name, e.Channel, packages[0].DefaultChannel)
 	return items[0].unit.set(items[0].ptr("/defaultChannel"), encoded(e.Channel))
 }
