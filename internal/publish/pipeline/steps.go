@@ -224,12 +224,18 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 	if err := p.show(r, checked.Report()); err != nil {
 		return err
 	}
-	var good []string
+	var good, bad []string
 	for _, t := range checked.Tallies() {
-		n := plural.Number(t.Questions - t.HeldBack - t.Unresolved)
-		good = append(good, fmt.Sprintf("%s %s of %s", t.OLM, n, plural.Number(t.Questions)))
+		all, failed := plural.Number(t.Questions), t.HeldBack+t.Unresolved
+		good = append(good, fmt.Sprintf("%s %s of %s", t.OLM, plural.Number(t.Questions-failed), all))
+		if failed > 0 {
+			bad = append(bad, fmt.Sprintf("%s %s of %s", t.OLM, plural.Number(failed), all))
+		}
 	}
-	if good != nil {
+	switch {
+	case bad != nil:
+		r.Note = "new installations and updates not as they should be: " + strings.Join(bad, ", ")
+	case good != nil:
 		r.Note = "new installations and updates as they should be: " + strings.Join(good, ", ")
 	}
 	r.Note += known
