@@ -172,11 +172,11 @@ var arrows = map[string][]string{
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
 		json, "internal/regular", "internal/pool", "internal/skim", "internal/k8sname", "internal/legible", "internal/reference",
-		"internal/operator", "internal/admission", "k8s.io/apiserver",
+		"internal/operator", "internal/admission", "k8s.io/apiserver", "internal/installmode", "pkg/graph",
 	},
 	"internal/plain": {
 		"pkg/bundle", "internal/operator", "internal/platform", "pkg/declcfg", "github.com/operator-framework/api",
-		"k8s.io/api", "k8s.io/apimachinery", json, "internal/installmode",
+		"k8s.io/api", "k8s.io/apimachinery", json,
 	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",

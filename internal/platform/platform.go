@@ -90,6 +90,12 @@ func (p Platform) Check() error {
 		p, releases[0].OpenShift, releases[len(releases)-1].OpenShift)
 }
 
+// LacksWebhooksV1 reports whether the OLM v1 of the platform, with its default feature gates, refuses bundles with
+// webhooks.
+func (p Platform) LacksWebhooksV1() bool {
+	return p.OpenShift != (Version{}) && webhooksV1.After(p.OpenShift)
+}
+
 // BundleRelease is the name of the release of a bundle for [Platform.Unread].
 const BundleRelease = "a release in " + declcfg.PropertyPackage
 

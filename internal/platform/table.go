@@ -26,6 +26,12 @@ var releases = []Platform{
 	{Version{4, 22}, Version{1, 35}, declcfg.PropertyCSVMetadata, OLMv1Available},
 }
 
+// webhooksV1 is the first release of OpenShift whose OLM v1 installs bundles with webhooks. In 4.20 it is a technology
+// preview.
+//
+// Source: the documentation of OpenShift 4.20 and 4.21, Extensions, supported extensions.
+var webhooksV1 = Version{4, 21}
+
 // A reader says which OLM reads a property or a schema.
 type reader struct {
 	first     Version // the first release of OpenShift whose OLM reads it; zero for all

@@ -19,6 +19,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -119,9 +120,40 @@ func (c *checker) check() {
 		c.checkWebhooks()
 		c.checkServiceAccounts()
 		c.checkRelatedImages()
+		c.checkV1()
 		if c.opts.OperatorHub {
 			c.checkHub()
 		}
+	}
+}
+
+// checkV1 reports why OLM v1 does not install a bundle without errors. Other rules are about manifests and webhooks, and
+// about kinds that are defined twice.
+func (c *checker) checkV1() {
+	if c.errs != nil || problem.HasErrors(c.problems) {
+		return
+	}
+	contents, err := ReadContents(c.fsys, c.name, Options{})
+	if err != nil {
+		return // it has a definition of an API that was removed
+	}
+	isTwice := func(p *problem.Problem) bool { return p.Rule == ruleCRDTwice.Name }
+	for _, r := range contents.Refusals(V1Options{}) {
+		switch r.Kind {
+		case RefusedManifest, RefusedWebhook:
+			continue
+		case RefusedDefinition:
+			if slices.ContainsFunc(c.problems, isTwice) {
+				continue
+			}
+		}
+		err := r.At()
+		err.Err = fmt.Errorf("OLM v1 refuses it: %w", err.Err)
+		if dependency, ok := errors.AsType[*graph.RefusalError](r.Err); ok {
+			err.Err = fmt.Errorf("OLM v1 refuses a bundle with a dependency: its property is %s",
+				dependency.Bundle.Dependency)
+		}
+		c.report(ruleOLMv1, err)
 	}
 }
 

@@ -145,6 +145,15 @@ var checkTests = []struct {
 		"b/metadata/dependencies.yaml:11:28: error: dependencies[9].value: want an object, found a number [dependencies]",
 	}},
 
+	{change("metadata/dependencies.yaml", "", "dependencies:\n"+
+		"- {type: olm.label, value: {label: a}}\n- {type: olm.package, value: {packageName: a, version: 1.0.0}}\n").change(
+		"manifests/csv.yaml", "{type: AllNamespaces, supported: true}", "{type: OwnNamespace, supported: true}"), []string{
+		"b/manifests/csv.yaml:20:3: warning: spec.installModes: OLM v1 refuses it: unsupported bundle: bundle does not support " +
+			"AllNamespaces install mode [olm-v1]",
+		"b/metadata/dependencies.yaml:3:3: warning: dependencies[1]: OLM v1 refuses a bundle with a dependency: " +
+			"its property is olm.package.required [olm-v1]",
+	}},
+
 	{change("manifests/a.yaml", "", "kind: Deployment\nmetadata: {name: a}\n"), []string{
 		"b/manifests/a.yaml:1:7: error: kind: OLM does not install a Deployment [manifest-kind]"}},
 	{change("manifests/a.yaml", "", "kind: Service\nmetadata: {name: a}\n"), []string{

@@ -28,19 +28,24 @@ type Contents struct {
 	// Dependencies are in the order of the ClusterServiceVersion, properties and dependencies.
 	Dependencies []Dependency
 
-	files map[any]*manifest
+	// Partial is true for a bundle of a catalog that has olm.csv.metadata, or nothing, instead of manifests. Its
+	// ClusterServiceVersion then has install modes and owned APIServices only, and there are no other manifests.
+	Partial bool
+
+	files      map[any]*manifest         // by object
+	properties map[any]propertyOfCatalog // by object, for a bundle of a catalog
+	unreadable []Refusal                 // of manifests of a bundle of a catalog
+
+	unreadableCSV bool // the ClusterServiceVersion is among them
 }
 
 // A Dependency is a requirement of a bundle, such as an API, that another operator must provide.
 type Dependency struct {
 	Property string // the type of the property that it becomes, such as olm.gvk.required
 
-	doc *document
+	doc *document // nil for a bundle of a catalog
 	ptr jsontext.Pointer
 }
-
-// Error returns an error about the dependency, with its place.
-func (d Dependency) Error(err error) *declcfg.Error { return d.doc.errorIn(d.ptr, err) }
 
 // ReadContents reads the manifests of the bundle in fsys. The error joins the errors of [Parse], and an error for each
 // value that does not fit the types of Kubernetes and OLM, with its place; positions begin with name.
@@ -57,7 +62,7 @@ func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
 	for _, m := range all.crds {
 		crd := new(apiextensionsv1.CustomResourceDefinition)
 		if m.apiVersion != crdV1 {
-			p.fail(m.errorIn("/apiVersion", fmt.Errorf("no cluster with OLM v1 has version %q, want %s", m.apiVersion, crdV1)))
+			p.fail(m.errorIn("/apiVersion", definitionVersionError(m.apiVersion)))
 		} else if p.decodeInto(c, m, crd) {
 			c.CRDs = append(c.CRDs, crd)
 		}
@@ -82,8 +87,7 @@ func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
 func (p *parser) collectDependencies(c *Contents, meta *metadata, annotated []annotatedProperty) {
 	csv := c.files[c.CSV].document
 	add := func(typ string, doc *document, ptr jsontext.Pointer) {
-		switch typ {
-		case declcfg.PropertyGVKRequired, declcfg.PropertyPackageRequired, declcfg.PropertyConstraint:
+		if isDependency(typ) {
 			c.Dependencies = append(c.Dependencies, Dependency{typ, doc, ptr})
 		}
 	}
@@ -102,6 +106,15 @@ func (p *parser) collectDependencies(c *Contents, meta *metadata, annotated []an
 	for i, d := range meta.dependencies {
 		add(requirementType(string(d.Type)), meta.from.dependencies, element("/dependencies", i))
 	}
+}
+
+// isDependency reports whether OLM v1 refuses a bundle with a property of the type.
+func isDependency(property string) bool {
+	switch property {
+	case declcfg.PropertyGVKRequired, declcfg.PropertyPackageRequired, declcfg.PropertyConstraint:
+		return true
+	}
+	return false
 }
 
 // requirementType returns the property type of a dependency: olm.gvk.required for olm.gvk.

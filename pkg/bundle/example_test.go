@@ -18,10 +18,9 @@ func Example() {
 	fmt.Println(b.Package, b.Name)
 	problems := bundle.Check(fsys, "bundle", bundle.CheckOptions{OperatorHub: true})
 	for _, p := range problems {
-		fmt.Println(p) // with file, line and column
+		fmt.Println(p.Pos, p.Severity, p.Rule) // p.String also has the message
 	}
-	fmt.Println(len(problems), "problems")
 	// Output:
 	// kiln kiln.v2.0.0
-	// 0 problems
+	// bundle/metadata/dependencies.yaml:2:3 warning olm-v1
 }

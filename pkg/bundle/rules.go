@@ -100,7 +100,7 @@ var (
 )
 
 var manifestRules = &problem.Group{Title: "Manifests", Rules: []*problem.Rule{
-	ruleManifestKind, ruleManifestAPI, ruleManifestMetadata, ruleRemovedAPI,
+	ruleManifestKind, ruleManifestAPI, ruleManifestMetadata, ruleRemovedAPI, ruleOLMv1,
 }}
 
 var (
@@ -117,6 +117,10 @@ var (
 	ruleRemovedAPI = &problem.Rule{Name: "removed-api", Severity: problem.Warning,
 		Summary: "current versions of Kubernetes serve the API of a manifest",
 		Reason:  "The bundle cannot be installed on a cluster without the API."}
+	ruleOLMv1 = &problem.Rule{Name: "olm-v1", Severity: problem.Warning,
+		Summary: "OLM v1 can install the bundle",
+		Reason: "OLM v1 refuses a bundle that does not support the install mode AllNamespaces, that has dependencies " +
+			"or that owns APIServices. OLM Classic may install it."}
 )
 
 var csvRules = &problem.Group{Title: "The ClusterServiceVersion", Rules: []*problem.Rule{
