@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"internal/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
-		"pkg/problem", "internal/parallel", "internal/installmode", "internal/updates",
+		"pkg/problem", "internal/parallel", "internal/updates", "pkg/bundle", "internal/platform",
 	},
 	"internal/resolve/internal/solver": {"github.com/go-air/gini"},
 	"internal/olm/simulate": {
@@ -95,7 +95,7 @@ var arrows = map[string][]string{
 	},
 	"internal/olm/install": {
 		"internal/olm/cluster", "internal/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
-		"internal/catalogsource",
+		"internal/catalogsource", "internal/platform",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		json,
 	},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -203,6 +204,13 @@ func openOptions(cmd *cobra.Command) render.Options {
 		MaxObject: sizeOf(cmd, maxObjectSize),
 		Limits:    image.Limits{Unpacked: sizeOf(cmd, maxImageSize)},
 	}
+}
+
+// bundleImageOptions returns the options for bundles that are read from images in registries, with their manifests.
+func bundleImageOptions(cmd *cobra.Command, from *images) render.Options {
+	opts := openOptions(cmd)
+	opts.Images, opts.Bundles, opts.BundleImages = from.opener, &bundle.Options{}, true
+	return opts
 }
 
 // withValidated opens a catalog like withCatalog, and calls use with the report of its validation. Problems in the

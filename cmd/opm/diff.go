@@ -17,7 +17,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/shell"
-	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -238,8 +237,7 @@ func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path strin
 }
 
 func impactOptions(cmd *cobra.Command, from *images) impact.Options {
-	opts := openOptions(cmd)
-	opts.Images, opts.Bundles, opts.BundleImages = from.opener, &bundle.Options{}, true
+	opts := bundleImageOptions(cmd, from)
 	return impact.Options{
 		Spool: opts.Spool,
 		Images: func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {

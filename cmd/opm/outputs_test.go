@@ -54,9 +54,12 @@ var printingJSON = map[string][]string{
 	"render":          {"render catalog registry.example/pottery/kiln-bundle:v2.0.0"},
 	"render-template": {"render-template templates/basic.yaml"},
 	"resolve":         {"resolve catalog --package kiln --path", "resolve catalog --package kiln --channel x"},
-	"resolve-state":   {"resolve --state cluster.yaml --catalog crafts=catalog", "resolve --state cluster.yaml"},
-	"simulate":        {"simulate cluster.yaml --catalog crafts=catalog --approve", "simulate cluster.yaml"},
-	"search":          {"search catalog pottery", "search PUBLISHED redhat"},
+	"resolve-all": {
+		"resolve PUBLISHED --all --olm v1 --channels", "resolve --all --each a=catalog --each b=catalog/kiln",
+	},
+	"resolve-state": {"resolve --state cluster.yaml --catalog crafts=catalog", "resolve --state cluster.yaml"},
+	"simulate":      {"simulate cluster.yaml --catalog crafts=catalog --approve", "simulate cluster.yaml"},
+	"search":        {"search catalog pottery", "search PUBLISHED redhat"},
 	"simulate-check-operatorgroup": {
 		"simulate cluster.yaml --check-operatorgroup operatorgroup.yaml", "simulate cluster.yaml --check-operatorgroup cluster.yaml",
 	},

@@ -137,6 +137,9 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 		levels[validate.NoObjects] = problem.Error
 	}
 	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c, args[0]) }
+	if opts.Resolve.Target, err = c.targetOf(args[0]); err != nil {
+		return err
+	}
 	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
 		problems, _, err := unknown(c.Baseline, c.levels.Apply(problems))
 		return problems, err

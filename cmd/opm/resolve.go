@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -35,6 +35,11 @@ once, with the number of bundles it matters to. An error is what OLM does not re
 is a bundle that is held back by what it requires. OLM v1 is asked about the first catalog only.
 Rules, opm.yaml and baselines are those of opm validate.
 
+With --all --olm v1, also list which packages OLM v1 installs, and every reason why it does not
+install the others: install modes, dependencies, webhooks, manifests. If the catalog does not have
+the manifests of a bundle, --images reads them from its image. --target, or opm.yaml, names the
+platform: OLM v1 installs webhooks on OpenShift from 4.21 on.
+
 With --state, all of a cluster is resolved: what its Subscriptions and ClusterExtensions install or
 update, why not something newer and, where they fail, the conditions that say so. PATH is a
 directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them: OperatorGroup,
@@ -45,6 +50,7 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path
   opm resolve catalog --all --olm classic
+  opm resolve catalog --all --olm v1 --target ocp=4.20 --images -o markdown
   opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json
   opm resolve --state cluster.yaml --catalog crafts=catalog`,
 		Args:              f.args,
@@ -60,6 +66,7 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
 		"startingCSV of the Subscription: the `BUNDLE` to install first (OLM Classic)")
 	flags.StringVar(&f.setup.Version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	f.olm.add(cmd, "which OLM to ask")
+	flags.StringVar(&f.target, "target", "", "ask the OLM v1 of the platform `TARGET`, such as ocp=4.20")
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
 	choiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
 		explainShort, explainFull)
@@ -79,6 +86,7 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
 type resolveFlags struct {
 	setup           resolve.SetupOptions
 	olm             olmFlag
+	target          string
 	format, explain string
 	path            bool
 	timeout         time.Duration
@@ -103,10 +111,10 @@ const (
 )
 
 var resolveModes = modes{
-	"": "package channel version starting installed path olm explain solver-timeout single-own-namespace",
+	"": "package channel version starting installed path olm explain solver-timeout single-own-namespace target",
 	"all": "package olm solver-timeout single-own-namespace info disable warnings-as-errors config " +
-		"baseline write-baseline each",
-	"state": "olm explain solver-timeout catalog catalog-priority global-namespace single-own-namespace",
+		"baseline write-baseline each target images channels",
+	"state": "olm explain solver-timeout catalog catalog-priority global-namespace single-own-namespace target",
 	"rules": "",
 }
 
@@ -131,6 +139,9 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	case f.setup.Package == "":
 		return usageError{errors.New("--package is missing: it names the package to install")}
 	}
+	if err := f.readTarget(nil, args[0]); err != nil {
+		return err
+	}
 	return f.withSetup(cmd, "reading", args, func(setup *resolve.Setup, done func()) error {
 		for _, unknown := range setup.UnknownNames() {
 			warn(cmd, "%s", unknown)
@@ -142,6 +153,24 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 		done()
 		return f.print(cmd, r)
 	})
+}
+
+// readTarget reads the platform of the cluster from --target or else from opm.yaml, which has it for the catalog ref.
+// Without a configuration, it reads the flag only.
+func (f *resolveFlags) readTarget(c *config, ref string) (err error) {
+	p := &f.setup.Target
+	switch {
+	case f.target != "":
+		if *p, err = parseTarget(f.target); err != nil {
+			return usageError{fmt.Errorf("--target: %w", err)}
+		}
+	case c != nil:
+		*p, err = c.targetOf(ref)
+	}
+	if err == nil && f.olm == olmV1 && p.OLMv1 == platform.OLMv1Absent {
+		err = usageError{fmt.Errorf("--olm v1: %s has no OLM v1", p)}
+	}
+	return err
 }
 
 // withSetup calls use with the setup of a cluster from catalogs and flags.
@@ -247,69 +276,4 @@ func v1Step(e *resolve.V1Request, a *resolve.V1Result) resolveStep {
 		step.Install = append(step.Install, c)
 	}
 	return step
-}
-
-// resolveAllFlags are the flags of resolve --all.
-type resolveAllFlags struct {
-	reportFlags
-	on bool
-}
-
-// resolveFormats are the output formats without --all.
-var resolveFormats = []string{"text", "json", "yaml", "dot"}
-
-func (f *resolveAllFlags) add(cmd *cobra.Command) {
-	f.rules = resolve.Rules
-	cmd.Flags().BoolVar(&f.on, "all", false, "check what happens to every channel and bundle of the first CATALOG")
-	f.reportFlags.add(cmd)
-}
-
-// check returns an error for a format that is not available with or without --all.
-func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
-	switch {
-	case format == "dot" && f.on:
-		return usageError{errors.New("--output dot is for one package, not for --all")}
-	case format == "dot" && cmd.Flags().Changed("state"):
-		return usageError{errors.New("--output dot is for one package, not for --state")}
-	case f.on:
-		return nil
-	}
-	if !slices.Contains(resolveFormats, format) {
-		return usageError{fmt.Errorf("--output %s needs --all", format)}
-	}
-	return nil
-}
-
-// runAll checks all packages of the first catalog.
-func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
-	_, _, ref := resolve.SplitCatalogName(args[0])
-	c, err := f.all.read(ref)
-	if err != nil {
-		return err
-	}
-	var checked *resolve.Checked
-	err = f.withSetup(cmd, "resolving", args, func(setup *resolve.Setup, _ func()) (err error) {
-		if _, err := list.Choose(setup.Catalogs[0].Index, optional(f.setup.Package)...); err != nil {
-			return err
-		}
-		w := display{cmd}
-		check := resolve.Check{
-			Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.setup.Package,
-			SingleOwnNamespace: f.state.opts.SingleOwnNamespace,
-
-			Options: resolve.Options{Timeout: f.timeout},
-			Start:   func(total int) { w.Count(total, "packages") }, Checked: w.Did,
-		}
-		check.Namespace.Subscriptions = nil
-		checked, err = check.Run(cmd.Context())
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	var tallies []string
-	for _, t := range checked.Tallies() {
-		tallies = append(tallies, t.OLM+": "+t.Summary())
-	}
-	return f.all.print(cmd, textOutput(cmd), f.format, c, checked.Report(), tallies...)
 }

@@ -47,8 +47,11 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 
 // runState prints the answers about a whole cluster, of the versions of OLM that the flags name.
 func (f *resolveFlags) runState(cmd *cobra.Command) error {
+	if err := f.readTarget(nil, ""); err != nil {
+		return err
+	}
 	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
-		f.state.opts.Catalogs = catalogs
+		f.state.opts.Catalogs, f.state.opts.Target = catalogs, f.setup.Target
 		request, err := install.NewRequest(state, f.state.opts)
 		if err != nil {
 			return usageError{fmt.Errorf("--catalog-priority: %w", err)}

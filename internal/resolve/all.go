@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 	problems "github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -18,13 +18,26 @@ import (
 // is the only installed operator.
 type Check struct {
 	Classic bool // check with OLM Classic
-	V1      bool // check with OLM v1, against this catalog only, since OLM v1 installs no dependencies
+	V1      bool // check with OLM v1, if the target has it, against this catalog only: OLM v1 installs no dependencies
 
 	// Namespace has the catalogs for OLM Classic: the first one is checked, the others provide dependencies. It must
 	// have no Subscriptions and no installed operators.
 	Namespace ClassicRequest
 
-	SingleOwnNamespace bool // the feature gate of OLM v1, see [V1Request]
+	SingleOwnNamespace bool              // the feature gate of OLM v1, see [V1Request]
+	Target             platform.Platform // of the cluster with OLM v1, see [V1Request]
+
+	// ByChannel lists what OLM v1 installs for each channel, not for each package.
+	ByChannel bool
+
+	// Lenient makes what only OLM v1 cannot install info even if OLM Classic is not asked.
+	Lenient bool
+
+	// Images reads the bundles that OLM v1 installs, of which the catalog has no manifests, from their images. It calls
+	// found for each reference. Nil reads none.
+	Images func(ctx context.Context, refs []string, found FoundImage) error
+	// Memo has the bundles that were read from images, for further checks; nil if there are none.
+	Memo V1Memo
 
 	Package string           // the only package to check; "" for all packages
 	Options Options          // of each resolution
@@ -37,6 +50,9 @@ type Checked struct {
 	// Problems are sorted. Each cause in a package is one problem, regardless of the number of questions it affects.
 	Problems    []*problems.Problem
 	Classic, V1 Tally
+
+	// Answers of OLM v1 are in the order of packages and channels.
+	Answers []V1Answer
 }
 
 // A Tally counts questions by their outcome.
@@ -74,7 +90,41 @@ func (c *Checked) Report() *problems.Report {
 			r.Counts[key+"Unresolved"] = t.Unresolved
 		}
 	}
+	for key, n := range c.countInstalls() {
+		r.Counts["v1"+key] = n
+	}
 	return r
+}
+
+// countInstalls counts the answers of OLM v1, by a word for JSON; nil if there are none.
+func (c *Checked) countInstalls() map[string]int {
+	if len(c.Answers) == 0 {
+		return nil
+	}
+	words := map[Installs]string{InstallsYes: "Installs", InstallsNo: "Refuses", InstallsUnknown: "Unknown"}
+	counts := map[string]int{"Installs": 0, "Refuses": 0, "Unknown": 0}
+	for _, a := range c.Answers {
+		counts[words[a.Installs]]++
+	}
+	return counts
+}
+
+// V1Summary returns the counts of the answers of OLM v1 as a sentence. They are about packages or, if byChannel is set,
+// about channels.
+func (c *Checked) V1Summary(byChannel bool) string {
+	noun, n := "package", c.countInstalls()
+	if byChannel {
+		noun = "channel"
+	}
+	text := fmt.Sprintf("OLM v1 installs %s of %s, and refuses %s", plural.Number(n["Installs"]),
+		plural.Of(len(c.Answers), noun), plural.Number(n["Refuses"]))
+	if unknown := n["Unknown"]; unknown > 0 {
+		text += fmt.Sprintf("; %s not known", plural.Words(unknown, "is", "are"))
+		if slices.ContainsFunc(c.Answers, func(a V1Answer) bool { return a.needsImage }) {
+			text += " without --images"
+		}
+	}
+	return text
 }
 
 // Run answers all questions. Packages are checked in parallel. The error is the error of ctx, or [ErrEvaluations].
@@ -89,6 +139,11 @@ func (c *Check) Run(ctx context.Context) (*Checked, error) {
 		c.Start(len(packages))
 	}
 	result, requirements := &Checked{}, newRequirementReader()
+	if c.V1 && c.Images != nil && c.Target.OLMv1 != platform.OLMv1Absent {
+		if err := c.readImages(ctx, packages); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	for p := range parallel.Map(ctx, 0, slices.Values(packages), c.check(ctx, requirements)) {
 		result.add(p)
@@ -110,11 +165,12 @@ func (c *Checked) add(p *packageCheck) {
 		if found.Pos.File == "" && len(p.x.Packages) > 0 {
 			found.Pos = p.x.Packages[0].Meta.Pos
 		}
-		if cause.rule == ruleV1NotInstallable && p.Check.Classic {
+		if cause.rule == ruleV1NotInstallable && (p.Check.Classic || p.Lenient) {
 			found.Severity = problems.Info
 		}
 		c.Problems = append(c.Problems, found)
 	}
+	c.Answers = append(c.Answers, p.answers...)
 	c.Classic.add(p.classicTally)
 	c.V1.add(p.v1Tally)
 }
@@ -137,6 +193,7 @@ type packageCheck struct {
 	err    error
 
 	classicTally, v1Tally Tally
+	answers               []V1Answer
 }
 
 func (c *Check) check(ctx context.Context, requirements requirementReader) func(*declcfg.PackageIndex) *packageCheck {
@@ -146,7 +203,7 @@ func (c *Check) check(ctx context.Context, requirements requirementReader) func(
 		if c.Classic {
 			p.err = p.askClassic(ctx)
 		}
-		if c.V1 {
+		if c.V1 && c.Target.OLMv1 != platform.OLMv1Absent {
 			p.askV1()
 		}
 		return p
@@ -331,92 +388,4 @@ func (s *deadEnds) roots(entries []*entry, found func(*variable, *dependency)) {
 			}
 		}
 	}
-}
-
-// askV1 resolves all questions of every channel with OLM v1.
-func (p *packageCheck) askV1() {
-	g := graph.NewPackage(p.x)
-	request := &V1Request{Package: p.x.Name, SingleOwnNamespace: p.SingleOwnNamespace}
-	checked := map[*graph.Bundle]error{}
-	check := func(b *graph.Bundle) error {
-		err, known := checked[b]
-		if !known {
-			if err = checkResolved(b); err == nil {
-				err = request.checkBundle(p.catalog, b)
-			}
-			checked[b] = err
-		}
-		return err
-	}
-	for _, c := range g.Channels {
-		notAdmitted := (&V1Request{Package: g.Name, Channels: []string{c.Name}}).Admit().ToAggregate()
-		ask := func(installed string, err error) {
-			p.v1Tally.Questions++
-			if notAdmitted != nil {
-				err = notAdmitted
-			}
-			if err != nil {
-				p.v1Tally.Unresolved++
-				p.addV1Effect(err, effect{channel: c.Name, installed: installed})
-			}
-		}
-		plan := g.V1(graph.V1Options{Channels: []*graph.Channel{c}})
-		if goal := plan.Goal(); goal != nil {
-			ask("", check(goal))
-		} else {
-			ask("", &graph.UnresolvedError{Package: g.Name, Channels: []string{c.Name}})
-		}
-		for _, e := range c.Entries() {
-			b := g.Bundle(e.Name)
-			if b.Virtual {
-				continue
-			}
-			err := plan.Err(b)
-			if err == nil {
-				to := b // which stays
-				if next, ok := plan.Next(b); ok {
-					to = next.To
-				}
-				err = check(to)
-			}
-			ask(b.Name, err)
-		}
-	}
-}
-
-// addV1Effect records an effect for the cause of an error.
-func (p *packageCheck) addV1Effect(err error, e effect) {
-	if refused, ok := errors.AsType[*applyError](err); ok {
-		c, known := p.cause(ruleV1NotInstallable, refused.err.Error())
-		if !known {
-			c.verb, c.plural = "cannot be installed:", "cannot be installed:"
-			c.text, c.fix, c.pos = refused.err.Error(), refused.fix, refused.place.find()
-		}
-		c.addBundle(refused.bundle)
-		c.addEffect(ruleV1NotInstallable, e)
-		return
-	}
-	refusal, ok := errors.AsType[*graph.RefusalError](err)
-	if !ok {
-		c, _ := p.cause(ruleV1Unresolved, err.Error())
-		c.text = err.Error()
-		c.addEffect(ruleV1Unresolved, e)
-		return
-	}
-	b := refusal.Bundle
-	c, known := p.cause(ruleV1Unresolved, b.Dependency)
-	if !known {
-		c.verb, c.plural = "has", "have"
-		c.text = fmt.Sprintf("a dependency declared via property %q, which OLM v1 does not support", b.Dependency)
-		c.fix = "use OLM Classic, or remove the dependency"
-		isIt := func(p Property) bool { return p.Type == b.Dependency }
-		for _, e := range named(p.catalog.list().byPackage[p.x.Name], b.Name) {
-			if i := slices.IndexFunc(e.properties, isIt); i >= 0 {
-				c.pos = e.propertyPlace(i).find()
-				break
-			}
-		}
-	}
-	c.addBundle(b.Name)
-	c.addEffect(ruleV1Unresolved, e)
 }

@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"context"
+	"encoding/base64"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -8,8 +10,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
+	manifests "github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -236,4 +241,114 @@ func askV1(catalog *Catalog, c *graph.Channel, b *graph.Bundle) Tally {
 		return Tally{Questions: 1, Unresolved: 1}
 	}
 	return Tally{Questions: 1}
+}
+
+// TestCheckWithoutChannel checks a bundle that is in no channel, to which OLM v1 resolves unless it follows a channel.
+func TestCheckWithoutChannel(t *testing.T) {
+	const text = `
+{schema: olm.package, name: kiln, defaultChannel: a}
+---
+{schema: olm.channel, package: kiln, name: a, entries: [{name: kiln.v1}]}
+---
+schema: olm.bundle
+package: kiln
+name: kiln.v1
+properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
+---
+schema: olm.bundle
+package: kiln
+name: kiln.v2
+properties:
+- {type: olm.package, value: {packageName: kiln, version: 2.0.0}}
+- {type: olm.csv.metadata, value: {installModes: [{type: OwnNamespace, supported: true}]}}
+`
+	c, err := ReadCatalog(t.Context(), declcfg.Source{Name: "c", FS: fstest.MapFS{"c.yaml": {Data: []byte(text)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Name, c.Namespace = "c", "ns"
+	const want = "kiln.v2 cannot be installed: unsupported bundle: bundle does not support AllNamespaces install " +
+		"mode: nothing can be installed without a channel"
+	found := runCheck(t, &ClassicRequest{Name: "ns", Catalogs: []*Catalog{c}}, false, true).Problems
+	if len(found) != 1 || found[0].Message != want {
+		t.Errorf("got %v, want %s", found, want)
+	}
+}
+
+// TestCheckImages checks that images are read once, of the bundles that OLM v1 resolves to, and that every reason
+// counts.
+func TestCheckImages(t *testing.T) {
+	const text = `
+{schema: olm.package, name: kiln, defaultChannel: a}
+---
+{schema: olm.channel, package: kiln, name: a, entries: [{name: kiln.v1}, {name: kiln.v2, replaces: kiln.v1}]}
+---
+schema: olm.bundle
+package: kiln
+name: kiln.v1
+image: registry.example/kiln:v1
+properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
+---
+schema: olm.bundle
+package: kiln
+name: kiln.v2
+image: registry.example/kiln:v2
+properties:
+- {type: olm.package, value: {packageName: kiln, version: 2.0.0}}
+- {type: olm.gvk.required, value: {group: a.example, version: v1, kind: A}}
+---
+{schema: olm.package, name: free, defaultChannel: a}
+---
+{schema: olm.channel, package: free, name: a, entries: [{name: free.v1}]}
+---
+schema: olm.bundle
+package: free
+name: free.v1
+properties: [{type: olm.package, value: {packageName: free, version: 1.0.0}}]
+`
+	c, err := ReadCatalog(t.Context(), declcfg.Source{
+		Name: "c", FS: fstest.MapFS{"c.yaml": {Data: []byte(text)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Name, c.Namespace = "c", "ns"
+	b := declcfg.Bundle{Name: "kiln.v2", Properties: []declcfg.Property{{
+		Type: declcfg.PropertyBundleObject,
+		Value: jsontext.Value(`{"data":"` + base64.StdEncoding.EncodeToString([]byte(
+			`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","spec":{"installModes":`+
+				`[{"type":"OwnNamespace","supported":true}]}}`)) + `"}`),
+	}}}
+	var read []string
+	check := Check{V1: true, Memo: V1Memo{}, Namespace: ClassicRequest{Name: "ns", Catalogs: []*Catalog{c}}}
+	check.Images = func(_ context.Context, refs []string, found FoundImage) error {
+		read = append(read, refs...)
+		for _, ref := range refs {
+			found(ref, manifests.ContentsOf(&b), nil)
+		}
+		return nil
+	}
+	for range 2 {
+		checked, err := check.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range checked.Answers {
+			line := a.Package + " " + string(a.Installs)
+			for _, r := range a.Reasons {
+				line += " " + r.Kind
+			}
+			got = append(got, line)
+		}
+		if want := []string{"free unknown image", "kiln no dependency install-modes"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if want := "OLM v1 installs 0 of 2 packages, and refuses 1; 1 is not known"; checked.V1Summary(false) != want {
+			t.Errorf("got %q, want %q", checked.V1Summary(false), want)
+		}
+	}
+	if want := []string{"registry.example/kiln:v2"}; !slices.Equal(read, want) {
+		t.Errorf("read %q, want %q", read, want)
+	}
 }

@@ -27,7 +27,7 @@ type cause struct {
 
 // An effect is the effect of a cause on one question.
 type effect struct {
-	channel     string
+	channel     string // "" for all channels, and bundles in none
 	installed   string // "" for a new installation
 	got, wanted string // bundles; "" if OLM reports an error
 }
@@ -193,6 +193,8 @@ func (e *effects) String() string {
 		more = fmt.Sprintf(" (and %d more)", e.more)
 	}
 	switch {
+	case e.channel == "":
+		return "nothing can be installed without a channel"
 	case e.installed == "" && e.wanted == "":
 		return fmt.Sprintf("nothing can be installed from channel %q%s", e.channel, more)
 	case e.installed == "":

@@ -39,9 +39,11 @@ var v1Rules = &problems.Group{Title: "OLM v1", Rules: []*problems.Rule{
 
 var ruleV1NotInstallable = &problems.Rule{Name: "v1-not-installable", Severity: problems.Warning,
 	Summary: "OLM v1 can install the bundles that it resolves",
-	Reason: "OLM v1 refuses a bundle that does not support the install mode AllNamespaces, or that owns APIServices, " +
-		"and does not try another one instead. If OLM Classic is asked as well, this is info: it may install the bundle."}
+	Reason: "OLM v1 refuses a bundle that does not support the install mode AllNamespaces, that has a dependency, " +
+		"owns APIServices, or has manifests that it does not apply, and does not try another one instead. If OLM " +
+		"Classic is asked as well, and in opm publish, this is info: OLM Classic may install the bundle."}
 
 var ruleV1Unresolved = &problems.Rule{Name: "v1-unresolved", Severity: problems.Error,
 	Summary: "OLM v1 can resolve every new installation and every update",
-	Reason:  "OLM v1 installs no dependencies. It refuses a bundle that has any, and does not try another one instead."}
+	Reason: "OLM v1 reports an error instead of installing or updating the operator: it finds no bundle, or no " +
+		"version of it, or refuses a ClusterExtension with the name of the channel."}

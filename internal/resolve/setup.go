@@ -9,6 +9,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -20,7 +21,8 @@ type SetupOptions struct {
 	StartingCSV string   // of the Subscription
 	Installed   []string // bundles, of the package or others
 
-	SingleOwnNamespace bool // the feature gate of OLM v1, see [V1Request]
+	SingleOwnNamespace bool              // the feature gate of OLM v1, see [V1Request]
+	Target             platform.Platform // of the cluster, see [V1Request]
 }
 
 // A Setup is a cluster with catalogs, a Subscription and a ClusterExtension, both for one package.
@@ -58,6 +60,7 @@ func NewSetup(opts SetupOptions, catalogs []*Catalog) (*Setup, error) {
 	}
 	s.V1 = V1Request{
 		Name: opts.Package, Package: opts.Package, Version: opts.Version, SingleOwnNamespace: opts.SingleOwnNamespace,
+		Target: opts.Target,
 	}
 	if opts.Channel != "" {
 		s.V1.Channels = []string{opts.Channel}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -39,6 +40,9 @@ type V1Request struct {
 	Namespace          string
 	Config             jsontext.Value
 	SingleOwnNamespace bool
+
+	// Target is the platform of the cluster, whose OLM v1 may not accept webhooks; zero if it is not known.
+	Target platform.Platform
 }
 
 // An InstalledBundle is the installed bundle of a ClusterExtension. It may be missing from all catalogs.

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/opm-toolchain/opm/internal/installmode"
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	manifests "github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -18,10 +15,7 @@ import (
 type applyError struct {
 	bundle, version string
 	err             error
-	terminal        bool   // OLM does not retry until the configuration changes
-	fix             string // "" for none
-
-	place place
+	terminal        bool // OLM does not retry until the configuration changes
 }
 
 func (e *applyError) Error() string {
@@ -53,66 +47,60 @@ func checkResolved(b *graph.Bundle) error {
 	return b.Refusal()
 }
 
-// checkBundle returns the error if OLM cannot install a resolved bundle of the catalog, as far as the catalog metadata
-// shows it: an [*applyError] or a [*statusError].
+// checkBundle returns the error if OLM cannot install a resolved bundle of the catalog, as far as the catalog shows it:
+// an [*applyError] or a [*statusError].
 func (e *V1Request) checkBundle(c *Catalog, resolved *graph.Bundle) error {
-	b := c.bundle(e.Package, resolved.Name)
-	v, _ := b.Meta.Decode() // nil if it can no longer be read
-	read, ok := v.(*declcfg.Bundle)
+	contents := c.contents(e.Package, resolved.Name)
+	if contents == nil {
+		return nil
+	}
+	// checkResolved has looked for dependencies.
+	isDependency := func(r manifests.Refusal) bool { return r.Kind == manifests.RefusedDependency }
+	err := &applyError{bundle: resolved.Name, version: resolved.Version.String()}
+	err.err = joined(manifests.Reported(slices.DeleteFunc(contents.Refusals(e.options()), isDependency)))
+	if err.err == nil && e.Namespace != "" {
+		err.err = contents.InstallModes().CheckConfig(e.Config, e.Namespace)
+		err.terminal = true
+	}
+	if err.err != nil {
+		return err
+	}
+	return checkStatus(resolved)
+}
+
+// checkStatus returns a [*statusError] if the API server refuses the name of a bundle.
+func checkStatus(b *graph.Bundle) error {
+	if err := k8sname.Subdomain(b.Name); err != nil {
+		return &statusError{b.Name, err}
+	}
+	return nil
+}
+
+// joined returns an error with the reasons, nil if there are none. Reasons that several manifests have are in it once.
+func joined(refusals []manifests.Refusal) error {
+	var errs []error
+	for _, r := range refusals {
+		isSame := func(err error) bool { return err.Error() == r.Err.Error() }
+		if !slices.ContainsFunc(errs, isSame) {
+			errs = append(errs, r.Err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// options returns the options of the OLM v1 that is asked.
+func (e *V1Request) options() manifests.V1Options {
+	o := manifests.V1OptionsOf(e.Target)
+	o.SingleOwnNamespace = e.SingleOwnNamespace
+	return o
+}
+
+// contents returns the contents of a bundle as far as the catalog has them, nil if it can no longer be read.
+func (c *Catalog) contents(pkg, name string) *manifests.Contents {
+	v, _ := c.bundle(pkg, name).Meta.Decode()
+	b, ok := v.(*declcfg.Bundle)
 	if !ok {
 		return nil
 	}
-	csv := read.CSVMetadata()
-	if err := e.checkFeatures(csv); err != nil {
-		err.bundle, err.version, err.place.meta = resolved.Name, resolved.Version.String(), b.Meta
-		isMetadata := func(p declcfg.Property) bool { return p.Type == declcfg.PropertyCSVMetadata }
-		if i := slices.IndexFunc(read.Properties, isMetadata); i >= 0 {
-			err.place.pointer = "/properties/" + jsontext.Pointer(strconv.Itoa(i)) + "/value" + err.place.pointer
-		} else {
-			err.place.pointer = ""
-		}
-		return err
-	}
-	if err := k8sname.Subdomain(resolved.Name); err != nil {
-		return &statusError{resolved.Name, err}
-	}
-	return nil
-}
-
-// checkFeatures checks the APIs and the install modes of a bundle, and the configuration if the namespace is known. The
-// error has a place in the metadata, without a bundle.
-func (e *V1Request) checkFeatures(csv *declcfg.CSVMetadata) *applyError {
-	atModes := place{pointer: "/installModes"}
-	if len(csv.APIServiceDefinitions.Owned) > 0 {
-		err := errors.New("unsupported bundle: apiServiceDefintions are not supported") // OLM's spelling
-		return &applyError{
-			err: err, place: place{pointer: "/apiServiceDefinitions/owned"}, fix: "use OLM Classic, or remove the APIServices",
-		}
-	}
-	modes := installModes(csv)
-	if err := modes.Check(e.SingleOwnNamespace); err != nil {
-		return &applyError{err: err, place: atModes, fix: "use OLM Classic, or support the install mode AllNamespaces"}
-	}
-	if e.Namespace == "" {
-		return nil
-	}
-	if err := modes.CheckConfig(e.Config, e.Namespace); err != nil {
-		return &applyError{err: err, place: atModes, terminal: true}
-	}
-	return nil
-}
-
-// installModes returns the supported install modes of a bundle. If the catalog lists none, it returns all of them,
-// because the bundle itself has some.
-func installModes(csv *declcfg.CSVMetadata) installmode.Modes {
-	if len(csv.InstallModes) == 0 {
-		return installmode.Modes{All: true, Own: true, Single: true}
-	}
-	var names []string
-	for _, m := range csv.InstallModes {
-		if m.Supported {
-			names = append(names, m.Type)
-		}
-	}
-	return installmode.Of(names...)
+	return manifests.ContentsOf(b)
 }

@@ -127,25 +127,20 @@ func (c *checker) check() {
 	}
 }
 
-// checkV1 reports why OLM v1 does not install a bundle without errors. Other rules are about manifests and webhooks, and
-// about kinds that are defined twice.
+// checkV1 reports why OLM v1 does not install the bundle, unless another rule reports the same.
 func (c *checker) checkV1() {
-	if c.errs != nil || problem.HasErrors(c.problems) {
-		return
-	}
 	contents, err := ReadContents(c.fsys, c.name, Options{})
 	if err != nil {
-		return // it has a definition of an API that was removed
+		return // reported as unreadable or, if only OLM v1 cannot read it, as an API that was removed
 	}
-	isTwice := func(p *problem.Problem) bool { return p.Rule == ruleCRDTwice.Name }
+	broken := map[string]bool{}
+	for _, p := range c.problems {
+		broken[p.Rule] = true
+	}
 	for _, r := range contents.Refusals(V1Options{}) {
-		switch r.Kind {
-		case RefusedManifest, RefusedWebhook:
+		isBroken := func(rule *problem.Rule) bool { return broken[rule.Name] }
+		if r.Kind == RefusedManifest || r.Kind == RefusedWebhook || slices.ContainsFunc(sameReasons[r.Kind], isBroken) {
 			continue
-		case RefusedDefinition:
-			if slices.ContainsFunc(c.problems, isTwice) {
-				continue
-			}
 		}
 		err := r.At()
 		err.Err = fmt.Errorf("OLM v1 refuses it: %w", err.Err)
@@ -155,6 +150,14 @@ func (c *checker) checkV1() {
 		}
 		c.report(ruleOLMv1, err)
 	}
+}
+
+// sameReasons are the rules about the parts of a bundle for which OLM v1 refuses it. Every refusal of a manifest or a
+// webhook is reported by other rules.
+var sameReasons = map[RefusalKind][]*problem.Rule{
+	RefusedDependency:   {ruleDependencies},
+	RefusedInstallModes: {ruleCSVInstallModes},
+	RefusedDefinition:   {ruleCRDMissing, ruleCRDTwice, ruleCRD, ruleUnreadable},
 }
 
 // readAll reads the files in manifests/. Unlike in [Parse], a file that is not a manifest is an error.

@@ -18,6 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
 )
 
@@ -40,6 +41,9 @@ type Options struct {
 
 	// SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM v1, which is off by default.
 	SingleOwnNamespace bool
+
+	// Target is the platform of the cluster, whose OLM v1 may not accept webhooks; zero if it is not known.
+	Target platform.Platform
 }
 
 // A Request asks both versions of OLM for their next step, given a State and its catalogs.
@@ -51,7 +55,8 @@ type Request struct {
 	global          string
 	globalAssumed   bool // the options do not name the global namespace
 
-	singleOwnNamespace bool // see Options
+	singleOwnNamespace bool              // see Options
+	platform           platform.Platform // see Options
 
 	// Assumed are sentences about facts that are neither in the State nor in the Options.
 	Assumed []string
@@ -63,6 +68,7 @@ const Waiting resolve.Outcome = "waiting"
 // NewRequest adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
 func NewRequest(s *cluster.State, opts Options) (*Request, error) {
 	r := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
+	r.platform = opts.Target
 	if r.global == "" {
 		r.globalAssumed = true
 		// OLM takes the global namespace from a command-line argument, so only the catalogs can hint at it.
@@ -125,7 +131,7 @@ func (r *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
 // Extension returns the request of a ClusterExtension to OLM v1, and the result.
 func (r *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Request, *resolve.V1Result) {
 	e := o.Value.Request()
-	e.Pos, e.SingleOwnNamespace = o.Pos, r.singleOwnNamespace
+	e.Pos, e.SingleOwnNamespace, e.Target = o.Pos, r.singleOwnNamespace, r.platform
 	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
 	if !slices.ContainsFunc(o.Value.Status.Conditions, isRollingOut) {
 		return e, e.Resolve(r.clusterCatalogs)

@@ -192,6 +192,7 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 	}
 	defer closeAll()
 	check := p.Options.Resolve
+	check.Lenient = true
 	run := func(catalog *resolve.Catalog) (*resolve.Checked, error) {
 		setup, err := resolve.NewSetup(resolve.SetupOptions{}, append([]*resolve.Catalog{catalog}, others...))
 		if err != nil {

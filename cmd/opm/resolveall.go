@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/platform"
+	"github.com/opm-toolchain/opm/internal/report"
+	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// resolveAllFlags are the flags of resolve --all.
+type resolveAllFlags struct {
+	reportFlags
+	on         bool
+	byChannel  bool
+	fromImages bool
+
+	memo    resolve.V1Memo // of all catalogs
+	answers []catalogAnswer
+}
+
+// A catalogAnswer is an answer of OLM v1, with its catalog.
+type catalogAnswer struct {
+	Catalog string `json:"catalog,omitzero"` // "" without --each
+	resolve.V1Answer
+}
+
+// A resolveAllOutput is the output of resolve --all: the problems, as in other checks, and the packages.
+type resolveAllOutput struct {
+	problem.Result
+	Packages []catalogAnswer `json:"packages,omitempty"` // that OLM v1 is asked about, or their channels
+}
+
+// resolveFormats are the output formats without --all.
+var resolveFormats = []string{"text", "json", "yaml", "dot"}
+
+func (f *resolveAllFlags) add(cmd *cobra.Command) {
+	f.rules, f.memo = resolve.Rules, resolve.V1Memo{}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.on, "all", false, "check what happens to every channel and bundle of the first CATALOG")
+	flags.BoolVar(&f.byChannel, "channels", false, "list the channels that OLM v1 can follow, not the packages")
+	flags.BoolVar(&f.fromImages, "images", false,
+		"read the bundles that OLM v1 installs from their images, if the catalog does not have their manifests")
+	f.reportFlags.add(cmd)
+}
+
+// check returns an error for a format that is not available with or without --all.
+func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
+	switch {
+	case format == "dot" && f.on:
+		return usageError{errors.New("--output dot is for one package, not for --all")}
+	case format == "dot" && cmd.Flags().Changed("state"):
+		return usageError{errors.New("--output dot is for one package, not for --state")}
+	case f.on:
+		return nil
+	}
+	if !slices.Contains(resolveFormats, format) {
+		return usageError{fmt.Errorf("--output %s needs --all", format)}
+	}
+	return nil
+}
+
+// runAll checks all packages of the first catalog.
+func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
+	if (f.all.byChannel || f.all.fromImages) && f.olm == olmClassic {
+		return usageError{errors.New("--channels and --images are for OLM v1")}
+	}
+	_, _, ref := resolve.SplitCatalogName(args[0])
+	c, err := f.all.read(ref)
+	if err != nil {
+		return err
+	}
+	if err := f.readTarget(c, ref); err != nil {
+		return err
+	}
+	var checked *resolve.Checked
+	err = f.withSetup(cmd, "resolving", args, func(setup *resolve.Setup, _ func()) (err error) {
+		if _, err := list.Choose(setup.Catalogs[0].Index, optional(f.setup.Package)...); err != nil {
+			return err
+		}
+		check := f.check(cmd, setup)
+		checked, err = check.Run(cmd.Context())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var summary []string
+	for _, t := range checked.Tallies() {
+		summary = append(summary, t.OLM+": "+t.Summary())
+	}
+	if f.olm == olmBoth && f.setup.Target.OLMv1 == platform.OLMv1Absent {
+		summary = append(summary, fmt.Sprintf("%s has no OLM v1, which is not asked", f.setup.Target))
+	}
+	if f.olm == olmV1 {
+		summary = append(summary, checked.V1Summary(f.all.byChannel))
+		if err := f.all.list(cmd, f.format, checked.Answers); err != nil {
+			return err
+		}
+	}
+	return f.all.print(cmd, textOutput(cmd), f.format, c, f.all.report(checked), summary...)
+}
+
+// check returns the check of a catalog.
+func (f *resolveFlags) check(cmd *cobra.Command, setup *resolve.Setup) *resolve.Check {
+	w := display{cmd}
+	check := &resolve.Check{
+		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.setup.Package,
+		SingleOwnNamespace: f.state.opts.SingleOwnNamespace, Target: f.setup.Target,
+		ByChannel: f.all.byChannel, Memo: f.all.memo,
+
+		Options: resolve.Options{Timeout: f.timeout},
+		Start:   func(total int) { w.Count(total, "packages") }, Checked: w.Did,
+	}
+	check.Namespace.Subscriptions = nil
+	if f.all.fromImages {
+		check.Images = f.readImages(cmd)
+	}
+	return check
+}
+
+// readImages returns a function that reads bundles from images.
+func (f *resolveFlags) readImages(
+	cmd *cobra.Command,
+) func(ctx context.Context, refs []string, found resolve.FoundImage) error {
+	return func(ctx context.Context, refs []string, found resolve.FoundImage) error {
+		from, err := f.images.open(cmd)
+		if err != nil {
+			return err
+		}
+		defer from.close()
+		if _, err := from.opener(); err != nil {
+			return err
+		}
+		opts := bundleImageOptions(cmd, from)
+		opts.Skipped = func(ref string, err error) { found(ref, nil, err) }
+		display{cmd}.showOpening(&opts, refs)
+		catalog, err := render.Open(ctx, refs, opts)
+		if err != nil {
+			return err
+		}
+		defer catalog.Close()
+		read := func(o *declcfg.Object) (*bundle.Contents, error) { // the object is valid here only
+			v, err := o.Decode()
+			b, ok := v.(*declcfg.Bundle)
+			if err != nil || !ok {
+				return nil, cmp.Or(err, bundle.ErrNoManifests)
+			}
+			return bundle.ContentsOf(b), nil
+		}
+		for o, err := range declcfg.Convert(ctx, read, catalog.Sources...) {
+			if err != nil {
+				return err
+			}
+			found(o.Meta.Pos.File, o.Value, nil) // each image is its own source
+		}
+		return nil
+	}
+}
+
+// report returns the problems with the answers of OLM v1, of all catalogs so far, for JSON and YAML.
+func (f *resolveAllFlags) report(checked *resolve.Checked) *problem.Report {
+	name := ""
+	if f.each.given() {
+		name = f.each.now.name
+	}
+	for _, a := range checked.Answers {
+		f.answers = append(f.answers, catalogAnswer{name, a})
+	}
+	r := checked.Report()
+	r.Wrap = func(result *problem.Result) any { return &resolveAllOutput{*result, f.answers} }
+	return r
+}
+
+// headingOfEach is the level of the heading of each catalog.
+const headingOfEach = 3
+
+// list prints the answers of OLM v1 about a catalog as text or Markdown.
+func (f *resolveAllFlags) list(cmd *cobra.Command, format string, answers []resolve.V1Answer) error {
+	out := &report.Report{}
+	if f.each.given() {
+		out.Heading(headingOfEach, report.Name(f.each.now.name))
+	}
+	out.Table(answerTable(answers, f.byChannel))
+	w := outputAs(cmd, format)
+	switch {
+	case f.writeBaseline || len(answers) == 0:
+		return nil
+	case isText(format):
+		return out.Text(w)
+	case format == string(problem.Markdown):
+		err := out.Markdown(w)
+		fmt.Fprintln(w)
+		return err
+	}
+	return nil
+}
+
+// answerTable returns the columns and rows of a table of answers.
+func answerTable(answers []resolve.V1Answer, byChannel bool) (columns []string, rows [][]string) {
+	columns = []string{"package", "channel", "bundle", "installed by OLM v1"}
+	for _, a := range answers {
+		var reasons []string
+		for _, r := range a.Reasons {
+			reasons = append(reasons, strings.ReplaceAll(r.Message, "\n", "; "))
+		}
+		verdict := string(a.Installs)
+		if why := strings.Join(reasons, "; "); a.Installs == resolve.InstallsUnknown {
+			verdict = why
+		} else if why != "" {
+			verdict += ": " + why
+		}
+		rows = append(rows, []string{report.Name(a.Package), report.Name(a.Channel), report.Name(a.Bundle), verdict})
+	}
+	if !byChannel {
+		columns = slices.Delete(columns, 1, 2)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+	}
+	return columns, rows
+}
