@@ -35,6 +35,10 @@ BUNDLE is an image, a bundle directory, or a file with a rendered bundle. An ima
 written by its digest. Unless a flag says otherwise, the bundle carries its manifests as the others
 of the package do. In a semver template, CHANNEL is candidate, fast or stable.
 
+With --each, catalogs for releases of OpenShift that the bundle excludes, by its annotation
+com.redhat.openshift.versions, are left out. The platform of a catalog is its target in opm.yaml or
+the version at the end of its name; --all-platforms leaves none out.
+
 With --impact, the command also prints who is updated to the bundle and who is not, and what is new
 with it; see opm diff. With --dry-run, the diff follows the text, but not the other formats.` + editNote,
 		Example: `  opm add registry.example/weavers/loom-bundle:v0.6.0 looms --channel weekly --create
@@ -61,6 +65,9 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		if err := from.readBundle(cmd, args[0], &add, &f.releases); err != nil {
 			return err
 		}
+		if err := f.leaveOut(cmd, add.Bundle); err != nil {
+			return err
+		}
 		if showImpact {
 			f.report = format
 			write := func(r *namedRef) error { return f.writeImpact(cmd, &from.images, r.ref, add, format) }
@@ -73,32 +80,89 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
 	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json",
 		"yaml")
+	cmd.Flags().BoolVar(&f.allPlatforms, "all-platforms", false,
+		"add the bundle to the catalogs of --each for all releases of OpenShift")
 	f.add(cmd, 1)
 	return cmd
 }
 
 // platformsOf returns the platforms of the catalogs to which an edit adds a bundle, zero for a catalog without one. For
 // other edits it returns nil: they do not read opm.yaml.
-func platformsOf(paths []string, e edit.Edit) ([]platform.Platform, error) {
+func platformsOf(refs []*namedRef, e edit.Edit) ([]platform.Platform, error) {
 	switch e.(type) {
 	case edit.Add, edit.Promote:
 	default:
 		return nil, nil
 	}
-	platforms := make([]platform.Platform, len(paths))
-	for i, path := range paths {
-		c, err := readConfig("", path)
+	platforms := make([]platform.Platform, len(refs))
+	for i, r := range refs {
+		p, _, err := catalogPlatform("", r)
 		if err != nil {
 			return nil, err
 		}
-		if platforms[i], err = c.targetOf(path); err != nil {
-			return nil, err
-		}
-		if platforms[i] == (platform.Platform{}) {
-			platforms[i], _ = platformOf(parseNamedRef(path))
-		}
+		platforms[i] = p
 	}
 	return platforms, nil
+}
+
+// leaveOut removes the catalogs of --each that are for releases of OpenShift that a bundle excludes by its annotation.
+// It prints a line about them, and one about catalogs whose platform is not known. It is an error if none is left.
+func (f *editFlags) leaveOut(cmd *cobra.Command, b *declcfg.Bundle) error {
+	releases := f.releasesOf(b)
+	if !f.each.given() || f.allPlatforms || releases == "" {
+		return nil
+	}
+	name := legible.Name(b.Name)
+	supported, err := platform.ParseSupported(releases)
+	if err != nil {
+		why := legible.Text(err.Error())
+		warn(cmd, "%s of %s: %s; it goes into all catalogs", platform.AnnotationVersions, name, why)
+		return nil
+	}
+	args, err := f.each.args()
+	if err != nil {
+		return err
+	}
+	refs, err := parseNamedRefs(args)
+	if err != nil {
+		return err
+	}
+	platforms, err := platformsOf(refs, edit.Add{})
+	if err != nil {
+		return err
+	}
+	var kept, excluded, unknown []string
+	for i, p := range platforms {
+		switch ref := legible.Name(refs[i].ref); {
+		case p == (platform.Platform{}):
+			unknown = append(unknown, ref)
+			fallthrough
+		case p.OpenShift == (platform.Version{}) || supported.Contains(p.OpenShift):
+			kept = append(kept, args[i])
+		default:
+			excluded = append(excluded, ref)
+		}
+	}
+	reason := fmt.Sprintf("%s is for %s (%s)", name, supported, platform.AnnotationVersions)
+	if len(kept) == 0 {
+		return fmt.Errorf("%s, and no catalog is; --all-platforms adds it to all", reason)
+	}
+	f.each.values = kept
+	stderr := cmd.ErrOrStderr()
+	if len(excluded) > 0 {
+		names := strings.Join(excluded, ", ")
+		fmt.Fprintf(stderr, "opm: left out %s: %s; --all-platforms adds it there, too\n", names, reason)
+	}
+	if len(unknown) > 0 {
+		names := strings.Join(unknown, ", ")
+		fmt.Fprintf(stderr, "opm: not left out %s, whose platform is not known: %s\n", names, reason)
+	}
+	return nil
+}
+
+// releasesOf returns the annotation of a bundle with the releases of OpenShift that it supports, or "".
+func (f *editFlags) releasesOf(b *declcfg.Bundle) string {
+	return cmp.Or(f.releases, b.CSVMetadata().Annotations[platform.AnnotationVersions])
 }
 
 // warnOfPlatform warns if the platform of a catalog, which may be zero, does not support the bundle that an edit added
@@ -115,9 +179,7 @@ func (f *editFlags) warnOfPlatform(cmd *cobra.Command, path string, p platform.P
 
 // unsupported returns the reason why a platform does not support a bundle, or "" if it does.
 func (f *editFlags) unsupported(b *declcfg.Bundle, p platform.Platform) string {
-	csv := b.CSVMetadata()
-	releases := cmp.Or(f.releases, csv.Annotations[platform.AnnotationVersions])
-	if supported, err := platform.ParseSupported(releases); err == nil && p.OpenShift != (platform.Version{}) &&
+	if supported, err := platform.ParseSupported(f.releasesOf(b)); err == nil && p.OpenShift != (platform.Version{}) &&
 		!supported.Contains(p.OpenShift) {
 		return fmt.Sprintf("it is for %s (%s)", supported, platform.AnnotationVersions)
 	}
@@ -130,6 +192,7 @@ func (f *editFlags) unsupported(b *declcfg.Bundle, p platform.Platform) string {
 			return fmt.Sprintf("it is for OpenShift up to %s (%s)", last, declcfg.PropertyMaxOpenShiftVersion)
 		}
 	}
+	csv := b.CSVMetadata()
 	v, err := declcfg.ParseVersion(strings.TrimPrefix(csv.MinKubeVersion, "v"), "")
 	needs := platform.Version{Major: v.Semver.Major, Minor: v.Semver.Minor}
 	if err == nil && p.Kubernetes != (platform.Version{}) && needs.After(p.Kubernetes) {

@@ -44,27 +44,31 @@ func (f *eachFlag) add(cmd *cobra.Command, at int) {
 	}
 }
 
-// addForAll adds the flag to a command that runs once for all catalogs, which [eachFlag.paths] returns.
+// addForAll adds the flag to a command that runs once for all catalogs, which [eachFlag.catalogs] returns.
 func (f *eachFlag) addForAll(cmd *cobra.Command, at int) {
 	f.addFlag(cmd, at, "run once for each of several catalogs")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, f.insert(args, "")) }
 }
 
-// paths returns the catalogs of the flag, each once, or, without it, the only path.
-func (f *eachFlag) paths(path string) ([]string, error) {
+// catalogs returns the catalogs of the flag, each once, or, without it, the only path.
+func (f *eachFlag) catalogs(path string) ([]*namedRef, error) {
 	if !f.given() {
-		return []string{path}, nil
+		return []*namedRef{{name: baseName(path), ref: path}}, nil
 	}
 	refs, err := f.refs()
 	if err != nil {
 		return nil, err
 	}
-	var paths []string
+	return refs, checkDistinct(refs)
+}
+
+// pathsOf returns the references of catalogs.
+func pathsOf(refs []*namedRef) (paths []string) {
 	for _, r := range refs {
 		paths = append(paths, r.ref)
 	}
-	return paths, checkDistinct(refs)
+	return paths
 }
 
 // checkDistinct returns an error if two arguments name the same catalog.
@@ -117,7 +121,15 @@ func (f *eachFlag) insert(args []string, ref string) []string {
 
 // refs returns the catalogs of the flag and of more arguments [NAME=]CATALOG. Their names must differ.
 func (f *eachFlag) refs(more ...string) ([]*namedRef, error) {
-	var args []string
+	args, err := f.args()
+	if err != nil {
+		return nil, err
+	}
+	return parseNamedRefs(append(args, more...))
+}
+
+// args returns the values of the flag, with the catalogs in a directory instead of the directory.
+func (f *eachFlag) args() (args []string, err error) {
 	for _, value := range f.values {
 		if !strings.HasSuffix(value, "/") {
 			args = append(args, value)
@@ -139,7 +151,7 @@ func (f *eachFlag) refs(more ...string) ([]*namedRef, error) {
 			return nil, usageError{fmt.Errorf("--each %s: no directory in it", value)}
 		}
 	}
-	return parseNamedRefs(append(args, more...))
+	return args, nil
 }
 
 // counterpart returns the catalog to compare with the catalog of the current run: ref or, if ref ends with a slash, the

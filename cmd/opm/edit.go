@@ -24,7 +24,8 @@ type editFlags struct {
 	each     eachFlag
 	report   string // format of the report that is on standard output; "" for none
 
-	releases string // the annotation of an added bundle with the releases of OpenShift that it supports
+	releases     string // the annotation of an added bundle with the releases of OpenShift that it supports
+	allPlatforms bool   // add it also to catalogs for others
 }
 
 // editNote is the paragraph in the help of all commands that edit catalogs.
@@ -64,14 +65,15 @@ func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u
 func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	done := display{cmd}.Start("editing")
 	defer done()
-	paths, err := f.each.paths(path)
+	refs, err := f.each.catalogs(path)
 	if err != nil {
 		return err
 	}
-	platforms, err := platformsOf(paths, e) // before anything is changed
+	platforms, err := platformsOf(refs, e) // before anything is changed
 	if err != nil {
 		return err
 	}
+	paths := pathsOf(refs)
 	w := display{cmd}
 	opts := edit.Options{
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,

@@ -42,11 +42,11 @@ A file that cannot be formatted is left as it is, and the reason is an error at 
 		ValidArgsFunction: files,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if each.given() {
-				all, err := each.paths("")
+				all, err := each.catalogs("")
 				if err != nil {
 					return err
 				}
-				args = slices.Concat(all, args[1:])
+				args = slices.Concat(pathsOf(all), args[1:])
 			}
 			return f.run(cmd, args)
 		},

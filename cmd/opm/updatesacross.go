@@ -112,8 +112,8 @@ func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*
 		return nil, nil, err
 	}
 	for _, r := range refs {
-		p, err := f.across.platformOf(r)
-		if err != nil {
+		p, unknown, err := catalogPlatform(f.across.config, r)
+		if err := cmp.Or(err, unknown); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, &across.Catalog{Name: r.name, Platform: p})
@@ -134,21 +134,22 @@ func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*
 // versionAtEnd finds the version of a platform at the end of the name of a catalog or of an image.
 var versionAtEnd = regexp.MustCompile(`(?:^|[/:=_-])v?([0-9]+\.[0-9]+)$`)
 
-// platformOf returns the platform of a catalog: from a name that is not the name of its file, from its target in
-// opm.yaml, or else from its name or the tag of its image.
-func (f *acrossFlags) platformOf(r *namedRef) (platform.Platform, error) {
+// catalogPlatform returns the platform of a catalog: the version at the end of the name that it is given, the target in
+// the named configuration or in the opm.yaml beside it, or the version at the end of its directory or tag. unknown is
+// the reason why it is not known.
+func catalogPlatform(config string, r *namedRef) (p platform.Platform, unknown, err error) {
 	named, errNamed := platformOf(r)
 	if errNamed == nil && r.name != baseName(r.ref) {
-		return named, nil
+		return named, nil, nil
 	}
-	c, err := readConfig(f.config, r.ref)
+	c, err := readConfig(config, r.ref)
 	if err != nil {
-		return platform.Platform{}, err
+		return platform.Platform{}, nil, err
 	}
 	if p, err := c.targetOf(r.ref); err != nil || p != (platform.Platform{}) {
-		return p, err
+		return p, nil, err
 	}
-	return named, errNamed
+	return named, errNamed, nil
 }
 
 // platformOf returns the platform in the name of a catalog or in the tag of its image.
