@@ -66,7 +66,7 @@ var arrows = map[string][]string{
 	"internal/diff":  {"pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report"},
 	"internal/filter": {
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
-		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem",
+		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem", "internal/reference",
 	},
 	"internal/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
@@ -151,7 +151,7 @@ var arrows = map[string][]string{
 	"internal/mirror": {
 		"internal/publish", "internal/publish/manifests", "internal/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/parallel", "internal/plural", "internal/regular", "github.com/google/go-containerregistry", "golang.org/x/sync", json,
-		"k8s.io/apimachinery",
+		"k8s.io/apimachinery", "internal/reference",
 	},
 	"internal/edit": {
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",

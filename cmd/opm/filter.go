@@ -81,7 +81,8 @@ type filterFlags struct {
 	dir, summary string
 	images       imageFlags
 
-	entry *filter.Entry // of the config; nil: the entry of the catalog
+	entry     *filter.Entry // of the config; nil: the entry of the catalog
+	transport bool          // accept docker:// before the references of images
 
 	// use is called with the kept part of the catalog; nil writes it.
 	use func(c *catalog, kept *filter.Result) error
@@ -113,7 +114,10 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	var from filter.Catalog
-	opts := validate.Options{ErrorsOnly: true, Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) }}
+	opts := validate.Options{
+		ErrorsOnly: true, Transport: f.transport,
+		Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) },
+	}
 	use := func(c *catalog, report *validate.Report, done func()) error {
 		if f.images.keepGoing {
 			from.Unusable = f.leaveOut(c, report, selection)

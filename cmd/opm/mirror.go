@@ -284,7 +284,7 @@ func (f *mirrorFlags) images(
 		}
 		closers = append(closers, func() error { return os.RemoveAll(tmp) })
 		filtering := f.filter
-		filtering.entry = from.entry
+		filtering.entry, filtering.transport = from.entry, true
 		filtering.use = func(c *catalog, kept *filter.Result) error {
 			found, err := f.ofCatalog(cmd.Context(), tmp, from, c, kept)
 			images = append(images, found...)

@@ -17,6 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -168,7 +169,6 @@ func (f *mirrorFlags) additionalImages(cmd *cobra.Command, config *filter.Config
 func (f *mirrorFlags) ofCatalog(
 	ctx context.Context, dir string, from *mirroredCatalog, c *catalog, kept *filter.Result,
 ) ([]*mirror.Image, error) {
-	write := declcfg.WriteOptions{Format: declcfg.JSON, Edit: c.Edit, EditObject: kept.Edit, Check: c.Unchanged}
 	platforms := f.platforms
 	if from.entry != nil && from.entry.Platforms != nil {
 		platforms = from.entry.Platforms
@@ -176,23 +176,9 @@ func (f *mirrorFlags) ofCatalog(
 	built := &mirror.Image{
 		Source: from.ref, Repository: from.repo, Tag: from.tag, CatalogSource: from.template, Platforms: platforms,
 	}
-	digest, err := c.unfiltered(ctx, kept)
-	switch {
-	case err != nil:
-	case digest != "":
-		err = built.Copy(digest)
-	default:
-		err = built.Build(ctx, dir, kept, write)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("image of catalog %s: %w", from, err)
-	}
-	if digest == "" && c.digest() != "" {
-		fmt.Fprintf(c.cmd.ErrOrStderr(), "opm: catalog %s: the filtered image has a new digest, and no signature\n", from)
-	}
 	images := []*mirror.Image{built}
-	short := map[string]bool{}
-	err = kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
+	short, transport := map[string]bool{}, map[string]bool{}
+	err := kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
 		use := mirror.Use{Package: by.Package, Bundle: by.Name}
 		img, err := f.names.New(ref, use)
 		switch {
@@ -204,17 +190,62 @@ func (f *mirrorFlags) ofCatalog(
 			img = mirror.Unusable(ref, err, use)
 		}
 		img.Platforms = platforms
-		if full := image.OnDockerHub(ref); full != "" {
-			short[fmt.Sprintf("%s as %s", ref, full)] = true
+		plain := reference.WithoutTransport(ref)
+		if plain != ref {
+			transport[ref] = true
+		}
+		if full := image.OnDockerHub(plain); full != "" {
+			short[fmt.Sprintf("%s as %s", plain, full)] = true
 		}
 		images = append(images, img)
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := f.buildCatalog(ctx, dir, from, built, c, kept, len(transport) > 0); err != nil {
+		return nil, fmt.Errorf("image of catalog %s: %w", from, err)
+	}
+	if n := len(transport); n > 0 {
+		warn(c.cmd, "catalog %s: the mirrored catalog has %s without docker://, which upstream's opm refuses", from,
+			plural.Words(n, "image", "images"))
+	}
 	if len(short) > 0 {
 		warn(c.cmd, "catalog %s: %s no registry in the reference, and clusters may be configured to ask another one than "+
 			"Docker Hub: taking %s", from, plural.Words(len(short), "image has", "images have"),
 			plural.Some(slices.Sorted(maps.Keys(short))))
 	}
-	return images, err
+	return images, nil
+}
+
+// buildCatalog makes built a copy of the catalog image if nothing of it changes, or else builds it in dir from what is
+// kept. transport reports whether docker:// is removed from references in it.
+func (f *mirrorFlags) buildCatalog(
+	ctx context.Context, dir string, from *mirroredCatalog, built *mirror.Image, c *catalog, kept *filter.Result,
+	transport bool,
+) error {
+	if !transport {
+		digest, err := c.unfiltered(ctx, kept)
+		if err != nil {
+			return err
+		}
+		if digest != "" {
+			return built.Copy(digest)
+		}
+	}
+	err := built.Build(ctx, dir, kept, declcfg.WriteOptions{
+		Format: declcfg.JSON, EditObject: kept.Edit, Check: c.Unchanged,
+		Edit: func(b *declcfg.Bundle) error {
+			b.Image = reference.WithoutTransport(b.Image)
+			for i := range b.RelatedImages {
+				b.RelatedImages[i].Image = reference.WithoutTransport(b.RelatedImages[i].Image)
+			}
+			return c.Edit(b)
+		},
+	})
+	if err == nil && c.digest() != "" {
+		fmt.Fprintf(c.cmd.ErrOrStderr(), "opm: catalog %s: the filtered image has a new digest, and no signature\n", from)
+	}
+	return err
 }
 
 // digest returns the digest of a catalog that is an image in a registry, or "".

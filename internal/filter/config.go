@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -287,7 +288,7 @@ func withoutTransport(catalog string) string {
 	if path, ok := strings.CutPrefix(catalog, "oci://"); ok {
 		return "oci:" + path
 	}
-	return strings.TrimPrefix(catalog, "docker://")
+	return reference.WithoutTransport(catalog)
 }
 
 // EntriesOf returns the entries of a catalog, at least one, in the order of the config. The only entry of a config

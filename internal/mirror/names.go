@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -42,23 +43,23 @@ func (n Names) flatten(path string) string {
 
 // parse parses the reference to an image. As container runtimes and oc-mirror do, it takes a short name for an image on
 // Docker Hub, see [image.OnDockerHub], and ignores the transport docker://.
-func parse(reference string) (name.Reference, error) {
-	text := strings.TrimPrefix(reference, "docker://")
+func parse(source string) (name.Reference, error) {
+	text := reference.WithoutTransport(source)
 	ref, err := image.ParseReference(cmp.Or(image.OnDockerHub(text), text))
 	if err != nil {
-		return nil, fmt.Errorf("image %q: %w", reference, err)
+		return nil, fmt.Errorf("image %q: %w", source, err)
 	}
 	return ref, nil
 }
 
 // New returns the image for a reference, which may be a short name of Docker Hub. An image whose reference has no tag
 // is mirrored by digest.
-func (n Names) New(reference string, uses ...Use) (*Image, error) {
-	ref, err := parse(reference)
+func (n Names) New(source string, uses ...Use) (*Image, error) {
+	ref, err := parse(source)
 	if err != nil {
 		return nil, err
 	}
-	img := &Image{Source: reference, Repository: n.repository(ref.Context()), Uses: uses, from: ref}
+	img := &Image{Source: source, Repository: n.repository(ref.Context()), Uses: uses, from: ref}
 	switch ref := ref.(type) {
 	case name.Tag:
 		img.Tag = ref.TagStr()
@@ -82,8 +83,8 @@ func (n Names) Rename(img *Image, repo, tag string) error {
 
 // Unusable returns the image for a reference that cannot be mirrored. It has no repository, and the reason is its
 // Failure.
-func Unusable(reference string, reason error, uses ...Use) *Image {
-	return &Image{Source: reference, Uses: uses, Failure: reason.Error()}
+func Unusable(source string, reason error, uses ...Use) *Image {
+	return &Image{Source: source, Uses: uses, Failure: reason.Error()}
 }
 
 // checkNames returns an error for each tag that would refer to two things in the mirror: to two images or, if these are

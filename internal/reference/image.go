@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"strings"
+
 	"github.com/distribution/reference"
 
 	"github.com/opm-toolchain/opm/internal/legible"
@@ -16,3 +18,7 @@ func CheckImage(text string) (hasDigest bool, err error) {
 	_, hasDigest = named.(reference.Digested)
 	return hasDigest, nil
 }
+
+// WithoutTransport returns a reference to an image without the transport docker://, which skopeo and oc-mirror write
+// before references to images in registries.
+func WithoutTransport(image string) string { return strings.TrimPrefix(image, "docker://") }

@@ -144,6 +144,9 @@ func (s *scope) image(b *declcfg.Bundle) {
 
 // imageReference reports an image reference that is not valid, or that the policy does not allow.
 func (s *scope) imageReference(image string, at jsontext.Pointer, from origin) (hasDigest, ok bool) {
+	if s.v.opts.Transport {
+		image = reference.WithoutTransport(image)
+	}
 	hasDigest, err := s.checker.images.parse(image)
 	rule, err := from.judge(image, err)
 	if rule != nil && s.add(rule, at, "%v", err) && rule == from.rule {

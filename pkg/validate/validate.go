@@ -46,6 +46,8 @@ type Options struct {
 	Info       InfoDetail // of problems at level info
 	Policy     Policy     // additional requirements of the catalog maintainers
 
+	Transport bool // accept docker:// before the references of images, for a caller that removes it
+
 	// Target is the platform that the catalog is for, the zero value if it is not known. Its Kubernetes must be known.
 	Target platform.Platform
 
