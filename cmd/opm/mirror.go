@@ -103,7 +103,8 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	f.filter.addSelection(cmd)
 	flags.StringVar(&f.manifests, "manifests", "",
 		"write to `DIRECTORY` the objects that make a cluster use the mirror")
-	flags.StringVar(&f.namespace, "namespace", "openshift-marketplace", "write CatalogSources for this `NAMESPACE`")
+	flags.StringVar(&f.namespace, "namespace", "",
+		"write CatalogSources for this `NAMESPACE` (default openshift-marketplace, or olm if opm.yaml has a target kubernetes)")
 	flags.BoolVar(&f.icsp, "icsp", false, "write an ImageContentSourcePolicy, for clusters before OpenShift 4.13")
 	exclude(cmd, "to-dir", "to")
 	exclude(cmd, "to-dir", "manifests")

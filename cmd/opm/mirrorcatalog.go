@@ -15,6 +15,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/internal/reference"
@@ -29,6 +30,7 @@ type mirroredCatalog struct {
 	entry     *filter.Entry // of the config; nil without one
 	repo, tag string        // in the mirror
 	template  []byte        // of the CatalogSource; nil for none
+	namespace string        // of the CatalogSource; "" for the default
 }
 
 // String returns the reference, with the position of the entry.
@@ -101,6 +103,9 @@ func (f *mirrorFlags) nameCatalogs(catalogs []*mirroredCatalog) error {
 			target = c.entry.Target()
 		}
 		var err error
+		if c.namespace, err = namespaceOf(c.ref); err != nil {
+			errs = append(errs, err)
+		}
 		if c.entry != nil {
 			c.template, err = readSourceTemplate(c.entry.Template)
 			errs = append(errs, c.entry.Located("targetCatalogSourceTemplate", err))
@@ -124,6 +129,20 @@ func (f *mirrorFlags) nameCatalogs(catalogs []*mirroredCatalog) error {
 		known[name] = c
 	}
 	return errors.Join(errs...)
+}
+
+// namespaceOf returns the namespace of the CatalogSource for a catalog whose target in opm.yaml is Kubernetes without
+// OpenShift, or "".
+func namespaceOf(ref string) (string, error) {
+	config, err := readConfig("", ref)
+	if err != nil {
+		return "", err
+	}
+	target, err := config.targetOf(ref)
+	if err != nil || target.Kubernetes == (platform.Version{}) || target.OpenShift != (platform.Version{}) {
+		return "", err
+	}
+	return "olm", nil
 }
 
 // additionalImages returns the images of --image and of additionalImages in the config.
@@ -175,6 +194,7 @@ func (f *mirrorFlags) ofCatalog(
 	}
 	built := &mirror.Image{
 		Source: from.ref, Repository: from.repo, Tag: from.tag, CatalogSource: from.template, Platforms: platforms,
+		Namespace: from.namespace,
 	}
 	images := []*mirror.Image{built}
 	short, transport := map[string]bool{}, map[string]bool{}

@@ -18,8 +18,11 @@ import (
 // ClusterOptions configure the objects for a cluster.
 type ClusterOptions struct {
 	ICSP      bool   // write an ImageContentSourcePolicy, for clusters without ImageDigestMirrorSet; see TagOnly
-	Namespace string // namespace of the CatalogSources; "" for that of the template or of the kubectl context
+	Namespace string // namespace of the CatalogSources; "" for the Namespace of each catalog
 }
+
+// DefaultNamespace is the namespace of CatalogSources on OpenShift.
+const DefaultNamespace = "openshift-marketplace"
 
 // Cluster returns the files that make a cluster use the mirror: the mirror sets for images by digest and by tag, with
 // an entry for each repository, and a CatalogSource and a ClusterCatalog for each catalog. They include what is in
@@ -72,7 +75,8 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 		for _, kind := range []manifests.Kind{manifests.CatalogSource, manifests.ClusterCatalog} {
 			opts := manifests.Options{Kind: kind, Name: catalog, Image: r.Target + "/" + img.Target()}
 			if kind == manifests.CatalogSource {
-				opts.Namespace, opts.Template = o.Namespace, img.CatalogSource
+				opts.Namespace = cmp.Or(o.Namespace, img.Namespace, DefaultNamespace)
+				opts.Template = img.CatalogSource
 			}
 			set, failed := manifests.New(opts)
 			if failed != nil {

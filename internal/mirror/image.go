@@ -25,6 +25,9 @@ type Image struct {
 	Failure    string `json:"failure,omitzero"`   // the reason if the image was not copied
 	Manifests  []Node `json:"manifests,omitzero"` // each after the manifests it refers to, signatures last
 
+	// Namespace of the CatalogSource for a catalog; "" for [DefaultNamespace].
+	Namespace string `json:"namespace,omitzero"`
+
 	// CatalogSource is the template of the CatalogSource for a catalog; see [manifests.Options].
 	CatalogSource jsontext.Value `json:"catalogSource,omitzero"`
 
