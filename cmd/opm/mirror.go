@@ -45,6 +45,11 @@ those of the last run (--record) that are no longer selected; with -v, also a li
 --manifests writes an ImageDigestMirrorSet and an ImageTagMirrorSet, a CatalogSource and a
 ClusterCatalog for each catalog. opm mirror prune deletes what is no longer selected.
 
+The image of a filtered catalog has the opm of --base-image or else of its source, if that is an
+image with /bin/opm. If it is opm of this project, the image has its store, and otherwise no cache.
+Without a program (--base-image scratch), the opm of the cluster serves the catalog: this needs
+OLM 0.26, which is in OpenShift 4.15.
+
 --config reads an ImageSetConfiguration of oc-mirror (v1alpha2 or v2alpha1): its operators, which
 are the catalogs if no CATALOG is given, its additionalImages, and its blockedImages, which are not
 copied: images whose reference begins with a name there, or matches it as a regular expression.` + catalogNote,
@@ -73,6 +78,8 @@ type mirrorFlags struct {
 	manifests, namespace string
 	icsp                 bool
 	incomplete           bool
+	base                 string // of the images of catalogs; "" for their sources
+	registry             image.Options
 	format               string
 	filter               filterFlags
 	last, sinceRecord    *mirror.Record
@@ -93,6 +100,8 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 		"copy only `OS/ARCH` of indexes, if the target accepts that; repeatable (default all)")
 	flags.StringVar(&f.catalogImage, "catalog-image", "",
 		"name the image of CATALOG `[PATH][:TAG]` in the mirror (default: as its source)")
+	flags.StringVarP(&f.base, "base-image", "i", "",
+		"base of filtered catalogs: `IMAGE` that contains opm, self or scratch (default: the source if it has opm, or scratch)")
 	flags.BoolVar(&f.names.KeepHosts, "keep-hosts", false, "begin paths in the mirror with the host of the source")
 	flags.IntVar(&f.names.MaxComponents, "max-components", 0,
 		"join the last components of paths in the mirror with dashes if there are more than `N`, with those of --to")
@@ -111,7 +120,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	exclude(cmd, "to-dir", "from-dir")
 	for _, name := range []string{
 		"package", "full", "default-channel", "with-dependencies", "config", "keep-going", "image", "platform",
-		"catalog-image", "since",
+		"catalog-image", "since", "base-image",
 	} {
 		exclude(cmd, "from-dir", name)
 	}
@@ -121,7 +130,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	for _, name := range []string{"since", "record"} {
 		must(cmd.MarkFlagFilename(name, "json"))
 	}
-	completeNothing(cmd, "namespace", "to", "image", "platform", "catalog-image", "max-components",
+	completeNothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
 		"max-manifests", "jobs")
 	addReadFlags(cmd, &f.filter.images)
 }
@@ -141,6 +150,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	f.registry = registry
 	opener := image.NewOpener(registry)
 	defer func() { err = errors.Join(err, opener.Close(), registry.Cache.Close()) }()
 	to, err := f.target(opener)

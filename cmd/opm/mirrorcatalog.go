@@ -17,6 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -243,29 +244,43 @@ func (f *mirrorFlags) buildCatalog(
 	ctx context.Context, dir string, from *mirroredCatalog, built *mirror.Image, c *catalog, kept *filter.Result,
 	transport bool,
 ) error {
-	if !transport {
-		digest, err := c.unfiltered(ctx, kept)
+	if !transport && f.base == "" {
+		digest, program, err := c.unfiltered(ctx, kept)
 		if err != nil {
 			return err
 		}
 		if digest != "" {
-			return built.Copy(digest)
+			return built.Copy(digest, program)
 		}
 	}
-	err := built.Build(ctx, dir, kept, declcfg.WriteOptions{
-		Format: declcfg.JSON, EditObject: kept.Edit, Check: c.Unchanged,
-		Edit: func(b *declcfg.Bundle) error {
-			b.Image = reference.WithoutTransport(b.Image)
-			for i := range b.RelatedImages {
-				b.RelatedImages[i].Image = reference.WithoutTransport(b.RelatedImages[i].Image)
-			}
-			return c.Edit(b)
-		},
-	})
-	if err == nil && c.digest() != "" {
-		fmt.Fprintf(c.cmd.ErrOrStderr(), "opm: catalog %s: the filtered image has a new digest, and no signature\n", from)
+	platforms, closeAll, err := f.programs(ctx, c, built.Platforms)
+	defer closeAll()
+	if err != nil {
+		return err
 	}
-	return err
+	edit := func(b *declcfg.Bundle) error {
+		b.Image = reference.WithoutTransport(b.Image)
+		for i := range b.RelatedImages {
+			b.RelatedImages[i].Image = reference.WithoutTransport(b.RelatedImages[i].Image)
+		}
+		return c.Edit(b)
+	}
+	err = built.Build(ctx, dir, kept, mirror.BuildOptions{
+		Platforms: platforms, Limits: f.registry.Limits,
+		Write: declcfg.WriteOptions{Format: declcfg.JSON, Edit: edit, EditObject: kept.Edit, Check: c.Unchanged},
+	})
+	if err != nil {
+		return err
+	}
+	stderr := c.cmd.ErrOrStderr()
+	if c.digest() != "" {
+		fmt.Fprintf(stderr, "opm: catalog %s: the filtered image has a new digest, and no signature\n", from)
+	}
+	if slices.ContainsFunc(platforms, func(p publish.Platform) bool { return p.Base != nil && !p.Base.IsOpm }) {
+		fmt.Fprintf(stderr, "opm: catalog %s: its image has the opm of %s and no cache, which it builds at every start\n",
+			from, cmp.Or(f.base, from.ref))
+	}
+	return nil
 }
 
 // digest returns the digest of a catalog that is an image in a registry, or "".
@@ -278,23 +293,27 @@ func (c *catalog) digest() string {
 	return ""
 }
 
-// unfiltered returns the digest of the image of a catalog if the image can be mirrored as it is, or "". The catalog
-// must be where built images have it, too: the CatalogSource names the directory.
-func (c *catalog) unfiltered(ctx context.Context, kept *filter.Result) (string, error) {
+// unfiltered returns the digest of the image of a catalog if the image can be mirrored as it is, or "", and whether it
+// has a program. Without one, the catalog must be where built images have it, too: the CatalogSource names the
+// directory.
+func (c *catalog) unfiltered(ctx context.Context, kept *filter.Result) (digest string, program bool, err error) {
 	if c.digest() == "" || !kept.Unchanged() {
-		return "", nil
+		return "", false, nil
 	}
 	opener, err := c.images.opener()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	img, err := opener.Open(ctx, c.refs[0])
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	_, dir, err := img.Kind()
-	if err := errors.Join(err, img.Close()); err != nil || path.Join("/", dir) != mirror.CatalogDir {
-		return "", err
+	if err == nil {
+		program, err = hasProgram(ctx, img)
 	}
-	return c.digest(), nil
+	if err := errors.Join(err, img.Close()); err != nil || !program && path.Join("/", dir) != mirror.CatalogDir {
+		return "", false, err
+	}
+	return c.digest(), program, nil
 }

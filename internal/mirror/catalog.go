@@ -18,25 +18,40 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// catalogPlatforms are the platforms of a catalog image. It has no program, so it can be for all platforms of
-// OpenShift.
-var catalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
+// CatalogPlatforms are the default platforms of a catalog image: all platforms of OpenShift.
+var CatalogPlatforms = []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}
+
+// BuildOptions configure the image of a filtered catalog.
+type BuildOptions struct {
+	// Platforms are the platforms of the image, with their programs. nil means the Platforms of the Image, or else
+	// CatalogPlatforms, without a program.
+	Platforms []publish.Platform
+	Limits    image.Limits // as in [image.BuildOptions]
+	Write     declcfg.WriteOptions
+}
 
 // Build builds the image of a filtered catalog into an OCI layout in dir, which must exist and is used until the image
-// is copied. The image has a Source, a target and Platforms. It has no opm: a CatalogSource needs
-// grpcPodConfig.extractContent.
-func (i *Image) Build(ctx context.Context, dir string, kept *filter.Result, write declcfg.WriteOptions) error {
+// is copied. The image has a Source, a target and Platforms.
+func (i *Image) Build(ctx context.Context, dir string, kept *filter.Result, o BuildOptions) error {
 	files, layout := filepath.Join(dir, "catalog"), filepath.Join(dir, "image")
-	if err := declcfg.WriteDir(ctx, files, kept.Metas, write); err != nil {
+	if err := declcfg.WriteDir(ctx, files, kept.Metas, o.Write); err != nil {
 		return err
 	}
-	var opts publish.Options
-	platforms := i.Platforms
-	if platforms == nil {
-		platforms = catalogPlatforms
+	opts := publish.Options{Platforms: o.Platforms, Limits: o.Limits}
+	if opts.Platforms == nil {
+		names := i.Platforms
+		if names == nil {
+			names = CatalogPlatforms
+		}
+		for _, p := range names {
+			opts.Platforms = append(opts.Platforms, publish.Platform{Name: p})
+		}
 	}
-	for _, p := range platforms {
-		opts.Platforms = append(opts.Platforms, publish.Platform{Name: p})
+	for _, p := range opts.Platforms {
+		i.Program = i.Program || p.Binary != nil || p.Base != nil
+		if p.Base != nil {
+			opts.HTTPAddr = cmp.Or(opts.HTTPAddr, p.Base.HTTPAddr)
+		}
 	}
 	built, err := publish.Build(ctx, declcfg.Source{Name: i.Source, FS: os.DirFS(files)}, opts)
 	if err != nil {
@@ -57,13 +72,14 @@ func (i *Image) Build(ctx context.Context, dir string, kept *filter.Result, writ
 // CatalogDir is the directory of the catalog in images from [Image.Build].
 const CatalogDir = "/configs"
 
-// Copy makes the image of a catalog a copy of its source, with this digest and its signatures.
-func (i *Image) Copy(digest string) error {
+// Copy makes the image of a catalog a copy of its source, with this digest and its signatures. program reports whether
+// the source has a program that serves the catalog.
+func (i *Image) Copy(digest string, program bool) error {
 	ref, err := parse(i.Source)
 	if err != nil {
 		return err
 	}
-	i.Digest, i.Catalog, i.from = digest, true, ref
+	i.Digest, i.Catalog, i.Program, i.from = digest, true, program, ref
 	return nil
 }
 

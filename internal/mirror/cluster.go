@@ -76,7 +76,7 @@ func (r *Record) Cluster(o ClusterOptions) ([]manifests.File, error) {
 			opts := manifests.Options{Kind: kind, Name: catalog, Image: r.Target + "/" + img.Target()}
 			if kind == manifests.CatalogSource {
 				opts.Namespace = cmp.Or(o.Namespace, img.Namespace, DefaultNamespace)
-				opts.Template = img.CatalogSource
+				opts.Template, opts.Program = img.CatalogSource, img.Program
 			}
 			set, failed := manifests.New(opts)
 			if failed != nil {

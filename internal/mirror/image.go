@@ -25,6 +25,10 @@ type Image struct {
 	Failure    string `json:"failure,omitzero"`   // the reason if the image was not copied
 	Manifests  []Node `json:"manifests,omitzero"` // each after the manifests it refers to, signatures last
 
+	// Program reports whether the image of a catalog has the program that serves it. Otherwise, its CatalogSource needs
+	// grpcPodConfig.extractContent.
+	Program bool `json:"program,omitzero"`
+
 	// Namespace of the CatalogSource for a catalog; "" for [DefaultNamespace].
 	Namespace string `json:"namespace,omitzero"`
 

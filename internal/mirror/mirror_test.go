@@ -694,7 +694,7 @@ func TestCopy(t *testing.T) {
 	from, to := newPottery(t, true), newRegistry(t, false)
 	_, digest, _ := strings.Cut(from.refs[0], "@")
 	img := &Image{Source: from.refs[0], Repository: "crafts/catalog", Tag: "v1"}
-	if err := img.Copy(digest); err != nil {
+	if err := img.Copy(digest, false); err != nil {
 		t.Fatal(err)
 	}
 	opener := from.opener(t)

@@ -45,14 +45,17 @@ func (p Platform) command(httpAddr string) (entry, args []string) {
 	if p.Binary == nil && p.Base == nil {
 		return nil, nil
 	}
-	args = []string{"serve", "/" + catalogDir}
+	entry, args = entrypoint, []string{"serve", "/" + catalogDir}
+	if p.Base != nil && p.Base.entry != nil {
+		entry, args = p.Base.entry, slices.Clone(p.Base.args)
+	}
 	if p.readsStore() {
 		args = append(args, "--cache-dir=/"+cacheDir, "--cache-enforce-integrity")
 		if httpAddr != "" {
 			args = append(args, "--http-addr="+httpAddr)
 		}
 	}
-	return entrypoint, args
+	return entry, args
 }
 
 // readsStore reports whether the opm that serves the catalog can read our store. Upstream's opm cannot.
@@ -60,9 +63,16 @@ func (p Platform) readsStore() bool { return p.Base == nil || p.Base.IsOpm }
 
 // A Base is an image with opm at /bin/opm.
 type Base struct {
-	IsOpm bool // whether its opm is from this project, in any version, and not upstream's
-	image *image.Image
+	IsOpm    bool   // whether its opm is from this project, in any version, and not upstream's
+	HTTPAddr string // the address for HTTP in the command of a catalog image; "" for none
+
+	image       *image.Image
+	hidden      *image.Hidden // the catalog of a catalog image, and its cache
+	entry, args []string      // the command of a catalog image; nil for that of new images
 }
+
+// ErrNoProgram is wrapped by the error about a base image without opm.
+var ErrNoProgram = errors.New("it has no /" + program + ": choose one with opm, or scratch")
 
 // NewBase checks that an image can be the base for a platform, and inspects its opm. The caller closes the image,
 // after the images built on it.
@@ -78,7 +88,7 @@ func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, err
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("base image %s: it has no /%s: choose one with opm, or scratch", img.Ref, program)
+		return nil, fmt.Errorf("base image %s: %w", img.Ref, ErrNoProgram)
 	case err != nil:
 		return nil, fmt.Errorf("base image %s: /%s: %w", img.Ref, program, err)
 	}

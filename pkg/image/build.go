@@ -26,6 +26,8 @@ type BuildOptions struct {
 	// Base is the image to build on; nil means no base. Its configuration is inherited except for the fields set here,
 	// and so is its platform.
 	Base *Image
+	// Hidden is the content of Base that the image does not have, from [Image.Hide]; nil for none.
+	Hidden *Hidden
 	// Labels are the labels of the image, such as LabelPackage. They are added to the labels of Base.
 	Labels map[string]string
 	// Annotations are the annotations of the manifest.
@@ -67,6 +69,9 @@ func Build(o BuildOptions) (img v1.Image, err error) {
 	add := func(l *Layer) {
 		history := v1.History{Created: v1.Time{Time: buildTime(o.Created)}, CreatedBy: l.createdBy}
 		added = append(added, mutate.Addendum{Layer: l, History: history, Annotations: l.annotations})
+	}
+	if o.Hidden != nil && o.Hidden.whiteouts != nil {
+		add(o.Hidden.whiteouts)
 	}
 	for _, l := range o.Layers {
 		add(l)
@@ -133,7 +138,7 @@ func (o *BuildOptions) configured() (v1.Image, error) {
 	}
 	config.OS, config.Architecture, config.Variant = platform.OS, platform.Architecture, platform.Variant
 	if o.Base != nil {
-		if base, err = o.Base.asBase(); err != nil {
+		if base, err = o.Base.asBase(o.Hidden); err != nil {
 			return nil, fmt.Errorf("base image %s: %w", o.Base.Ref, err)
 		}
 		if config, err = base.ConfigFile(); err != nil {
@@ -185,8 +190,8 @@ type baseImage struct {
 	config   []byte
 }
 
-// asBase returns the image as the base for Build.
-func (i *Image) asBase() (v1.Image, error) {
+// asBase returns the image as the base for Build, without the layers that hidden leaves out.
+func (i *Image) asBase(hidden *Hidden) (v1.Image, error) {
 	if i.config.Digest == (v1.Hash{}) {
 		return nil, errors.New("a docker archive cannot be a base: convert it to an OCI archive, " +
 			"as in skopeo copy docker-archive:FILE oci-archive:FILE")
@@ -197,7 +202,19 @@ func (i *Image) asBase() (v1.Image, error) {
 	}
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: i.config}
 	m.Config.MediaType = types.OCIConfigJSON
-	for _, l := range i.layers {
+	if hidden != nil {
+		if config, err = hidden.edit(config); err != nil {
+			return nil, err
+		}
+		m.Config.Digest, m.Config.Size, err = v1.SHA256(bytes.NewReader(config))
+		if err != nil {
+			return nil, err
+		}
+	}
+	for n, l := range i.layers {
+		if hidden != nil && hidden.layers[n] {
+			continue
+		}
 		m.Layers = append(m.Layers, v1.Descriptor{
 			MediaType: ociLayer(l.MediaType), Digest: l.Digest, Size: l.Size, Annotations: l.Annotations,
 		})

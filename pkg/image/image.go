@@ -47,6 +47,8 @@ type Image struct {
 	Platform string
 	// Labels are the labels in the configuration.
 	Labels map[string]string
+	// Entrypoint and Cmd are the program that a container runs and its arguments.
+	Entrypoint, Cmd []string
 
 	layers []v1.Descriptor // lowest first
 	config v1.Descriptor   // empty for a docker archive

@@ -100,7 +100,9 @@ type configFile struct {
 	Architecture string `json:"architecture"`
 	Variant      string `json:"variant"`
 	Config       struct {
-		Labels map[string]string `json:"Labels"`
+		Labels     map[string]string `json:"Labels"`
+		Entrypoint []string          `json:"Entrypoint"`
+		Cmd        []string          `json:"Cmd"`
 	} `json:"config"`
 	RootFS struct {
 		DiffIDs []v1.Hash `json:"diff_ids"`

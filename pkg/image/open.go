@@ -206,6 +206,9 @@ func (o *Opener) newImage(ref string, config *configFile, s source) *Image {
 		source:   s,
 		limits:   o.opts.Limits,
 		spool:    o.spool(),
+
+		Entrypoint: config.Config.Entrypoint,
+		Cmd:        config.Config.Cmd,
 	}
 }
 

@@ -3,6 +3,7 @@ package image
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -23,6 +24,16 @@ const (
 	attestation    = "vnd.docker.reference.type"
 	attestedDigest = "vnd.docker.reference.digest" // of the image that it attests
 )
+
+// ErrPlatform is wrapped by the error for an image that is not for the requested platform.
+var ErrPlatform = errors.New("other platform")
+
+// A platformError is the text of an error that wraps ErrPlatform.
+type platformError string
+
+func (e platformError) Error() string { return string(e) }
+
+func (e platformError) Is(target error) bool { return target == ErrPlatform }
 
 // parsePlatform parses os/arch or os/arch/variant; "" means linux and the architecture of this program.
 func parsePlatform(text string) (v1.Platform, error) {
@@ -59,7 +70,7 @@ func (i *Image) CheckPlatform(platform string) error {
 	}
 	have, err := parsePlatform(i.Platform)
 	if err != nil || !satisfies(have, want) {
-		return fmt.Errorf("it is for %s, not for %s", printable(i.Platform), want)
+		return platformError(fmt.Sprintf("it is for %s, not for %s", printable(i.Platform), want))
 	}
 	return nil
 }
@@ -99,8 +110,8 @@ func (c *chooser) choose(ctx context.Context, m *manifest, digest v1.Hash) (choi
 		return choice{}, fmt.Errorf("no image for %s: the index is empty", want)
 	}
 	slices.Sort(c.offered)
-	return choice{}, fmt.Errorf("no image for %s, only for %s: choose one as the platform", want,
-		strings.Join(slices.Compact(c.offered), ", "))
+	return choice{}, platformError(fmt.Sprintf("no image for %s, only for %s: choose one as the platform", want,
+		strings.Join(slices.Compact(c.offered), ", ")))
 }
 
 // search returns the first suitable manifest, or an empty choice. Descriptors with a platform come before

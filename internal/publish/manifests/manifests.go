@@ -57,6 +57,7 @@ type Options struct {
 	// For CatalogSources.
 	Security      string // legacy, restricted, or "" to follow the namespace
 	ImageTemplate string // an image reference with the cluster version as a variable; see [catalogsource.ResolveImage]
+	Program       bool   // the image is run as it is, without extractContent: it has the program that serves the catalog
 	ClusterOpm    bool   // the cluster runs this opm, which can use the store in the image
 	Template      []byte // of [ParseTemplate]: a CatalogSource with the further fields; nil for none
 	DisplayName   string

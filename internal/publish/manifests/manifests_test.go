@@ -46,6 +46,10 @@ var options = []row{
 			"spec": {"displayName": "Other", "publisher": "Pottery", "grpcPodConfig": {"priorityClassName": "low"}}, "status": {}}`),
 	}},
 	{"catalogsource-cluster-opm", Options{Kind: CatalogSource, ClusterOpm: true, Size: 191 << 20}},
+	{"catalogsource-program", Options{Kind: CatalogSource, Program: true}},
+	{"catalogsource-program-template", Options{
+		Kind: CatalogSource, Program: true, Template: []byte(`{"spec": {"grpcPodConfig": {"priorityClassName": "low"}}}`),
+	}},
 	{"catalogsource-names", Options{Kind: CatalogSource, DisplayName: "Crafts {{ .Values.image }}", Publisher: "Pottery"}},
 	{"clustercatalog", Options{Kind: ClusterCatalog}},
 	{"clustercatalog-options", Options{Kind: ClusterCatalog, Priority: 5, PollInterval: time.Hour}},

@@ -3,6 +3,7 @@ package manifests
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -21,8 +22,8 @@ func (o *Options) meta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace}
 }
 
-// catalogSource sets extractContent, so that the cluster's opm serves the catalog whatever else is in the image. The
-// template has further fields.
+// catalogSource sets extractContent, so that the cluster's opm serves the catalog whatever else is in the image, unless
+// the image is run as it is. The template has further fields.
 func (o *Options) catalogSource() (*v1alpha1.CatalogSource, error) {
 	source, err := o.fromTemplate()
 	if err != nil {
@@ -34,13 +35,18 @@ func (o *Options) catalogSource() (*v1alpha1.CatalogSource, error) {
 	}
 	pod.SecurityContextConfig = cmp.Or(v1alpha1.SecurityConfig(o.Security), pod.SecurityContextConfig)
 	pod.ExtractContent = &v1alpha1.ExtractContentConfig{CatalogDir: catalogDir}
-	if o.ClusterOpm { // upstream's opm refuses our store and needs more memory
+	if o.Program {
+		pod.ExtractContent = nil
+	} else if o.ClusterOpm { // upstream's opm refuses our store and needs more memory
 		pod.ExtractContent.CacheDir = cacheDir
 		memory := memoryRequest(o.Size)
 		pod.MemoryTarget = &memory
 	}
 	o.fill(source)
 	source.Spec.Image, source.Spec.GrpcPodConfig = o.Image, pod
+	if reflect.ValueOf(*pod).IsZero() {
+		source.Spec.GrpcPodConfig = nil
+	}
 	if o.ImageTemplate != "" {
 		if source.Annotations == nil {
 			source.Annotations = map[string]string{}
