@@ -165,7 +165,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	done := display{cmd}.Start("resolving")
+	done := display{cmd}.StartLogged("resolving")
 	defer func() { done() }()
 	plan, err := mirror.NewPlan(cmd.Context(), images, to, mirror.Options{
 		Opener: opener, Platforms: f.platforms, Jobs: f.jobs, Last: f.last, RetryFailed: f.retryFailed,
@@ -182,7 +182,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 		}
 		return f.print(cmd, report)
 	}
-	done = display{cmd}.Start("mirroring")
+	done = display{cmd}.StartLogged("mirroring")
 	record, runErr := plan.Run(cmd.Context(), mirror.RunOptions{Incomplete: f.incomplete})
 	done()
 	if record != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// newStderr returns standard error for text, through a console if it is a terminal.
+// newStderr returns standard error for text, through a console.
 func newStderr(w io.Writer) io.Writer {
 	if console.IsTerminal(w) {
 		return legible.NewWriter(console.New(w))
 	}
-	return legible.NewWriter(w)
+	return legible.NewWriter(console.NewLog(w))
 }
 
 // stderrFile returns standard error itself, for a program that may use it as a terminal.
 func stderrFile(cmd *cobra.Command) io.Writer {
-	if c := consoleOf(cmd); c != nil {
+	if c := anyConsole(cmd); c != nil {
 		return c.Terminal()
 	}
 	return legible.Unwrap(cmd.ErrOrStderr())
@@ -33,6 +33,14 @@ func stderrFile(cmd *cobra.Command) io.Writer {
 
 // consoleOf returns the console of a command's standard error, or nil if standard error is not a terminal.
 func consoleOf(cmd *cobra.Command) *console.Console {
+	if c := anyConsole(cmd); c != nil && c.OnTerminal() {
+		return c
+	}
+	return nil
+}
+
+// anyConsole returns the console of a command's standard error, or nil if it has none.
+func anyConsole(cmd *cobra.Command) *console.Console {
 	c, _ := legible.Unwrap(cmd.ErrOrStderr()).(*console.Console)
 	return c
 }
@@ -52,13 +60,21 @@ func (d display) Start(what string, refs ...string) (done func()) {
 	return done
 }
 
+// StartLogged is like Start, and also shows the progress if standard error is no terminal: a line a minute.
+func (d display) StartLogged(what string) (done func()) {
+	if c := anyConsole(d.cmd); c != nil {
+		return c.Start(what)
+	}
+	return func() {}
+}
+
 func (d display) size(refs []string) {
 	w := d.work()
 	w.Go(func(stopped func() bool) { w.Size(sizeOfFiles(refs, stopped)) })
 }
 
-// work returns the counters of the work started last, or nil if standard error is not a terminal.
-func (d display) work() *console.Work { return consoleOf(d.cmd).Work() }
+// work returns the counters of the work started last, or nil if no progress is shown.
+func (d display) work() *console.Work { return anyConsole(d.cmd).Work() }
 
 // Count sets the number of items that Did will count.
 func (d display) Count(total int, noun string) { d.work().Count(total, noun) }

@@ -4,6 +4,7 @@ package console
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -15,9 +16,10 @@ import (
 )
 
 // A Console is standard error on a terminal, with a progress line at its end. Other output replaces that line until it
-// is shown again. It is safe for concurrent use.
+// is shown again. It may also be standard error that is no terminal; see [NewLog]. It is safe for concurrent use.
 type Console struct {
 	terminal io.Writer
+	log      bool
 
 	work atomic.Pointer[Work] // shown in the progress line
 
@@ -27,6 +29,12 @@ type Console struct {
 
 // New returns the console of a terminal.
 func New(terminal io.Writer) *Console { return &Console{terminal: terminal} }
+
+// NewLog returns the console of a file or a pipe, such as the log of a job. It shows progress as a line a minute.
+func NewLog(out io.Writer) *Console { return &Console{terminal: out, log: true} }
+
+// OnTerminal reports whether the console is on a terminal.
+func (c *Console) OnTerminal() bool { return !c.log }
 
 // Terminal returns the terminal, for a program that writes to it while no progress line is shown.
 func (c *Console) Terminal() io.Writer { return c.terminal }
@@ -43,6 +51,12 @@ func (c *Console) Write(lines []byte) (int, error) {
 func (c *Console) show(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.log {
+		if what != "" {
+			fmt.Fprintln(c.terminal, what)
+		}
+		return
+	}
 	c.erase()
 	if what != "" {
 		fmt.Fprint(c.terminal, what)
@@ -69,21 +83,25 @@ func (c *Console) columns() int {
 
 const defaultColumns = 79
 
-// Start shows the name of the work and the elapsed time once a second has passed, along with the counts that
-// [Console.Work] receives from then on. The returned function removes the line; it can be called more than once.
+// Start shows the name of the work and the elapsed time once a second has passed, or in a log once a minute has passed,
+// along with the counts that [Console.Work] receives from then on. The returned function removes the line; it can be called more than once.
 func (c *Console) Start(what string) (done func()) {
 	stop := make(chan struct{})
-	w := &Work{what: what, stop: stop}
+	w := &Work{what: what, stop: stop, bar: !c.log}
+	every, columns := time.Second, c.columns
+	if c.log {
+		every, columns = time.Minute, func() int { return math.MaxInt }
+	}
 	c.work.Store(w)
 	w.running.Go(func() {
 		defer c.show("")
 		start := time.Now()
-		tick := time.NewTicker(time.Second)
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				c.show(w.line(time.Since(start), c.columns()))
+				c.show(w.line(time.Since(start), columns()))
 			case <-stop:
 				return
 			}

@@ -81,6 +81,58 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
+// TestBar checks that a terminal shows a bar for bytes, and their number beside the number of images.
+func TestBar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var terminal strings.Builder
+		c := New(&terminal)
+		done := c.Start("mirroring")
+		w := c.Work()
+		w.Count(4, "images")
+		w.Did("a")
+		w.Expect(1000)
+		w.Copied(250)
+		time.Sleep(1500 * time.Millisecond)
+		w.Copied(1000) // more than expected, since blobs were read again
+		time.Sleep(time.Second)
+		done()
+		const erase = "\r\x1b[K"
+		want := "opm: mirroring [#####---------------] 1 of 4 images, 1/s, 250 bytes of 1.0 KB …" + erase +
+			"opm: mirroring [####################] 1 of 4 images, 1.2 KB of 1.2 KB copied, …" + erase
+		if got := terminal.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// TestLog checks that a log gets a line a minute, without a bar, and nothing at the end.
+func TestLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		c := NewLog(&log)
+		done := c.Start("mirroring")
+		w := c.Work()
+		w.Count(4, "images")
+		w.Did("registry.example/a\n")
+		w.Expect(60 << 20)
+		w.Copied(30 << 20)
+		time.Sleep(59 * time.Second)
+		if log.Len() > 0 {
+			t.Errorf("in the first minute: %q", &log)
+		}
+		time.Sleep(2 * time.Second)
+		fmt.Fprintln(c, "opm: warning: b")
+		time.Sleep(time.Minute)
+		done()
+		lines := strings.SplitAfter(log.String(), "\n")
+		if len(lines) != 4 || lines[1] != "opm: warning: b\n" || strings.ContainsAny(log.String(), "\r\x1b[") ||
+			!strings.HasPrefix(lines[0], "opm: mirroring 1 of 4 images, 30 MB of 60 MB copied, 512 KB/s, 60 s left, 60 s, ") ||
+			!strings.Contains(lines[2], ", 120 s, ") {
+			t.Errorf("got %q", lines)
+		}
+	})
+}
+
 func TestConsoleAtOnce(t *testing.T) {
 	var terminal strings.Builder
 	c := New(&terminal)

@@ -15,6 +15,7 @@ import (
 // counts nothing.
 type Work struct {
 	what string // such as "rendering"
+	bar  bool   // show a bar for bytes that are copied
 
 	stop    <-chan struct{} // closed when the work is done; nil if no line is shown
 	running sync.WaitGroup  // goroutines that end when stop is closed
@@ -103,10 +104,23 @@ func (w *Work) copying(seconds int) string {
 	return part
 }
 
+// barWidth is the number of columns of a bar, without its ends.
+const barWidth = 20
+
+// drawBar returns a bar for the copied part of the bytes to copy.
+func (w *Work) drawBar() string {
+	n, of := w.copied.Load(), w.toCopy.Load()
+	full := int(float64(min(n, of)) / float64(of) * barWidth)
+	return "[" + strings.Repeat("#", full) + strings.Repeat("-", barWidth-full) + "]"
+}
+
 // line returns the progress line after some time, with at most the given number of columns.
 func (w *Work) line(after time.Duration, columns int) string {
 	parts := []string{"opm: " + w.what}
 	seconds := int(after.Seconds())
+	if w.bar && w.toCopy.Load() > 0 {
+		parts[0] += " " + w.drawBar()
+	}
 	if total := w.total.Load(); total > 1 {
 		done := int(w.done.Load())
 		parts[0] += fmt.Sprintf(" %s of %s %s", plural.Number(done), plural.Number(int(total)), w.noun.Load())
