@@ -45,6 +45,13 @@ those of the last run (--record) that are no longer selected; with -v, also a li
 --manifests writes an ImageDigestMirrorSet and an ImageTagMirrorSet, a CatalogSource and a
 ClusterCatalog for each catalog. opm mirror prune deletes what is no longer selected.
 
+--verify checks that a mirror is complete now, without copying: that it has every manifest, blob and
+tag, and that their sizes are right. With a record, these are the images of the run and the mirror is
+that of the record; that of a directory is DIRECTORY/opm-mirror.json. With an ImageSetConfiguration
+and the --to, --keep-hosts, --max-components and --platform of the run, these are the catalogs in the
+mirror and all images that they name; no source is asked. A table names what is incomplete, and the
+exit status is 1.
+
 The image of a filtered catalog has the opm of --base-image or else of its source, if that is an
 image with /bin/opm. If it is opm of this project, the image has its store, and otherwise no cache.
 Without a program (--base-image scratch), the opm of the cluster serves the catalog: this needs
@@ -75,6 +82,7 @@ type mirrorFlags struct {
 	names                mirror.Names
 	jobs, maxManifests   int
 	dryRun, retryFailed  bool
+	verify               string
 	manifests, namespace string
 	icsp                 bool
 	incomplete           bool
@@ -91,6 +99,8 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.toDir, "to-dir", "", "copy to `DIRECTORY`, an OCI layout")
 	flags.StringVar(&f.fromDir, "from-dir", "", "copy what --to-dir wrote to `DIRECTORY`")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be copied, and copy nothing")
+	flags.StringVar(&f.verify, "verify", "",
+		"check that the mirror has everything that the record or the configuration in `FILE` names, and copy nothing")
 	flags.StringVar(&f.record, "record", "", "read the record of the last run from `FILE`, and write that of this run")
 	flags.StringVar(&f.since, "since", "", "leave out of --to-dir what the run with the record in `FILE` copied")
 	flags.BoolVar(&f.retryFailed, "retry-failed", false, "copy only catalogs, and images that failed in the last run")
@@ -124,9 +134,11 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	} {
 		exclude(cmd, "from-dir", name)
 	}
+	exclude(cmd, "verify", besideVerify...)
 	for _, name := range []string{"to-dir", "from-dir", "manifests"} {
 		must(cmd.MarkFlagDirname(name))
 	}
+	must(cmd.MarkFlagFilename("verify", "json", "yaml", "yml"))
 	for _, name := range []string{"since", "record"} {
 		must(cmd.MarkFlagFilename(name, "json"))
 	}
@@ -138,6 +150,9 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.check(cmd, args); err != nil {
 		return usageError{err}
+	}
+	if f.verify != "" {
+		return f.runVerify(cmd)
 	}
 	if err := f.readRecords(); err != nil {
 		return err
@@ -199,6 +214,10 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	selecting := f.filter.packages != nil || f.filter.defaults != nil
 	f.names.Above = strings.Count(strings.TrimSuffix(f.to, "/"), "/")
 	switch {
+	case f.verify != "":
+		if err := f.checkVerify(args); err != nil {
+			return err
+		}
 	case f.to == "" && f.toDir == "":
 		return errors.New("--to or --to-dir is missing: it says where the images go")
 	case f.fromDir != "" && len(args) > 0:
@@ -215,6 +234,8 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--retry-failed needs --record")
 	case f.manifests == "" && (f.icsp || cmd.Flags().Changed("namespace")):
 		return errors.New("--icsp and --namespace need --manifests")
+	}
+	switch {
 	case f.names.MaxComponents < 0:
 		return fmt.Errorf("--max-components %d: want 1 or more", f.names.MaxComponents)
 	case f.names.MaxComponents > 0 && f.names.MaxComponents <= f.names.Above:
@@ -345,6 +366,9 @@ func (f *mirrorFlags) writeManifests(cmd *cobra.Command, record *mirror.Record) 
 func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 	failures := r.Failures()
 	text := func(w io.Writer) error { return f.writeText(w, r, failures) }
+	if f.verify != "" {
+		text = func(w io.Writer) error { return f.writeVerified(w, r, failures) }
+	}
 	if err := printResult(cmd, f.format, inText(r, text)); err != nil {
 		return err
 	}
@@ -352,7 +376,10 @@ func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 		return nil
 	}
 	what := "were not copied"
-	if f.dryRun {
+	switch {
+	case f.verify != "":
+		what = "are incomplete"
+	case f.dryRun:
 		what = "cannot be copied"
 	}
 	return failed(fmt.Sprintf("%s of %s %s", plural.Number(len(failures)), plural.Of(r.Total.Images, "image"), what))
@@ -376,9 +403,7 @@ func (f *mirrorFlags) writeText(w io.Writer, r *mirror.Report, failures []mirror
 	}
 	if len(failures) > 0 {
 		fmt.Fprintln(table, "FAILED\tBUNDLES\tREASON")
-		for _, i := range failures {
-			fmt.Fprintf(table, "%s\t%s\t%s\n", i.Source, cmp.Or(plural.Some(i.Bundles), "-"), i.Reason)
-		}
+		writeFailures(table, failures)
 		if err := table.Flush(); err != nil {
 			return err
 		}
@@ -396,4 +421,11 @@ func (f *mirrorFlags) writeText(w io.Writer, r *mirror.Report, failures []mirror
 	_, err := fmt.Fprintf(w, "%s: %s %s (%s), %s there before, %s failed\n", r.Target, plural.Of(r.Total.Missing, "image"),
 		missing, plural.Size(r.Total.MissingBytes), plural.Number(there), plural.Number(r.Total.Failed))
 	return err
+}
+
+// writeFailures writes the rows of failed images.
+func writeFailures(table io.Writer, failures []mirror.ImageReport) {
+	for _, i := range failures {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", i.Source, cmp.Or(plural.Some(i.Bundles), "-"), i.Reason)
+	}
 }

@@ -427,6 +427,9 @@ func (c *imageSet) blocks(image string) bool {
 	})
 }
 
+// Blocks reports whether the config of the entry blocks an image.
+func (e *Entry) Blocks(image string) bool { return e.set.blocks(image) }
+
 // An AdditionalImage is an image that a [Config] mirrors beside the images of its catalogs.
 type AdditionalImage struct {
 	additionalImage

@@ -31,6 +31,9 @@ type Directory struct {
 	root   *os.Root // nil if the directory does not exist yet
 	since  *Record  // record of an earlier directory, whose content is not written again; may be nil
 	create sync.Once
+
+	elsewhere map[string]bool // digests of content that is in an earlier directory; set by FromDirectory
+
 	failed error // the error of create
 }
 
@@ -118,9 +121,9 @@ func FromDirectory(dir string) (*Directory, *Record, error) {
 // checkFiles checks that the blobs of each image in a record exist and have their sizes. An image whose blobs do not
 // fails. If none is left, checkFiles returns an error about the blobs of all.
 func (d *Directory) checkFiles(record *Record) error {
-	since := map[string]bool{}
+	d.elsewhere = map[string]bool{}
 	for _, digest := range record.Since {
-		since[digest] = true
+		d.elsewhere[digest] = true
 	}
 	var whole, broken int
 	var all []Blob
@@ -129,7 +132,7 @@ func (d *Directory) checkFiles(record *Record) error {
 			img.Manifests = nil // those of an earlier run, which may not be here
 			continue
 		}
-		if err := d.checkBlobs(img.content(), since); err != nil {
+		if err := d.checkBlobs(img.content()); err != nil {
 			broken++
 			all = append(all, img.content()...)
 			img.fail(err)
@@ -138,20 +141,20 @@ func (d *Directory) checkFiles(record *Record) error {
 		whole++
 	}
 	if broken > 0 && whole == 0 {
-		return d.checkBlobs(all, since)
+		return d.checkBlobs(all)
 	}
 	return nil
 }
 
-// checkBlobs checks that blobs exist, unless they are in since, and have their sizes.
-func (d *Directory) checkBlobs(blobs []Blob, since map[string]bool) error {
+// checkBlobs checks that blobs exist, unless they are in an earlier directory, and have their sizes.
+func (d *Directory) checkBlobs(blobs []Blob) error {
 	var missing []string
 	var damaged error
 	for _, b := range blobs {
-		switch n, err := d.size(b.Digest); {
+		switch n, err := d.fileSize(b.Digest); {
 		case err != nil:
 			damaged = cmp.Or(damaged, err)
-		case n < 0 && !since[b.Digest.String()]:
+		case n < 0 && !d.elsewhere[b.Digest.String()]:
 			missing = append(missing, b.Digest.String())
 		case n >= 0 && n != b.Size:
 			damaged = cmp.Or(damaged, fmt.Errorf("%s has %s instead of %s: it was cut off or changed; copy the directory again",
@@ -207,12 +210,17 @@ func (d *Directory) has(_ context.Context, repo string, digest v1.Hash) (bool, e
 
 // stored reports whether the directory itself has a blob or a manifest, as opposed to since.
 func (d *Directory) stored(digest v1.Hash) (bool, error) {
-	n, err := d.size(digest)
+	n, err := d.fileSize(digest)
 	return n >= 0, err
 }
 
-// size returns the size of a blob or a manifest, or -1 if the directory itself does not have it.
-func (d *Directory) size(digest v1.Hash) (int64, error) {
+// size returns the size of a blob.
+func (d *Directory) size(_ context.Context, _ string, digest v1.Hash) (int64, error) {
+	return d.fileSize(digest)
+}
+
+// fileSize returns the size of a blob or a manifest, or -1 if the directory itself does not have it.
+func (d *Directory) fileSize(digest v1.Hash) (int64, error) {
 	if d.root == nil {
 		return -1, nil
 	}
@@ -238,7 +246,7 @@ func (d *Directory) tagged(ctx context.Context, repo, _, digest string) (bool, e
 func (d *Directory) linked(context.Context, string, *Node) (bool, error) { return true, nil }
 
 func (d *Directory) upload(ctx context.Context, _ string, b Blob, _ string, open image.BlobOpener) error {
-	switch n, err := d.size(b.Digest); {
+	switch n, err := d.fileSize(b.Digest); {
 	case err != nil:
 		return err
 	case n >= 0 && n != b.Size:

@@ -43,6 +43,9 @@ type Image struct {
 	repo   *image.Repository // the source, once resolved; nil for a directory
 	tagged bool              // the tag in the target refers to the image
 	state  State
+
+	inTarget name.Reference // in the target, where Verify looks it up; nil for others
+
 	absent []Blob // content that the target did not have when the image was resolved
 }
 

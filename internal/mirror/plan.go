@@ -60,17 +60,7 @@ type Plan struct {
 // that cannot be resolved has a Failure. It is an error if a tag in the target would refer to two things, such as two
 // images or an image and a signature, or if the target cannot be written.
 func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
-	for _, img := range images {
-		if img.Platforms == nil {
-			img.Platforms = o.Platforms
-		}
-	}
-	p := &Plan{Options: o, Images: merge(images), to: to, asking: semaphore.NewWeighted(maxRequests)}
-	p.Jobs = cmp.Or(p.Jobs, DefaultJobs)
-	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
-	if p.Progress == nil {
-		p.Progress = noProgress{}
-	}
+	p := newPlan(images, to, o)
 	if err := checkNames(p.Images); err != nil {
 		return nil, err
 	}
@@ -101,6 +91,22 @@ func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan,
 		}
 	}
 	return p, nil
+}
+
+// newPlan returns the plan of images that are not resolved yet.
+func newPlan(images []*Image, to Target, o Options) *Plan {
+	for _, img := range images {
+		if img.Platforms == nil {
+			img.Platforms = o.Platforms
+		}
+	}
+	p := &Plan{Options: o, Images: merge(images), to: to, asking: semaphore.NewWeighted(maxRequests)}
+	p.Jobs = cmp.Or(p.Jobs, DefaultJobs)
+	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
+	if p.Progress == nil {
+		p.Progress = noProgress{}
+	}
+	return p
 }
 
 // isDone reports whether an image is taken from the record of the last run.

@@ -29,6 +29,8 @@ type Target interface {
 	manifest(ctx context.Context, repo string, digest v1.Hash) ([]byte, v1.Descriptor, error)
 	// has reports whether there is a manifest.
 	has(ctx context.Context, repo string, digest v1.Hash) (bool, error)
+	// size returns the size of a blob in bytes, or -1 if there is none.
+	size(ctx context.Context, repo string, digest v1.Hash) (int64, error)
 	// tagged reports whether a tag refers to a digest.
 	tagged(ctx context.Context, repo, tag, digest string) (bool, error)
 	// linked reports whether an existing manifest is found by its tags and by its subject, if it has them.
@@ -119,6 +121,18 @@ func notFoundIfDenied(err error) error {
 func (r *Registry) has(ctx context.Context, path string, digest v1.Hash) (bool, error) {
 	found, err := r.head(ctx, path, digest.String())
 	return found == digest, err
+}
+
+func (r *Registry) size(ctx context.Context, path string, digest v1.Hash) (int64, error) {
+	repo, err := r.repository(path)
+	if err != nil {
+		return 0, err
+	}
+	size, err := repo.BlobSize(ctx, digest)
+	if err = notFoundIfDenied(err); errors.Is(err, image.ErrNotFound) {
+		return -1, nil
+	}
+	return size, err
 }
 
 func (r *Registry) tagged(ctx context.Context, path, tag, digest string) (bool, error) {

@@ -76,7 +76,7 @@ func (r *resolver) link(nodes []Node) {
 
 // root returns the manifest or index of the image.
 func (r *resolver) root(ctx context.Context) (m manifest, err error) {
-	if r.img.dir == nil {
+	if r.img.dir == nil && r.img.inTarget == nil {
 		if r.img.repo, err = r.plan.Opener.Source(r.img.from.String()); err != nil {
 			return m, errors.Unwrap(err)
 		}
@@ -88,7 +88,7 @@ func (r *resolver) root(ctx context.Context) (m manifest, err error) {
 		}
 		return r.fetch(ctx, digest)
 	}
-	return r.read(ctx, func() ([]byte, v1.Descriptor, error) { return r.img.repo.Manifest(ctx, r.img.from.Identifier()) })
+	return r.read(ctx, func() ([]byte, v1.Descriptor, error) { return r.img.repo.Manifest(ctx, r.img.identifier()) })
 }
 
 // attached returns the nodes of all artifacts that refer to the manifests in to, and of artifacts that refer to these.

@@ -143,6 +143,21 @@ func (r *Repository) Blob(ctx context.Context, desc v1.Descriptor) (io.ReadClose
 	return VerifiedBlob(body, desc), nil
 }
 
+// BlobSize returns the size of a blob in bytes, as the registry has it, without reading the blob.
+func (r *Repository) BlobSize(ctx context.Context, digest v1.Hash) (size int64, err error) {
+	err = r.each(ctx, func(ctx context.Context, p *remote.Puller, at name.Reference) error {
+		layer, err := p.Layer(ctx, at.Context().Digest(digest.String()))
+		if err == nil {
+			size, err = layer.Size()
+		}
+		return err
+	})
+	if err == nil && size < 0 {
+		err = fmt.Errorf("the registry does not say the size of %s", digest)
+	}
+	return size, err
+}
+
 // Check asks the registry for permission to push.
 func (r *Repository) Check(ctx context.Context) error { return r.writer.check(ctx) }
 

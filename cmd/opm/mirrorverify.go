@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/filter"
+	"github.com/opm-toolchain/opm/internal/mirror"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/image"
+)
+
+// besideVerify are the flags of mirror that cannot be combined with --verify.
+var besideVerify = []string{
+	"to-dir", "from-dir", "dry-run", "record", "since", "retry-failed", "incomplete", "image", "catalog-image",
+	"base-image", "manifests", "namespace", "icsp", "config", "package", "full", "default-channel", "with-dependencies",
+}
+
+// checkVerify checks the flags and arguments of --verify.
+func (f *mirrorFlags) checkVerify(args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q: --verify reads what the record or the configuration names", args[0])
+	}
+	return nil
+}
+
+// runVerify checks whether a mirror is complete, and prints the incomplete images.
+func (f *mirrorFlags) runVerify(cmd *cobra.Command) (err error) {
+	registry, err := f.filter.images.options(cmd)
+	if err != nil {
+		return err
+	}
+	opener := image.NewOpener(registry)
+	defer func() { err = errors.Join(err, opener.Close(), registry.Cache.Close()) }()
+	opts := mirror.Options{
+		Opener: opener, Platforms: f.platforms, Limits: image.Limits{Manifests: f.maxManifests}, Progress: display{cmd},
+		Log: registry.Log,
+	}
+	verify := f.verifyRecord
+	isConfig, err := isConfig(f.verify)
+	if err != nil {
+		return fmt.Errorf("--verify: %w", err)
+	}
+	if isConfig {
+		verify = f.verifyConfig
+	}
+	plan, err := verify(cmd, opts)
+	if err != nil {
+		return fmt.Errorf("--verify %s: %w", f.verify, err)
+	}
+	return f.print(cmd, plan.Report())
+}
+
+// isConfig reports whether a file is an ImageSetConfiguration, and not a record, which is JSON without a kind.
+func isConfig(file string) (bool, error) {
+	text, err := regular.ReadNamed(file)
+	if err != nil {
+		return false, err
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return true, nil
+	}
+	var head struct {
+		Kind jsontext.Value `json:"kind"`
+	}
+	return json.Unmarshal(text, &head) == nil && head.Kind != nil, nil
+}
+
+// verifyRecord checks the images of a record. That of a directory is in the directory.
+func (f *mirrorFlags) verifyRecord(cmd *cobra.Command, opts mirror.Options) (*mirror.Plan, error) {
+	record, err := mirror.ReadRecord(f.verify)
+	if err != nil {
+		return nil, err
+	}
+	if f.to != "" {
+		if err := record.CheckTarget(strings.TrimSuffix(f.to, "/")); err != nil {
+			return nil, err
+		}
+	}
+	done := display{cmd}.StartLogged("verifying")
+	defer done()
+	if record.Target != "" {
+		to, err := mirror.ToRegistry(opts.Opener, record.Target)
+		if err != nil {
+			return nil, err
+		}
+		return record.Verify(cmd.Context(), to, opts)
+	}
+	if filepath.Base(f.verify) != mirror.RecordFile {
+		return nil, fmt.Errorf("it is the record of a directory: name the file %s in that directory", mirror.RecordFile)
+	}
+	to, record, err := mirror.FromDirectory(filepath.Dir(f.verify))
+	if err != nil {
+		return nil, err
+	}
+	defer to.Close()
+	return record.Verify(cmd.Context(), to, opts)
+}
+
+// verifyConfig checks the catalogs of a configuration in the mirror, the images that these name, and the additional
+// images. It asks only the mirror.
+func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mirror.Plan, error) {
+	if f.to == "" {
+		return nil, usageError{errors.New("--to is missing: it says where the images are")}
+	}
+	f.filter.config = f.verify
+	config, catalogs, err := f.readConfig(cmd, nil)
+	if err != nil {
+		return nil, err
+	}
+	to, err := mirror.ToRegistry(opts.Opener, f.to)
+	if err != nil {
+		return nil, err
+	}
+	images, err := f.additionalImages(cmd, config)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range catalogs {
+		found, err := f.mirroredImages(cmd, to, c)
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, found...)
+	}
+	for _, img := range images {
+		if img.Failure == "" {
+			if err := img.InTarget(to); err != nil {
+				return nil, err
+			}
+		}
+	}
+	done := display{cmd}.StartLogged("verifying")
+	defer done()
+	return mirror.Verify(cmd.Context(), images, to, opts)
+}
+
+// mirroredImages returns a catalog in the mirror, and the images that it names. A catalog that cannot be read is a
+// failed image.
+func (f *mirrorFlags) mirroredImages(
+	cmd *cobra.Command, to *mirror.Registry, from *mirroredCatalog,
+) (images []*mirror.Image, err error) {
+	platforms := f.platforms
+	if from.entry.Platforms != nil {
+		platforms = from.entry.Platforms
+	}
+	built := &mirror.Image{Source: from.ref, Repository: from.repo, Tag: from.tag, Catalog: true}
+	images = append(images, built)
+	ref := to.String() + "/" + built.Target()
+	err = f.filter.images.withCatalog(cmd, "reading", openOptions(cmd), []string{ref}, func(c *catalog, _ func()) error {
+		index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
+		if err != nil {
+			return err
+		}
+		return eachImage(cmd.Context(), index, func(ref string, by *declcfg.Bundle) {
+			if from.entry.Blocks(ref) {
+				return
+			}
+			use := mirror.Use{Package: by.Package, Bundle: by.Name}
+			img, err := f.names.New(ref, use)
+			if err != nil {
+				img = mirror.Unusable(ref, err, use)
+			}
+			img.Platforms = platforms
+			images = append(images, img)
+		})
+	})
+	if err == nil || cmd.Context().Err() != nil {
+		return images, err
+	}
+	return []*mirror.Image{mirror.Unusable(from.ref, err)}, nil
+}
+
+// eachImage calls fn for the image and the related images of each bundle.
+func eachImage(ctx context.Context, index *declcfg.Index, fn func(ref string, by *declcfg.Bundle)) error {
+	all := new(filter.Result)
+	for _, x := range index.Packages() {
+		for _, b := range x.Bundles {
+			all.Metas = append(all.Metas, b.Meta)
+		}
+	}
+	return all.EachImage(ctx, fn)
+}
+
+// writeVerified writes the table of incomplete images.
+func (f *mirrorFlags) writeVerified(w io.Writer, r *mirror.Report, failures []mirror.ImageReport) error {
+	if len(failures) > 0 {
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "INCOMPLETE\tBUNDLES\tREASON")
+		writeFailures(table, failures)
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s: %s of %s complete (%s)\n", r.Target, plural.Number(r.Total.Images-r.Total.Failed),
+		plural.Of(r.Total.Images, "image"), plural.Size(r.Total.Bytes))
+	return err
+}
