@@ -478,7 +478,7 @@ func (c *imageSet) unsupported() (errs []error) {
 		{c.Mirror.Samples, "/mirror/samples", "opm does not mirror samples: remove this"},
 		{c.ArchiveSize, "/archiveSize", "opm writes a directory, not archives: remove this"},
 	} {
-		if text := string(part.value); text != "" && text != "{}" && text != "[]" {
+		if !slices.Contains([]string{"", "null", "{}", "[]", "0"}, string(part.value)) {
 			errs = append(errs, c.file.Errorf(part.ptr, "%s", part.advice))
 		}
 	}
