@@ -45,12 +45,11 @@ those of the last run (--record) that are no longer selected; with -v, also a li
 --manifests writes an ImageDigestMirrorSet and an ImageTagMirrorSet, a CatalogSource and a
 ClusterCatalog for each catalog. opm mirror prune deletes what is no longer selected.
 
---verify checks that a mirror is complete now, without copying: that it has every manifest, blob and
-tag, and that their sizes are right. With a record, these are the images of the run and the mirror is
-that of the record; that of a directory is DIRECTORY/opm-mirror.json. With an ImageSetConfiguration
-and the --to, --keep-hosts, --max-components and --platform of the run, these are the catalogs in the
-mirror and all images that they name; no source is asked. A table names what is incomplete, and the
-exit status is 1.
+--verify checks that a mirror has every manifest, blob and tag now, with the right size, and copies
+nothing. FILE is the record of a run, which names the mirror; that of a directory is its
+opm-mirror.json. Or FILE is an ImageSetConfiguration, with the flags of its run for the target, for
+names and platforms: then the catalogs in the mirror and all images that they name are checked. No
+source is asked. A table names what is incomplete, and the exit status is 1.
 
 The image of a filtered catalog has the opm of --base-image or else of its source, if that is an
 image with /bin/opm. If it is opm of this project, the image has its store, and otherwise no cache.
@@ -111,7 +110,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.catalogImage, "catalog-image", "",
 		"name the image of CATALOG `[PATH][:TAG]` in the mirror (default: as its source)")
 	flags.StringVarP(&f.base, "base-image", "i", "",
-		"base of filtered catalogs: `IMAGE` that contains opm, self or scratch (default: the source if it has opm, or scratch)")
+		"base of filtered catalogs: `IMAGE` that contains opm, self or scratch (default: the source, if it has opm)")
 	flags.BoolVar(&f.names.KeepHosts, "keep-hosts", false, "begin paths in the mirror with the host of the source")
 	flags.IntVar(&f.names.MaxComponents, "max-components", 0,
 		"join the last components of paths in the mirror with dashes if there are more than `N`, with those of --to")
@@ -123,7 +122,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.manifests, "manifests", "",
 		"write to `DIRECTORY` the objects that make a cluster use the mirror")
 	flags.StringVar(&f.namespace, "namespace", "",
-		"write CatalogSources for this `NAMESPACE` (default openshift-marketplace, or olm if opm.yaml has a target kubernetes)")
+		"write CatalogSources for this `NAMESPACE` (default openshift-marketplace, or olm if the target is Kubernetes)")
 	flags.BoolVar(&f.icsp, "icsp", false, "write an ImageContentSourcePolicy, for clusters before OpenShift 4.13")
 	exclude(cmd, "to-dir", "to")
 	exclude(cmd, "to-dir", "manifests")

@@ -199,7 +199,15 @@ func (f *mirrorFlags) ofCatalog(
 	}
 	images := []*mirror.Image{built}
 	short, transport := map[string]bool{}, map[string]bool{}
-	err := kept.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
+	all := &filter.Result{Metas: kept.Metas} // with the blocked images, whose references the catalog has, too
+	err := all.EachImage(ctx, func(ref string, by *declcfg.Bundle) {
+		plain := reference.WithoutTransport(ref)
+		if plain != ref {
+			transport[ref] = true
+		}
+		if from.entry != nil && from.entry.Blocks(plain) {
+			return
+		}
 		use := mirror.Use{Package: by.Package, Bundle: by.Name}
 		img, err := f.names.New(ref, use)
 		switch {
@@ -211,10 +219,6 @@ func (f *mirrorFlags) ofCatalog(
 			img = mirror.Unusable(ref, err, use)
 		}
 		img.Platforms = platforms
-		plain := reference.WithoutTransport(ref)
-		if plain != ref {
-			transport[ref] = true
-		}
 		if full := image.OnDockerHub(plain); full != "" {
 			short[fmt.Sprintf("%s as %s", plain, full)] = true
 		}

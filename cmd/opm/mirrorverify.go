@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -159,12 +158,22 @@ func (f *mirrorFlags) mirroredImages(
 	built := &mirror.Image{Source: from.ref, Repository: from.repo, Tag: from.tag, Catalog: true}
 	images = append(images, built)
 	ref := to.String() + "/" + built.Target()
-	err = f.filter.images.withCatalog(cmd, "reading", openOptions(cmd), []string{ref}, func(c *catalog, _ func()) error {
+	opened := f.filter.images
+	if len(platforms) > 0 {
+		opened.platform = platforms[0]
+	}
+	read := func(c *catalog, _ func()) error {
 		index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
 		if err != nil {
 			return err
 		}
-		return eachImage(cmd.Context(), index, func(ref string, by *declcfg.Bundle) {
+		var metas []*declcfg.Meta
+		for _, x := range index.Packages() {
+			for _, b := range x.Bundles {
+				metas = append(metas, b.Meta)
+			}
+		}
+		return (&filter.Result{Metas: metas}).EachImage(cmd.Context(), func(ref string, by *declcfg.Bundle) {
 			if from.entry.Blocks(ref) {
 				return
 			}
@@ -176,22 +185,12 @@ func (f *mirrorFlags) mirroredImages(
 			img.Platforms = platforms
 			images = append(images, img)
 		})
-	})
+	}
+	err = opened.withCatalog(cmd, "reading", openOptions(cmd), []string{ref}, read)
 	if err == nil || cmd.Context().Err() != nil {
 		return images, err
 	}
 	return []*mirror.Image{mirror.Unusable(from.ref, err)}, nil
-}
-
-// eachImage calls fn for the image and the related images of each bundle.
-func eachImage(ctx context.Context, index *declcfg.Index, fn func(ref string, by *declcfg.Bundle)) error {
-	all := new(filter.Result)
-	for _, x := range index.Packages() {
-		for _, b := range x.Bundles {
-			all.Metas = append(all.Metas, b.Meta)
-		}
-	}
-	return all.EachImage(ctx, fn)
 }
 
 // writeVerified writes the table of incomplete images.

@@ -32,8 +32,8 @@ func TestImageSets(t *testing.T) {
 		}
 		for _, e := range config.Entries() {
 			s, dependencies := e.Selection()
-			fmt.Fprintf(&got, "\tcatalog %s as %q, platforms %v, template %q, dependencies %v, rule %v\n", e.Catalog, e.Target(),
-				e.Platforms, e.Template, dependencies, s.Rule)
+			fmt.Fprintf(&got, "\tcatalog %s as %q, platforms %v, template %q, dependencies %v, rule %v\n",
+				e.Catalog, e.Target(), e.Platforms, e.Template, dependencies, s.Rule)
 			for _, p := range s.Packages {
 				fmt.Fprintf(&got, "\t\tpackage %s: default %q, rule %v", p.Name, p.DefaultChannel, p.Rule)
 				for _, c := range p.Channels {

@@ -82,7 +82,8 @@ func TestVerify(t *testing.T) {
 			}
 			check := func(what string, failures map[string]string) {
 				t.Helper()
-				if tt.want == "" && len(failures) > 0 || tt.want != "" && !strings.Contains(failures[first.Target()], tt.want) {
+				got := failures[first.Target()]
+				if tt.want == "" && len(failures) > 0 || tt.want != "" && !strings.Contains(got, tt.want) {
 					t.Errorf("by the %s: got %v, want %q of %s", what, failures, tt.want, first.Target())
 				}
 			}
@@ -137,7 +138,8 @@ func TestVerifyTag(t *testing.T) {
 	}
 	to.push(t, "pottery/tagged:v1", newImage(t, newLayer(t, 200)))
 	p, err = copyOf(t, record).Verify(t.Context(), target, Options{Opener: opener})
-	if got := failuresOf(t, p, err)["pottery/tagged:v1"]; !strings.Contains(got, "the tag v1 is missing, or refers to another digest") {
+	const want = "the tag v1 is missing, or refers to another digest"
+	if got := failuresOf(t, p, err)["pottery/tagged:v1"]; !strings.Contains(got, want) {
 		t.Errorf("got %q", got)
 	}
 	record.Images[0].Failure = "it was too large"

@@ -17,9 +17,9 @@ func NewReusedBase(ctx context.Context, img *image.Image, platform string) (*Bas
 	if err != nil {
 		return nil, err
 	}
-	kind, dir, err := img.Kind()
-	if err != nil || kind != image.Catalog {
-		return b, nil // not a catalog: like other bases
+	kind, dir, _ := img.Kind() // the error is about images without content of ours
+	if kind != image.Catalog {
+		return b, nil // like other bases
 	}
 	hide := []string{cacheDir}
 	if dir = strings.Trim(path.Clean("/"+dir), "/"); dir != "" {

@@ -24,11 +24,14 @@ func TestReusedBase(t *testing.T) {
 		addr       string
 		cache      string // of the source; "" for tmp/cache
 	}{
-		{ours, []string{"/bin/opm"}, []string{"serve", "/old", "--cache-dir=/tmp/cache", "--cache-enforce-integrity", "--debug"},
+		{ours, []string{"/bin/opm"},
+			[]string{"serve", "/old", "--cache-dir=/tmp/cache", "--cache-enforce-integrity", "--debug"},
 			"[/bin/opm] [serve /configs --debug --cache-dir=/tmp/cache --cache-enforce-integrity]", "", ""},
 		{ours, []string{"/bin/opm"}, []string{"serve", "/old", "--http-addr=:8080", "--cache-dir", "/var/cache/opm"},
-			"[/bin/opm] [serve /configs --cache-dir=/tmp/cache --cache-enforce-integrity --http-addr=:8080]", ":8080", "var/cache/opm"},
-		{upstreams, []string{"/bin/opm"}, []string{"serve", "/old/", "--cache-dir=/tmp/cache", "--cache-enforce-integrity=true"},
+			"[/bin/opm] [serve /configs --cache-dir=/tmp/cache --cache-enforce-integrity --http-addr=:8080]",
+			":8080", "var/cache/opm"},
+		{upstreams, []string{"/bin/opm"},
+			[]string{"serve", "/old/", "--cache-dir=/tmp/cache", "--cache-enforce-integrity=true"},
 			"[/bin/opm] [serve /configs]", "", ""},
 		{upstreams, nil, []string{"opm", "serve", "/old", "--termination-log=/dev/null"},
 			"[opm] [serve /configs --termination-log=/dev/null]", "", ""},
@@ -37,8 +40,8 @@ func TestReusedBase(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.module, tt.entry, tt.cmd), func(t *testing.T) {
 			below, err := image.Build(image.BuildOptions{
-				Base: baseWith(t, compile(t, tt.module, "linux", "amd64")), Labels: map[string]string{image.LabelConfigs: "/old"},
-				Entrypoint: tt.entry, Cmd: tt.cmd, Contents: []image.Content{
+				Base:   baseWith(t, compile(t, tt.module, "linux", "amd64")),
+				Labels: map[string]string{image.LabelConfigs: "/old"}, Entrypoint: tt.entry, Cmd: tt.cmd, Contents: []image.Content{
 					{Source: fstest.MapFS{"old.json": {Data: []byte("{}")}}, Target: "old"},
 					{Source: fstest.MapFS{"packages.json": {}}, Target: cmp.Or(tt.cache, "tmp/cache")},
 				},

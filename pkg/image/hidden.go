@@ -49,7 +49,8 @@ func (i *Image) Hide(ctx context.Context, paths ...string) (*Hidden, error) {
 	for _, name := range h.paths {
 		if h.covered[name] {
 			dir, base := path.Split(name)
-			files = append(files, File{Name: dir + tarfs.WhiteoutPrefix + base, Mode: 0o644, Content: strings.NewReader("")})
+			name = dir + tarfs.WhiteoutPrefix + base
+			files = append(files, File{Name: name, Mode: 0o644, Content: strings.NewReader("")})
 		}
 	}
 	if files == nil {

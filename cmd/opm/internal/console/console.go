@@ -84,7 +84,8 @@ func (c *Console) columns() int {
 const defaultColumns = 79
 
 // Start shows the name of the work and the elapsed time once a second has passed, or in a log once a minute has passed,
-// along with the counts that [Console.Work] receives from then on. The returned function removes the line; it can be called more than once.
+// along with the counts that [Console.Work] receives from then on. The returned function removes the line; it can be
+// called more than once.
 func (c *Console) Start(what string) (done func()) {
 	stop := make(chan struct{})
 	w := &Work{what: what, stop: stop, bar: !c.log}
