@@ -35,6 +35,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -75,7 +76,7 @@ type State struct {
 // The error joins a [*declcfg.Error] for each unusable object, sorted by position. The State has all other objects. If
 // several objects have the same kind, namespace and name, the first is used. If ctx ends, the State is nil.
 func Load(ctx context.Context, warn func(*declcfg.Error), sources ...declcfg.Source) (*State, error) {
-	l := &loader{State: &State{}, fields: map[reflect.Type]map[string][]int{}}
+	l := &loader{State: &State{}}
 	for _, s := range sources {
 		if err := l.source(ctx, s); err != nil {
 			return nil, err
@@ -138,7 +139,7 @@ type loader struct {
 	*State
 	errs     []error
 	warnings []*declcfg.Error
-	fields   map[reflect.Type]map[string][]int // of keyReader
+	keys     strictyaml.KeyFinder
 }
 
 func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
@@ -289,10 +290,9 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 			}
 			return
 		}
-		keys := keyReader{r.fields, func(ptr jsontext.Pointer, err error) {
+		unknownKeys(&r.keys, raw, ptr, o, func(ptr jsontext.Pointer, err error) {
 			r.warnOfKey(ptr, fmt.Errorf("%s: %w", nameOf(o), err))
-		}}
-		keys.object(raw, ptr, o)
+		})
 		wrong := k.check(o)
 		for _, f := range wrong {
 			if f.isAccepted() {
