@@ -173,6 +173,7 @@ var arrows = map[string][]string{
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
 		json, "internal/regular", "internal/pool", "internal/skim", "internal/k8sname", "internal/legible", "internal/reference",
 		"internal/operator", "internal/admission", "k8s.io/apiserver", "internal/installmode", "pkg/graph",
+		"internal/strictyaml",
 	},
 	"internal/plain": {
 		"pkg/bundle", "internal/operator", "internal/platform", "pkg/declcfg", "github.com/operator-framework/api",

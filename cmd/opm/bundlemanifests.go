@@ -20,7 +20,10 @@ func bundleManifestsCmd(path string) *cobra.Command {
 		Short: "Print the manifests that OLM v1 applies for a bundle",
 		Long: `Print what a bundle of type registry+v1 becomes when OLM v1 installs it, in the order of kubectl
 apply: service accounts, roles, CustomResourceDefinitions, deployments, webhooks and their
-certificates. The namespace has to exist. A bundle that OLM v1 refuses is an error.
+certificates. The namespace has to exist. A bundle that OLM v1 refuses is an error. It is read as
+OLM v1 reads it: every document of every file in manifests/, also of hidden files, the items of
+lists, and only keys with the right case. opm bundle validate warns if OLM Classic reads it
+differently.
 
 The operator watches all namespaces, or that of --watch-namespace, for which OLM v1 needs its
 feature SingleOwnNamespaceInstallSupport. With --openshift-version, a bundle that would keep that

@@ -2,8 +2,11 @@ package plain
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/opm-toolchain/opm/internal/testing/golden"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
@@ -106,6 +110,58 @@ func TestPublished(t *testing.T) {
 	if len(dirs) == len(all) && len(foreign) != 4 { // two have no apiVersion, two are custom resources named Role and Secret
 		t.Errorf("bundles with manifests of no API that OLM v1 applies: %v", foreign)
 	}
+}
+
+// TestPublishedText checks the bytes of the manifests of published bundles, and of the errors, by their hashes. The
+// hashes are of one bundle each, for all namespaces, the namespace of the operator and another one.
+func TestPublishedText(t *testing.T) {
+	all := shared.Glob(t, "data/operators/*/*")
+	const file = "testdata/published.txt"
+	if *golden.Update && !shared.Full() {
+		t.Skip("the hashes of all bundles are updated together: set OPM_TESTS=full")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, hash, _ := strings.Cut(strings.TrimSpace(line), " ")
+		want[name] = hash
+	}
+	var lines strings.Builder
+	for _, dir := range shared.Sample(all, 15) {
+		name := path.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir))
+		h := sha256.New()
+		for _, watch := range []string{"", "studio", "kilns"} {
+			fmt.Fprintln(h, printed(t, dir, name, watch))
+		}
+		hash := fmt.Sprintf("%x", h.Sum(nil)[:8])
+		fmt.Fprintln(&lines, name, hash)
+		if hash != want[name] && !*golden.Update {
+			t.Errorf("%s: the hash of the manifests is %s, want %s; compare the output of opm bundle manifests with an older "+
+				"opm. If this is right: %s -update, with OPM_TESTS=full", name, hash, want[name], golden.Command(t))
+		}
+	}
+	if *golden.Update {
+		golden.Compare(t, file, lines.String())
+	}
+}
+
+// printed returns the manifests of a bundle, or the error.
+func printed(t *testing.T, dir, name, watch string) string {
+	c, err := bundle.ReadContents(os.DirFS(dir), name, bundle.Options{})
+	if err == nil {
+		err = CheckDependencies(c)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	objects, err := Objects(c, Options{Namespace: "studio", Watch: watch, Certificates: CertManager})
+	if err != nil {
+		return err.Error()
+	}
+	return encode(t, objects)
 }
 
 // supported reports whether the install modes of a bundle allow to watch a namespace.

@@ -72,9 +72,7 @@ func Is(fsys fs.FS) bool {
 // annotations that do not name a package, an owned definition of a custom resource that is not among the manifests, and
 // every file that cannot be read are errors; upstream ignores all but the first of these. Calls may be concurrent.
 func Parse(fsys fs.FS, name string, opts Options) (*declcfg.Bundle, error) {
-	p := parser{
-		fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts, buffers: bufferPool.Get(), onlyBundle: true,
-	}
+	p := parser{fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts, buffers: bufferPool.Get()}
 	defer func() { bufferPool.Put(p.buffers) }()
 	m, meta := p.readManifests(), p.readMetadata()
 	if err := p.err(); err != nil {
@@ -113,7 +111,6 @@ type parser struct {
 	opts Options
 	errs []error
 
-	onlyBundle bool // drop manifests that the bundle no longer needs
 	buffers
 }
 

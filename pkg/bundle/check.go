@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -137,6 +138,9 @@ func (c *checker) checkV1() {
 	for _, p := range c.problems {
 		broken[p.Rule] = true
 	}
+	if broken[ruleCSVCount.Name] {
+		return // OLM v1 uses another ClusterServiceVersion than the rest of the checks
+	}
 	for _, r := range contents.Refusals(V1Options{}) {
 		isBroken := func(rule *problem.Rule) bool { return broken[rule.Name] }
 		if r.Kind == RefusedManifest || r.Kind == RefusedWebhook || slices.ContainsFunc(sameReasons[r.Kind], isBroken) {
@@ -160,18 +164,28 @@ var sameReasons = map[RefusalKind][]*problem.Rule{
 	RefusedDefinition:   {ruleCRDMissing, ruleCRDTwice, ruleCRD, ruleUnreadable},
 }
 
+// The parts of manifests/ that only one version of OLM reads.
+var (
+	errSubdirectory    = errors.New("a directory: OLM Classic ignores it, and OLM v1 refuses the bundle")
+	errHidden          = errors.New("a hidden file: OLM Classic ignores it, and OLM v1 reads it as a manifest")
+	errFurtherManifest = errors.New("a further document: OLM Classic reads only the first one of a file, OLM v1 reads all")
+)
+
 // readAll reads the files in manifests/. Unlike in [Parse], a file that is not a manifest is an error.
 func (c *checker) readAll() {
 	for _, entry := range c.readDir(manifestsDir) {
 		name := path.Join(manifestsDir, entry.Name())
 		if entry.IsDir() {
-			c.report(ruleLeftOut, c.inFile(name, errDirectory))
-			continue
-		}
-		if strings.HasPrefix(entry.Name(), ".") {
+			c.report(ruleLeftOut, c.inFile(name, errSubdirectory))
 			continue
 		}
 		content, ok := c.readFile(name)
+		if strings.HasPrefix(entry.Name(), ".") {
+			if ok && len(bytes.TrimSpace(content)) > 0 {
+				c.report(ruleLeftOut, c.inFile(name, errHidden))
+			}
+			continue
+		}
 		if !ok {
 			c.incomplete = true
 			continue
@@ -183,7 +197,7 @@ func (c *checker) readAll() {
 			continue
 		}
 		if pos, ok := doc.continuation(); ok {
-			c.report(ruleLeftOut, &declcfg.Error{Pos: pos, Err: errMoreDocuments})
+			c.report(ruleLeftOut, &declcfg.Error{Pos: pos, Err: errFurtherManifest})
 		}
 		c.checkKeys(doc)
 		m := &manifest{document: doc, printed: c.printManifest(doc.json)}
@@ -221,6 +235,9 @@ func (c *checker) checkMetadata(mediaType string) {
 	}
 	if !found {
 		c.reportFile(ruleAnnotations, metadataDir, "no file contains the annotations of a bundle")
+	}
+	for _, err := range c.misnamed(all) {
+		c.report(ruleLeftOut, err)
 	}
 	for i, d := range all.dependencies {
 		c.checkDependency(all.from.dependencies, element("/dependencies", i), d)

@@ -26,6 +26,14 @@ func filesOf(example string) files {
 	return all
 }
 
+// rename returns the files with one under another name.
+func (f files) rename(from, to string) files {
+	all := maps.Clone(f)
+	all[to] = all[from]
+	delete(all, from)
+	return all
+}
+
 // change returns checkedFiles with the file of that name changed.
 func change(name, from, to string) files { return checkedFiles.change(name, from, to) }
 
@@ -68,8 +76,26 @@ var checkTests = []struct {
 		`b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: line 1 of the JSON: key "kind" is already defined in `}},
 	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: not a manifest: the object has no kind [unreadable]"}},
 	{change("manifests/crd.yaml", "", "---\nkind: A"), []string{
-		"b/manifests/crd.yaml:13:1: warning: a further document: only the first one of a file counts [left-out]"}},
-	{change("manifests/a/b.yaml", "", "a: b"), []string{"b/manifests/a: warning: a directory: only files in manifests/"}},
+		"b/manifests/crd.yaml:13:1: warning: a further document: OLM Classic reads only the first one of a file, OLM v1 reads all"}},
+	{change("manifests/a/b.yaml", "", "a: b"), []string{
+		"b/manifests/a: warning: a directory: OLM Classic ignores it, and OLM v1 refuses the bundle [left-out]"}},
+	{change("manifests/.a.yaml", "", "kind: A"), []string{
+		"b/manifests/.a.yaml: warning: a hidden file: OLM Classic ignores it, and OLM v1 reads it as a manifest [left-out]"}},
+	{change("manifests/.keep", "", "\n"), nil},
+	{checkedFiles.rename("metadata/annotations.yaml", "metadata/annotations.yml"), []string{
+		"b/metadata/annotations.yml:2:3: warning: annotations: OLM v1 does not read it here: it reads annotations from " +
+			"metadata/annotations.yaml only [left-out]"}},
+	{change("metadata/props.yaml", "", "properties: [{type: a, value: b}]"), []string{
+		"b/metadata/props.yaml:1:13: warning: properties: OLM v1 does not read it here: it reads properties from " +
+			"metadata/properties.yaml only [left-out]"}},
+	{change("manifests/csv.yaml", "installModes", "InstallModes"), []string{
+		`b/manifests/csv.yaml:20:3: warning: spec.InstallModes: the key is "installModes": OLM Classic reads "InstallModes" ` +
+			`as well, and OLM v1 ignores it [key-case]`,
+		"b/manifests/csv.yaml:20:3: warning: spec.installModes: OLM v1 refuses it: "}},
+	{change("manifests/crd.yaml", "storage: true", "Storage: true"), []string{
+		`b/manifests/crd.yaml:11:14: warning: spec.versions[0].Storage: the key is "storage": `}},
+	{change("manifests/list.yaml", "", "apiVersion: v1\nkind: List\nitems: []"), []string{
+		"b/manifests/list.yaml:2:7: error: kind: OLM Classic does not install a List, and OLM v1 installs its items: "}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: v4.18-v4.12\n"), []string{
 		`b/metadata/annotations.yaml:8:34: warning: annotations.com.redhat.openshift.versions: "v4.18-v4.12" is not a range of releases: it is empty, because 4.18 is after 4.12`}},
 	{change("metadata/annotations.yaml", "", "  com.redhat.openshift.versions: v4.9-v4.10\n"), []string{
@@ -173,7 +199,7 @@ var checkTests = []struct {
 		"b/manifests/csv.yaml:10:19: error: spec.minKubeVersion: Kubernetes 1.22 removed rbac.authorization.k8s.io/v1beta1, "}},
 
 	{change("manifests/d.yaml", "", "kind: ClusterServiceVersion\n"), []string{
-		"b/manifests/d.yaml:1:1: error: second ClusterServiceVersion: the first is in b/manifests/csv.yaml [csv-count]"}},
+		"b/manifests/d.yaml:1:1: error: second ClusterServiceVersion: OLM Classic uses the first, in b/manifests/csv.yaml, and OLM v1 the last"}},
 	{change("manifests/csv.yaml", "version: 1.0.0", "version: banana"), []string{
 		`b/manifests/csv.yaml:9:12: error: spec.version: "banana" is not a valid version: `}},
 	{change("manifests/csv.yaml", "version: 1.0.0", "version: 1.0.0\n  release: a_b"), []string{

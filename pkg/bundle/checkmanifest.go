@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,9 +13,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	olmrelease "github.com/operator-framework/api/pkg/lib/release"
 	olmversion "github.com/operator-framework/api/pkg/lib/version"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,6 +25,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/platform"
+	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -62,6 +66,7 @@ var installableKinds = map[string]installableKind{
 const (
 	kindPodMonitor = "PodMonitor"
 	kindAutoscaler = "VerticalPodAutoscaler"
+	kindList       = "List"
 )
 
 // Installable reports whether OLM v1 installs manifests of a kind, and whether it puts them into the namespace of the
@@ -106,7 +111,11 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 		return
 	}
 	if _, ok := Installable(m.kind); !ok && mediaType == MediaTypeRegistry {
-		c.reportAt(ruleManifestKind, m.document, "/kind", "OLM does not install a %s", m.kind)
+		problem := "OLM does not install a %s"
+		if m.kind == kindList {
+			problem = "OLM Classic does not install a %s, and OLM v1 installs its items: put each into a file"
+		}
+		c.reportAt(ruleManifestKind, m.document, "/kind", problem, m.kind)
 		return
 	}
 	if removed, ok := platform.RemovedIn(m.apiVersion, m.kind); ok {
@@ -115,8 +124,12 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 	switch m.kind {
 	case kindCSV:
 		c.checkCSVType(m)
+		c.checkKeyCase(m, reflect.TypeFor[v1alpha1.ClusterServiceVersion]())
 	case kindCRD:
 		c.checkDefinition(m)
+		if m.apiVersion == crdV1 {
+			c.checkKeyCase(m, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]())
+		}
 	default:
 		if err := CheckAPIVersion(m.apiVersion, m.kind); err != nil {
 			c.reportAt(ruleManifestAPI, m.document, "/apiVersion", "%w", err)
@@ -128,10 +141,24 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 	}
 }
 
+// checkKeyCase reports the keys of a manifest that differ from the keys of its type in case only. OLM Classic decodes
+// the manifest as encoding/json does, OLM v1 as Kubernetes does.
+func (c *checker) checkKeyCase(m *manifest, t reflect.Type) {
+	new(strictyaml.KeyFinder).Unknown(m.printed, t, func(ptr jsontext.Pointer, key string, known iter.Seq[string]) {
+		for name := range known {
+			if strings.EqualFold(name, key) {
+				c.reportAt(ruleKeyCase, m.document, ptr, "the key is %q: OLM Classic reads %q as well, and OLM v1 ignores it",
+					name, key)
+			}
+		}
+	})
+}
+
 // checkCSVType decodes the ClusterServiceVersion into c.csv. A second one is a problem.
 func (c *checker) checkCSVType(m *manifest) {
 	if c.csvFile != nil {
-		c.reportAt(ruleCSVCount, m.document, "", "second %s: the first is in %s", kindCSV, c.csvFile.file)
+		c.reportAt(ruleCSVCount, m.document, "", "second %s: OLM Classic uses the first, in %s, and OLM v1 the last", kindCSV,
+			c.csvFile.file)
 		return
 	}
 	c.csvFile = m

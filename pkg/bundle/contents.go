@@ -1,11 +1,8 @@
 package bundle
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
-	"path"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -15,9 +12,12 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Contents are the manifests of a bundle of type registry+v1.
+// Contents are the manifests of a bundle of type registry+v1, as OLM v1 reads them.
 type Contents struct {
-	// CSV has the properties in metadata/ appended to its annotation olm.properties, as in OLM v1.
+	// Package is the name of the package in metadata/annotations.yaml, which may be "".
+	Package string
+
+	// CSV has the properties in metadata/properties.yaml appended to its annotation olm.properties, as in OLM v1.
 	CSV *v1alpha1.ClusterServiceVersion
 
 	// CRDs are of version v1, the only one in clusters with OLM v1, and have no status. They and Others are in the
@@ -25,12 +25,15 @@ type Contents struct {
 	CRDs   []*apiextensionsv1.CustomResourceDefinition
 	Others []*unstructured.Unstructured
 
-	// Dependencies are in the order of the ClusterServiceVersion, properties and dependencies.
+	// Dependencies are in the order of the ClusterServiceVersion, properties and dependencies. They are those of the
+	// bundle in a catalog, into which opm renders the files in metadata/ with any name.
 	Dependencies []Dependency
 
 	// Partial is true for a bundle of a catalog that has olm.csv.metadata, or nothing, instead of manifests. Its
 	// ClusterServiceVersion then has install modes and owned APIServices only, and there are no other manifests.
 	Partial bool
+
+	annotations *document // nil for a bundle of a catalog
 
 	files      map[any]*manifest         // by object
 	properties map[any]propertyOfCatalog // by object, for a bundle of a catalog
@@ -43,50 +46,52 @@ type Contents struct {
 type Dependency struct {
 	Property string // the type of the property that it becomes, such as olm.gvk.required
 
-	doc *document // nil for a bundle of a catalog
+	doc placer // nil for a bundle of a catalog
 	ptr jsontext.Pointer
 }
 
-// ReadContents reads the manifests of the bundle in fsys. The error joins the errors of [Parse], and an error for each
-// value that does not fit the types of Kubernetes and OLM, with its place; positions begin with name.
+// A placer makes errors about the values of a document or of a manifest in it.
+type placer interface {
+	errorIn(ptr jsontext.Pointer, err error) *declcfg.Error
+}
+
+// Error returns an error about the dependency, with its place.
+func (d Dependency) Error(err error) *declcfg.Error { return d.doc.errorIn(d.ptr, err) }
+
+// ReadContents reads the bundle in fsys as OLM v1 does, by the rules of operator-controller
+// (internal/operator-controller/rukpak/bundle/source/source.go), which differ from those of [Parse]:
+//
+//   - A file in manifests/, hidden or not, may have any number of documents, and a list of objects, such as a List,
+//     means its items. Of several ClusterServiceVersions, the last counts.
+//   - The keys of ClusterServiceVersions and CustomResourceDefinitions count only if their case is right.
+//   - Annotations are read from metadata/annotations.yaml, and properties from metadata/properties.yaml.
+//   - Nothing is ignored: a directory in manifests/, a file that is not text, and a document that is not a manifest are
+//     errors.
+//
+// The error joins a *[declcfg.Error] for each reason for which OLM v1 refuses the bundle; positions begin with name. Of
+// the options, only Warn and Strict matter: they are about what OLM v1 does not read.
 func ReadContents(fsys fs.FS, name string, opts Options) (*Contents, error) {
-	p := parser{fsys: fsys, name: strings.TrimSuffix(name, "/"), opts: opts}
-	all, meta := p.readManifests(), p.readMetadata()
-	if err := p.err(); err != nil {
-		return nil, err
-	}
-	c := &Contents{
-		CSV: new(v1alpha1.ClusterServiceVersion), files: map[any]*manifest{},
-	}
-	p.decodeInto(c, all.csv, c.CSV)
-	for _, m := range all.crds {
-		crd := new(apiextensionsv1.CustomResourceDefinition)
-		if m.apiVersion != crdV1 {
-			p.fail(m.errorIn("/apiVersion", definitionVersionError(m.apiVersion)))
-		} else if p.decodeInto(c, m, crd) {
-			c.CRDs = append(c.CRDs, crd)
+	r := newContentsReader(fsys, name, opts)
+	meta := r.readMetadata()
+	r.readManifests()
+	if r.CSV == nil {
+		if r.errs == nil {
+			r.fail(r.inFile(manifestsDir, fmt.Errorf("no %s found in %q", kindCSV, manifestsDir)))
 		}
+		return nil, r.err()
 	}
-	for _, m := range all.others {
-		other := new(unstructured.Unstructured)
-		if err := other.UnmarshalJSON(m.printed); err != nil {
-			p.fail(m.errorIn("", err))
-			continue
-		}
-		c.Others, c.files[other] = append(c.Others, other), m
+	if annotated, ok := r.annotatedProperties(); ok {
+		r.collectDependencies(meta, annotated)
+		r.annotateProperties(annotated)
 	}
-	if annotated, ok := p.annotatedProperties(c); ok {
-		p.collectDependencies(c, meta, annotated)
-		p.annotateProperties(c, meta, annotated)
-	}
-	return c, p.err()
+	return r.Contents, r.err()
 }
 
 // collectDependencies adds the dependencies from all their sources: the ClusterServiceVersion, properties and
 // dependencies.
-func (p *parser) collectDependencies(c *Contents, meta *metadata, annotated []annotatedProperty) {
-	csv := c.files[c.CSV].document
-	add := func(typ string, doc *document, ptr jsontext.Pointer) {
+func (c *Contents) collectDependencies(meta *metadata, annotated []annotatedProperty) {
+	csv := c.files[c.CSV]
+	add := func(typ string, doc placer, ptr jsontext.Pointer) {
 		if isDependency(typ) {
 			c.Dependencies = append(c.Dependencies, Dependency{typ, doc, ptr})
 		}
@@ -128,53 +133,11 @@ func requirementType(dependency string) string {
 	return dependency
 }
 
-// decodeInto decodes a manifest into v, and reports whether it succeeded.
-func (p *parser) decodeInto(c *Contents, m *manifest, v any) bool {
-	c.files[v] = m
-	ptr, err := decode(m.printed, v)
-	if err != nil {
-		p.fail(m.errorIn(ptr, err))
-	}
-	return err == nil
-}
-
-// annotatedProperties returns the properties in the annotation of the ClusterServiceVersion, and whether they can be
-// read.
-func (p *parser) annotatedProperties(c *Contents) (properties []annotatedProperty, ok bool) {
-	text, ok := c.CSV.Annotations[annotationProperties]
-	if !ok {
-		return nil, true
-	}
-	if err := json.Unmarshal([]byte(text), &properties); err != nil {
-		ptr := pointer("metadata", "annotations", annotationProperties)
-		p.fail(c.files[c.CSV].errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
-		return nil, false
-	}
-	return properties, true
-}
-
-// annotateProperties adds the properties in metadata/ to the annotation of the ClusterServiceVersion. As in OLM v1, the
-// annotation is null if metadata/properties.yaml exists, but there are no properties.
-func (p *parser) annotateProperties(c *Contents, meta *metadata, properties []annotatedProperty) {
-	_, err := fs.Stat(p.fsys, path.Join(metadataDir, "properties.yaml"))
-	if len(meta.properties) == 0 && err != nil {
-		return
-	}
-	for _, d := range meta.properties {
-		properties = append(properties, annotatedProperty{string(d.Type), json.RawMessage(d.Value)})
-	}
-	text, err := json.Marshal(properties)
-	if err != nil {
-		p.fail(meta.from.properties.errorIn("/properties", err))
-		return
-	}
-	if c.CSV.Annotations == nil {
-		c.CSV.Annotations = map[string]string{}
-	}
-	c.CSV.Annotations[annotationProperties] = string(text)
-}
-
-// ErrorIn returns an error about the value at ptr of an object of the contents, with its place.
+// ErrorIn returns an error about the value at ptr of an object of the contents, with its place. If the object is nil,
+// it is about the annotations of the bundle.
 func (c *Contents) ErrorIn(object any, ptr jsontext.Pointer, err error) *declcfg.Error {
+	if object == nil {
+		return c.annotations.errorIn(ptr, err)
+	}
 	return c.files[object].errorIn(ptr, err)
 }

@@ -28,20 +28,28 @@ const (
 type manifests struct {
 	csv     *manifest
 	crds    []*manifest
-	others  []*manifest        // neither of these
 	objects []declcfg.Property // of all manifests, by file name
 }
 
 // A manifest is a Kubernetes object in a file of a bundle.
 type manifest struct {
 	*document
-	apiVersion string // "" if missing
+	at         jsontext.Pointer // of the object in the document: "", or an item of a list
+	apiVersion string           // "" if missing
 	kind       string
 	printed    jsontext.Value // see printManifest
 
 	definition definition     // of a CustomResourceDefinition
 	crdErr     *declcfg.Error // the error of decoding the definition
 }
+
+// errorIn returns an error about the value at ptr of the object.
+func (m *manifest) errorIn(ptr jsontext.Pointer, err error) *declcfg.Error {
+	return m.document.errorIn(m.at+ptr, err)
+}
+
+// errNoKind is the reason why an object is not a manifest.
+var errNoKind = errors.New("not a manifest: the object has no kind")
 
 // retain makes a manifest valid even after the next one is read.
 func (m *manifest) retain() {
@@ -75,11 +83,9 @@ func (p *parser) readManifests() *manifests {
 }
 
 func (p *parser) add(all *manifests, m *manifest) {
-	if m.kind == kindCSV || !p.onlyBundle {
-		m.retain()
-	}
 	switch m.kind {
 	case kindCSV:
+		m.retain()
 		if all.csv != nil {
 			p.warn(m.errorIn("", fmt.Errorf("a second %s: the one in %s counts", kindCSV, all.csv.file)))
 			return
@@ -88,8 +94,6 @@ func (p *parser) add(all *manifests, m *manifest) {
 	case kindCRD:
 		m.decodeDefinition()
 		all.crds = append(all.crds, m)
-	default:
-		all.others = append(all.others, m)
 	}
 	all.objects = append(all.objects, bundleObject(m.printed))
 }
@@ -103,7 +107,7 @@ func (p *parser) readManifest(name string) *manifest {
 	m := &manifest{document: doc, printed: p.printManifest(doc.json)}
 	m.apiVersion, m.kind = typeOf(m.printed)
 	if m.kind == "" {
-		p.warn(doc.errorIn("", errors.New("not a manifest: the object has no kind")))
+		p.warn(doc.errorIn("", errNoKind))
 		return nil
 	}
 	return m

@@ -36,7 +36,7 @@ type RefusalKind string
 // The kinds of refusals, in the order in which OLM v1 checks the parts.
 const (
 	RefusedDependency   RefusalKind = "dependency"
-	RefusedManifest     RefusalKind = "manifest" // it cannot be decoded, or OLM v1 does not apply its kind or version
+	RefusedManifest     RefusalKind = "manifest" // it cannot be decoded, OLM v1 does not apply it, or no package is named
 	RefusedAPIService   RefusalKind = "api-service"
 	RefusedWebhook      RefusalKind = "webhook"
 	RefusedInstallModes RefusalKind = "install-modes"
@@ -52,8 +52,8 @@ type Refusal struct {
 	// Pointer leads to the value: in its file or, for a bundle of a catalog, in the object of the catalog.
 	Pointer jsontext.Pointer
 
-	doc   *document // nil for a bundle of a catalog
-	stage int       // OLM v1 reports the refusals of one stage only
+	doc   placer // nil for a bundle of a catalog
+	stage int    // OLM v1 reports the refusals of one stage only
 }
 
 // At returns the error about the value, with its place. It must not be called for a bundle of a catalog.
@@ -82,7 +82,7 @@ func (c *Contents) Refusals(o V1Options) []Refusal {
 		stageResolve:  {j.checkDependencies},
 		stageRead:     {j.checkRead},
 		stageSupport:  {j.checkAPIServices, j.checkWebhookSupport, j.checkModes},
-		stageValidate: {j.checkDeployments, j.checkDefinitions, j.checkWebhooks, j.checkKinds},
+		stageValidate: {j.checkDeployments, j.checkDefinitions, j.checkPackage, j.checkWebhooks, j.checkKinds},
 		stageApply:    {j.checkRemovedAPIs},
 	} {
 		j.stage = stage
@@ -111,9 +111,12 @@ func (j *judge) refuse(kind RefusalKind, ptr jsontext.Pointer, format string, ar
 
 func (j *judge) refuseObject(kind RefusalKind, object any, ptr jsontext.Pointer, format string, args ...any) {
 	r := Refusal{Kind: kind, Err: fmt.Errorf(format, args...), Pointer: ptr, stage: j.stage}
-	if m := j.files[object]; m != nil {
-		r.doc = m.document
-	} else {
+	switch m := j.files[object]; {
+	case object == nil:
+		r.doc = j.annotations
+	case m != nil:
+		r.doc = m
+	default:
 		r.Pointer = j.properties[object].pointer(ptr)
 	}
 	j.refusals = append(j.refusals, r)
@@ -219,6 +222,13 @@ func (j *judge) checkDefinitions() {
 			j.refuse(RefusedDefinition, element(atOwned, i), "cluster service definition references owned custom "+
 				"resource definition '%s' not found in bundle", owned.Name)
 		}
+	}
+}
+
+// checkPackage checks that the annotations name a package. A bundle of a catalog has one.
+func (j *judge) checkPackage() {
+	if j.annotations != nil && j.Package == "" {
+		j.refuseObject(RefusedManifest, nil, "/annotations", "package name is empty")
 	}
 }
 

@@ -26,7 +26,7 @@ var example string
 var ruleFiles embed.FS
 
 var fileRules = &problem.Group{Title: "Files", Rules: []*problem.Rule{
-	ruleLayout, ruleUnreadable, ruleLeftOut, ruleDuplicateKey, ruleBundleSize,
+	ruleLayout, ruleUnreadable, ruleLeftOut, ruleDuplicateKey, ruleKeyCase, ruleBundleSize,
 	ruleBundleSizeNear,
 }}
 
@@ -39,11 +39,18 @@ var (
 		Reason:  "OLM cannot unpack a bundle with a file that it cannot read."}
 	ruleLeftOut = &problem.Rule{Name: "left-out", Severity: problem.Warning,
 		Summary: "no file or document is ignored",
-		Reason:  "OLM reads the first document of each file that is directly in manifests/, and ignores others."}
+		Reason: "OLM Classic reads the first document of each file directly in manifests/ that is not hidden. OLM v1 reads " +
+			"all documents, and hidden files, and refuses a directory. It reads annotations and properties from " +
+			"annotations.yaml and properties.yaml only, OLM Classic from any file in metadata/.",
+		Fix: "put each manifest into a file of its own"}
 	ruleDuplicateKey = &problem.Rule{Name: "duplicate-key", Severity: problem.Warning,
 		Summary: "keys of an object are unique, in files and in annotations with JSON",
 		Reason:  "OLM silently uses the last value of a duplicate key; the other values are lost.",
 		Fix:     "remove one of them, or merge the two"}
+	ruleKeyCase = &problem.Rule{Name: "key-case", Severity: problem.Warning,
+		Summary: "the keys of ClusterServiceVersions and CustomResourceDefinitions have the right case",
+		Reason:  "OLM Classic ignores the case of a key. OLM v1 ignores a key with the wrong case, without an error.",
+		Fix:     "write the key as the message says"}
 	ruleBundleSize = &problem.Rule{Name: "bundle-size", Severity: problem.Error,
 		Summary: "compressed, the files fit into the ConfigMap that OLM unpacks them into",
 		Reason:  "A ConfigMap holds 1 MiB. OLM cannot unpack a larger bundle.",

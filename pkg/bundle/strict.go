@@ -88,8 +88,13 @@ func (t strictType) check(printed jsontext.Value) (ptr jsontext.Pointer, err err
 	if err == nil {
 		return "", nil
 	}
-	// The conversion does not report the place of an error. Decoding is nearly as strict, and reports it.
-	if ptr, placed := decode(printed, t.build()); placed != nil {
+	return placed(printed, t.build(), err)
+}
+
+// placed returns the error of converting a manifest to the type of v, with the pointer to the value if that is known:
+// the conversion does not report it. Decoding, which is nearly as strict, does.
+func placed(printed jsontext.Value, v any, err error) (jsontext.Pointer, error) {
+	if ptr, placed := decode(printed, v); placed != nil {
 		return ptr, placed
 	}
 	return "", err
