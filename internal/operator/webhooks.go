@@ -74,19 +74,26 @@ func CheckWebhooksV1(csv *v1alpha1.ClusterServiceVersion) []WebhookError {
 }
 
 func conversionErrorsV1(csv *v1alpha1.ClusterServiceVersion) (errs []WebhookError) {
-	converting := map[string]string{} // webhooks by definition
+	converting := map[string][]string{} // webhooks by definition
+	for _, w := range csv.Spec.WebhookDefinitions {
+		if w.Type == v1alpha1.ConversionWebhook {
+			for _, name := range w.ConversionCRDs {
+				converting[name] = append(converting[name], w.GenerateName)
+			}
+		}
+	}
+	seen := map[string]int{}
 	for i, w := range csv.Spec.WebhookDefinitions {
 		if w.Type != v1alpha1.ConversionWebhook {
 			continue
 		}
 		for j, name := range w.ConversionCRDs {
 			at := fmt.Sprintf("/conversionCRDs/%d", j)
-			if first, ok := converting[name]; ok {
+			if seen[name]++; seen[name] == 2 { // one error about all webhooks of a definition
 				errs = append(errs, WebhookError{i, at, fmt.Errorf(
-					"conversion webhooks [%s,%s] reference same custom resource definition '%s'",
-					min(first, w.GenerateName), max(first, w.GenerateName), name), false})
+					"conversion webhooks [%s] reference same custom resource definition '%s'",
+					strings.Join(slices.Sorted(slices.Values(converting[name])), ","), name), false})
 			}
-			converting[name] = w.GenerateName
 			if !csv.OwnsCRD(name) {
 				errs = append(errs, WebhookError{i, at, fmt.Errorf(
 					"conversion webhook '%s' references custom resource definition '%s' not owned bundle",

@@ -241,6 +241,15 @@ func TestPropertiesAnnotation(t *testing.T) {
 	}
 }
 
+// TestNoPackage checks the error about a bundle without a package.
+func TestNoPackage(t *testing.T) {
+	c := read(t, spec, map[string]string{"metadata/annotations.yaml": "annotations: {}\n"})
+	const want = "kiln/metadata/annotations.yaml:1:14: annotations: package name is empty"
+	if _, err := Objects(c, Options{Namespace: "studio"}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // find returns the object of a kind.
 func find[T any](t testing.TB, objects []*unstructured.Unstructured, kind string) *T {
 	t.Helper()

@@ -265,7 +265,7 @@ func (j *judge) checkKinds() {
 	for _, o := range j.Others {
 		if _, ok := Installable(o.GetKind()); !ok {
 			j.refuseObject(RefusedManifest, o, "/kind",
-				"bundle contains unsupported resource: Name: %s, Kind: %s", o.GetName(), o.GetKind())
+				"unsupported resource %q with kind %q", o.GetName(), o.GetKind())
 		}
 		if err := CheckAPIVersion(o.GetAPIVersion(), o.GetKind()); err != nil {
 			j.refuseObject(RefusedManifest, o, "/apiVersion", "%w", err)

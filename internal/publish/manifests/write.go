@@ -31,6 +31,9 @@ func (s *Set) Text(f Format) ([]byte, error) { return Encode(s.trees, f) }
 // Encode returns Kubernetes objects as one text: a stream of YAML documents, or a List in JSON.
 func Encode(objects []map[string]any, f Format) (text []byte, err error) {
 	if f == JSON {
+		if objects == nil {
+			objects = []map[string]any{}
+		}
 		return encode(tree{"apiVersion": "v1", "kind": "List", "items": objects}, f)
 	}
 	for i, o := range objects {
