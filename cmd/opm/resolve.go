@@ -111,10 +111,12 @@ const (
 )
 
 var resolveModes = modes{
-	"": "package channel version starting installed path olm explain solver-timeout single-own-namespace target",
-	"all": "package olm solver-timeout single-own-namespace info disable warnings-as-errors config " +
+	"": "package channel version starting installed path olm explain solver-timeout " +
+		"single-own-namespace bundle-releases target",
+	"all": "package olm solver-timeout single-own-namespace bundle-releases info disable warnings-as-errors config " +
 		"baseline write-baseline each target images channels",
-	"state": "olm explain solver-timeout catalog catalog-priority global-namespace single-own-namespace target",
+	"state": "olm explain solver-timeout catalog catalog-priority global-namespace " +
+		"single-own-namespace bundle-releases target",
 	"rules": "",
 }
 
@@ -184,7 +186,7 @@ func (f *resolveFlags) withSetup(
 		return err
 	}
 	defer closeAll()
-	f.setup.SingleOwnNamespace = f.state.opts.SingleOwnNamespace
+	f.setup.SingleOwnNamespace, f.setup.Releases = f.state.opts.SingleOwnNamespace, f.state.opts.Releases
 	setup, err := resolve.NewSetup(f.setup, catalogs)
 	if err != nil {
 		return usageError{err}

@@ -118,7 +118,7 @@ func (f *resolveFlags) check(cmd *cobra.Command, setup *resolve.Setup) *resolve.
 	w := display{cmd}
 	check := &resolve.Check{
 		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.setup.Package,
-		SingleOwnNamespace: f.state.opts.SingleOwnNamespace, Target: f.setup.Target,
+		SingleOwnNamespace: f.state.opts.SingleOwnNamespace, Releases: f.state.opts.Releases, Target: f.setup.Target,
 		ByChannel: f.all.byChannel, Memo: f.all.memo,
 
 		Options: resolve.Options{Timeout: f.timeout},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/opm-toolchain/opm/internal/legible"
@@ -43,6 +44,12 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
 	flags.BoolVar(&f.opts.SingleOwnNamespace, "single-own-namespace", false,
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
+	addReleases(flags, &f.opts.Releases)
+}
+
+// addReleases adds the flag for the feature gate of OLM v1 that makes releases count.
+func addReleases(flags *pflag.FlagSet, releases *bool) {
+	flags.BoolVar(releases, "bundle-releases", false, "OLM v1 runs with its feature gate BundleReleaseSupport")
 }
 
 // runState prints the answers about a whole cluster, of the versions of OLM that the flags name.

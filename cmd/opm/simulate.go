@@ -139,8 +139,8 @@ type simulateFlags struct {
 }
 
 var simulateModes = modes{
-	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace approve fail fail-unpack " +
-		"kube-version ocp-version steps solver-timeout timeline subscription diff write",
+	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
+		"fail-unpack kube-version ocp-version steps solver-timeout timeline subscription diff write",
 	"check-operatorgroup": "",
 	"who-can-what":        "catalog",
 }

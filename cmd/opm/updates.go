@@ -63,6 +63,7 @@ names. The catalog need not be valid.
 	flags.StringVar(&f.version, "v1-version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
+	addReleases(flags, &f.opts.V1.Releases)
 	choiceVar(cmd, &f.format, "output", "o", "text", "output format", problem.Formats()...)
 	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
 	exclude(cmd, "olm", "differs", "explain")
@@ -89,7 +90,7 @@ type updatesFlags struct {
 
 var updatesModes = modes{
 	"": "package channel no-channel from all stranded olm differs explain simulate v1-version v1-self-certified " +
-		"keep-going each",
+		"bundle-releases keep-going each",
 	"across": "package all olm keep-going installed state info disable warnings-as-errors config baseline " +
 		"write-baseline",
 	"rules": "",

@@ -24,8 +24,9 @@ type Check struct {
 	// have no Subscriptions and no installed operators.
 	Namespace ClassicRequest
 
-	SingleOwnNamespace bool              // the feature gate of OLM v1, see [V1Request]
-	Target             platform.Platform // of the cluster with OLM v1, see [V1Request]
+	SingleOwnNamespace, Releases bool // the feature gates of OLM v1, see [V1Request]
+
+	Target platform.Platform // of the cluster with OLM v1, see [V1Request]
 
 	// ByChannel lists what OLM v1 installs for each channel, not for each package.
 	ByChannel bool

@@ -138,7 +138,9 @@ func (p *packageCheck) judge(request *V1Request, b *graph.Bundle) *verdict {
 // askV1 resolves all questions of every channel with OLM v1, and lists what it installs.
 func (p *packageCheck) askV1() {
 	g := graph.NewPackage(p.x)
-	request := &V1Request{Package: p.x.Name, SingleOwnNamespace: p.SingleOwnNamespace, Target: p.Target}
+	request := &V1Request{
+		Package: p.x.Name, SingleOwnNamespace: p.SingleOwnNamespace, Releases: p.Releases, Target: p.Target,
+	}
 	verdicts := map[*graph.Bundle]*verdict{}
 	judge := func(b *graph.Bundle) *verdict {
 		if verdicts[b] == nil {
@@ -160,7 +162,7 @@ func (p *packageCheck) askV1() {
 				p.addV1Effect(b, v, effect{channel: c.Name, installed: installed})
 			}
 		}
-		plan := g.V1(graph.V1Options{Channels: []*graph.Channel{c}})
+		plan := g.V1(graph.V1Options{Channels: []*graph.Channel{c}, Releases: p.Releases})
 		goal := plan.Goal()
 		asked[goal] = true
 		ask("", goal, unresolved(g.Name, goal, c.Name))
@@ -182,7 +184,7 @@ func (p *packageCheck) askV1() {
 			ask(b.Name, to, err)
 		}
 	}
-	goal := g.V1(graph.V1Options{}).Goal()
+	goal := g.V1(graph.V1Options{Releases: p.Releases}).Goal()
 	if !p.ByChannel {
 		p.list(g, goal, judge)
 	}
@@ -245,9 +247,9 @@ func (c *Check) readImages(ctx context.Context, packages []*declcfg.PackageIndex
 // imagesOf returns the images of the bundles that OLM v1 resolves to, and of which the catalog has no manifests.
 func (c *Check) imagesOf(x *declcfg.PackageIndex) (refs []string) {
 	g, catalog := graph.NewPackage(x), c.Namespace.Catalogs[0]
-	goals := []*graph.Bundle{g.V1(graph.V1Options{}).Goal()}
+	goals := []*graph.Bundle{g.V1(graph.V1Options{Releases: c.Releases}).Goal()}
 	for _, ch := range g.Channels {
-		goals = append(goals, g.V1(graph.V1Options{Channels: []*graph.Channel{ch}}).Goal())
+		goals = append(goals, g.V1(graph.V1Options{Channels: []*graph.Channel{ch}, Releases: c.Releases}).Goal())
 	}
 	for _, b := range goals {
 		if b == nil {

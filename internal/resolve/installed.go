@@ -14,6 +14,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/updates"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // AnnotatedProperties reads the annotation operatorframework.io/properties of a ClusterServiceVersion.
@@ -202,18 +203,28 @@ func (c *Catalog) Operator(pkg, name string) (Installed, bool) {
 
 // InstalledBundle returns the installed bundle of a ClusterExtension for a bundle of the catalog, or nil if the catalog
 // does not have it.
-func (c *Catalog) InstalledBundle(pkg, name string) *InstalledBundle {
+func (c *Catalog) InstalledBundle(pkg, name string, releases bool) *InstalledBundle {
 	b := c.bundle(pkg, name)
 	if b == nil {
 		return nil
 	}
-	return newInstalledBundle(name, b.Value.Image, b.Value.Version)
+	return newInstalledBundle(name, b.Value.Image, b.Value.Version, releases)
 }
 
-func newInstalledBundle(name, image string, v *declcfg.Version) *InstalledBundle {
+// newInstalledBundle returns the status of a ClusterExtension with a bundle. With releases, a release is in a field of
+// its own, otherwise it is build metadata of the version.
+func newInstalledBundle(name, image string, v *declcfg.Version, releases bool) *InstalledBundle {
 	in := &InstalledBundle{Name: name, Image: image}
-	if v != nil {
-		in.Version, in.Release = v.Semver.String(), v.Release.String()
+	switch {
+	case v == nil:
+	case releases:
+		read := graph.V1Options{Releases: true}.VersionOf(*v)
+		if in.Release = read.Release.String(); len(v.Release) > 0 || in.Release == "" {
+			read.Semver.Build = v.Semver.Build
+		}
+		in.Version = read.Semver.String()
+	default:
+		in.Version = v.Semver.String()
 	}
 	return in
 }
@@ -307,7 +318,7 @@ func (e *V1Request) Changes(answer *V1Result) bool {
 func (e *V1Request) Next(answer *V1Result) *V1Request {
 	next := *e
 	c := answer.Choice
-	next.Installed = newInstalledBundle(c.Bundle, c.Image, c.version)
+	next.Installed = newInstalledBundle(c.Bundle, c.Image, c.version, e.Releases)
 	return &next
 }
 

@@ -21,8 +21,9 @@ type SetupOptions struct {
 	StartingCSV string   // of the Subscription
 	Installed   []string // bundles, of the package or others
 
-	SingleOwnNamespace bool              // the feature gate of OLM v1, see [V1Request]
-	Target             platform.Platform // of the cluster, see [V1Request]
+	SingleOwnNamespace, Releases bool // the feature gates of OLM v1, see [V1Request]
+
+	Target platform.Platform // of the cluster, see [V1Request]
 }
 
 // A Setup is a cluster with catalogs, a Subscription and a ClusterExtension, both for one package.
@@ -60,7 +61,7 @@ func NewSetup(opts SetupOptions, catalogs []*Catalog) (*Setup, error) {
 	}
 	s.V1 = V1Request{
 		Name: opts.Package, Package: opts.Package, Version: opts.Version, SingleOwnNamespace: opts.SingleOwnNamespace,
-		Target: opts.Target,
+		Releases: opts.Releases, Target: opts.Target,
 	}
 	if opts.Channel != "" {
 		s.V1.Channels = []string{opts.Channel}
@@ -73,7 +74,7 @@ func NewSetup(opts SetupOptions, catalogs []*Catalog) (*Setup, error) {
 		sub.InstalledCSV, sub.CurrentCSV = in.Name, in.Name
 		s.V1.Installed = &InstalledBundle{Name: in.Name, Version: in.Version.String()}
 		for _, c := range catalogs {
-			if b := c.InstalledBundle(opts.Package, in.Name); b != nil {
+			if b := c.InstalledBundle(opts.Package, in.Name, opts.Releases); b != nil {
 				s.V1.Installed = b
 				break
 			}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -40,6 +41,8 @@ type V1Request struct {
 	Namespace          string
 	Config             jsontext.Value
 	SingleOwnNamespace bool
+
+	Releases bool // OLM's feature gate BundleReleaseSupport, which is off by default: see [graph.V1Options]
 
 	// Target is the platform of the cluster, whose OLM v1 may not accept webhooks; zero if it is not known.
 	Target platform.Platform
@@ -88,8 +91,7 @@ type V1Choice struct {
 
 // Resolve resolves the ClusterExtension. It does not check whether a cluster accepts its fields: see [V1Request.Admit].
 //
-// Releases are handled as with the feature gate BundleReleaseSupport: if a bundle has no release, its build metadata is
-// the release. The deprecations are from the chosen catalog.
+// The deprecations are from the chosen catalog.
 func (e *V1Request) Resolve(catalogs []*Catalog) *V1Result {
 	r := &v1Resolver{V1Request: e, answer: &V1Result{Extension: e.Name, Outcome: Resolved, Pos: e.Pos}}
 	best, err := r.resolve(catalogs)
@@ -154,9 +156,17 @@ func (r *v1Resolver) parseInstalled() {
 		return
 	}
 	v, err := declcfg.ParseVersion(r.Installed.Version, r.Installed.Release)
+	if _, words := semver.Parse(r.Installed.Version); words != nil {
+		err = words // OLM's
+	}
 	if err != nil {
-		r.installedErr = fmt.Errorf("error finding upgrade edges: parsing installed bundle %q: %w", r.Installed.Name, err)
+		r.installedErr = fmt.Errorf("error finding upgrade edges: failed to get version and release of installed bundle: %w",
+			err)
 		return
+	}
+	if !r.Releases && len(v.Release) > 0 {
+		// OLM reads the release of an installed bundle with the gate off, too.
+		v.Semver.Build, v.Release = strings.Split(v.Release.String(), "."), nil
 	}
 	r.installed.Version = &v
 }

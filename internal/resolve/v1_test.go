@@ -181,6 +181,31 @@ func TestV1(t *testing.T) {
 			"build metadata that is not a release does not count", V1Request{Installed: &InstalledBundle{Name: "z", Version: "1.0.0"}},
 			[]string{"x: channel c ; a ; bundle a 1.0.0+0123456789.0123456789.a"}, "x/a by same version in [c]",
 		},
+		{
+			"a release does not count, and the first in the catalog is installed", V1Request{},
+			[]string{"x: channel c ; b ; a ; bundle b 1.0.0~1 ; bundle a 1.0.0~2"}, "x/b in [c]",
+		},
+		{
+			"with the gate, it counts", V1Request{Releases: true},
+			[]string{"x: channel c ; b ; a ; bundle b 1.0.0~1 ; bundle a 1.0.0~2"}, "x/a in [c]",
+		},
+		{
+			"a release is the same version", V1Request{Installed: &InstalledBundle{Name: "z", Version: "1.0.0"}},
+			[]string{"x: channel c ; a ; bundle a 1.0.0~2"}, "x/a by same version in [c]",
+		},
+		{
+			"with the gate, it is another", V1Request{Installed: &InstalledBundle{Name: "z", Version: "1.0.0"}, Releases: true},
+			[]string{"x: channel c ; a ; bundle a 1.0.0~2"},
+			`error upgrading from currently installed version "1.0.0": no bundles found for package "p"`,
+		},
+		{
+			"a release hides no build metadata", V1Request{},
+			[]string{"x: channel c ; a ; b ; bundle a 1.0.0+1~9 ; bundle b 1.0.0+2~8"}, "x/b in [c]",
+		},
+		{
+			"with the gate, it does", V1Request{Releases: true},
+			[]string{"x: channel c ; b ; a ; bundle a 1.0.0+1~9 ; bundle b 1.0.0+2~8"}, "x/a in [c]",
+		},
 
 		// Catalogs.
 		{"the higher priority, not the higher version", V1Request{}, []string{
@@ -232,8 +257,8 @@ func TestV1(t *testing.T) {
 		},
 		{
 			"a bad installed version", V1Request{Installed: &InstalledBundle{Name: "a", Version: "1"}}, []string{"x:" + chain},
-			`error walking catalogs: error finding upgrade edges: parsing installed bundle "a": ` +
-				`version "1" is not a semantic version: want "1.0.0"`,
+			`error walking catalogs: error finding upgrade edges: failed to get version and release of installed bundle: ` +
+				`No Major.Minor.Patch elements found`,
 		},
 
 		// Dependencies are rejected after the choice.

@@ -56,7 +56,9 @@ func (e *V1Request) checkBundle(c *Catalog, resolved *graph.Bundle) error {
 	}
 	// checkResolved has looked for dependencies.
 	isDependency := func(r manifests.Refusal) bool { return r.Kind == manifests.RefusedDependency }
-	err := &applyError{bundle: resolved.Name, version: resolved.Version.String()}
+	err := &applyError{
+		bundle: resolved.Name, version: newInstalledBundle("", "", resolved.Version, e.Releases).Version,
+	}
 	err.err = joined(manifests.Reported(slices.DeleteFunc(contents.Refusals(e.options()), isDependency)))
 	if err.err == nil && e.Namespace != "" {
 		err.err = contents.InstallModes().CheckConfig(e.Config, e.Namespace)

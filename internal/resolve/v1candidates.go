@@ -55,7 +55,7 @@ type catalogCandidates struct {
 // findCandidates finds the candidates in the package of a catalog.
 func (r *v1Resolver) findCandidates(c *Catalog, p *graph.Package) *catalogCandidates {
 	o := &catalogCandidates{Catalog: c, pkg: p, installed: r.installed}
-	o.options = graph.V1Options{Version: r.version, SelfCertified: r.SelfCertified}
+	o.options = graph.V1Options{Version: r.version, SelfCertified: r.SelfCertified, Releases: r.Releases}
 	for _, ch := range p.Channels {
 		if slices.Contains(r.Channels, ch.Name) {
 			o.options.Channels = append(o.options.Channels, ch)
@@ -88,7 +88,7 @@ func (c *V1Catalog) setCandidates(o *catalogCandidates) {
 			candidate.Channel = s.Channel.Name
 		}
 		if i > 0 {
-			candidate.Why = s.To.WhyAfter(o.steps[0].To)
+			candidate.Why = o.options.WhyAfter(s.To, o.steps[0].To)
 		}
 		c.Candidates = append(c.Candidates, candidate)
 	}

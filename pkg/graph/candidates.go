@@ -24,7 +24,7 @@ func (p *Package) Candidates(o V1Options, installed *Bundle) []Step {
 		case o.SelfCertified:
 			steps = append(steps, Step{to, Forced, nil})
 		default:
-			if s, ok := stepTo(to, entries[to], installed); ok {
+			if s, ok := o.stepTo(to, entries[to], installed); ok {
 				steps = append(steps, s)
 			}
 		}
@@ -33,13 +33,13 @@ func (p *Package) Candidates(o V1Options, installed *Bundle) []Step {
 }
 
 // stepTo returns the step from an installed bundle to the bundle of the entries, and whether there is one.
-func stepTo(to *Bundle, entries []entryRef, from *Bundle) (Step, bool) {
+func (o V1Options) stepTo(to *Bundle, entries []entryRef, from *Bundle) (Step, bool) {
 	for _, e := range entries {
 		if by := e.channel.edgeTo(e.node, from); by != "" {
 			return Step{to, by, e.channel}, true
 		}
 	}
-	return Step{to, Same, nil}, to.hasSameVersion(from)
+	return Step{to, Same, nil}, o.same(to, from)
 }
 
 // edgeTo returns the edge by which an entry updates a bundle, or "".
@@ -84,11 +84,11 @@ func (p *Package) WhyNot(o V1Options, installed, b *Bundle) string {
 }
 
 // WhyAfter returns the reason why OLM v1 prefers another candidate to b, as a sentence without a full stop.
-func (b *Bundle) WhyAfter(preferred *Bundle) string {
+func (o V1Options) WhyAfter(b, preferred *Bundle) string {
 	switch {
 	case b.Deprecated && !preferred.Deprecated:
 		return fmt.Sprintf("it is deprecated, and %s is not", preferred.Name)
-	case b.compareV1(preferred) == 0:
+	case o.compare(b, preferred) == 0:
 		return fmt.Sprintf("%s has the same version and comes first", preferred.Name)
 	case b.Version != nil && b.semver().EQ(preferred.semver()):
 		return fmt.Sprintf("%s has a higher release", preferred.Name)

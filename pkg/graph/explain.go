@@ -299,7 +299,7 @@ func (e *explainer) checkCandidate(p *Package, o V1Options) {
 	case e.from == nil: // a new installation needs no edge
 	case o.SelfCertified:
 		e.check("edge", true, "edges do not matter", "")
-	case e.to.hasSameVersion(e.from):
+	case o.same(e.to, e.from):
 		e.checkEdge(p.channelsOf(o), "it has the same version")
 	default:
 		e.checkEdge(p.channelsOf(o), "")

@@ -24,8 +24,10 @@ type Package struct {
 	// lowest first, then by name; bundles without a version come first.
 	Bundles []*Bundle
 
-	byName      map[string]*Bundle
-	sameVersion func() [][]*Bundle // by rank: all bundles of the same version in OLM v1; nil if there is only one
+	byName map[string]*Bundle
+
+	// By rank: all bundles of the same version in OLM v1, with or without releases; nil if there is only one.
+	sameVersion func(releases bool) [][]*Bundle
 }
 
 // A Bundle is a node of the update graph. The channels of a package share it.
@@ -42,7 +44,8 @@ type Bundle struct {
 	// dependency.
 	Dependency string
 
-	rank int // index in Bundles
+	rank  int // index in Bundles
+	place int // among the bundles of the catalog, in its order; 0 for virtual bundles
 }
 
 // NewPackage builds the graph of a package. If several bundles have the same name, it uses the first; objects that
@@ -55,10 +58,10 @@ func NewPackage(x *declcfg.PackageIndex, installed ...declcfg.BundleSummary) *Pa
 			break
 		}
 	}
-	for _, o := range x.Bundles {
+	for i, o := range x.Bundles {
 		if b := o.Value; b != nil && p.byName[b.Name] == nil {
 			p.byName[b.Name] = &Bundle{
-				Name: b.Name, Version: b.Version, Prohibited: b.Deprecated, Dependency: b.Dependency,
+				Name: b.Name, Version: b.Version, Prohibited: b.Deprecated, Dependency: b.Dependency, place: i,
 			}
 		}
 	}
@@ -119,7 +122,14 @@ func (p *Package) sort() {
 	for i, b := range p.Bundles {
 		b.rank = i
 	}
-	p.sameVersion = sync.OnceValue(p.findSameVersion)
+	with := sync.OnceValue(func() [][]*Bundle { return p.findSameVersion(true) })
+	without := sync.OnceValue(func() [][]*Bundle { return p.findSameVersion(false) })
+	p.sameVersion = func(releases bool) [][]*Bundle {
+		if releases {
+			return with()
+		}
+		return without()
+	}
 	for _, c := range p.Channels {
 		c.join(p)
 	}

@@ -74,9 +74,10 @@ func TestPlanIsThatOfBruteForce(t *testing.T) {
 			}
 		}
 		for _, channels := range [][]*Channel{nil, p.Channels[:1]} {
-			plan := p.V1(V1Options{Channels: channels})
+			o := V1Options{Channels: channels, Releases: len(p.Bundles)%2 == 0}
+			plan := p.V1(o)
 			for _, b := range p.Bundles {
-				want := bruteV1(p, channels, b)
+				want := bruteV1(p, o, b)
 				wantErr := want == nil || want.Dependency != ""
 				if wantErr || want == b {
 					want = nil
@@ -91,8 +92,8 @@ func TestPlanIsThatOfBruteForce(t *testing.T) {
 }
 
 // bruteV1 returns the bundle that OLM v1 resolves to, or nil.
-func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
-	all := channels
+func bruteV1(p *Package, o V1Options, from *Bundle) *Bundle {
+	channels, all := o.Channels, o.Channels
 	if all == nil {
 		all = p.Channels
 	}
@@ -100,11 +101,15 @@ func bruteV1(p *Package, channels []*Channel, from *Bundle) *Bundle {
 	for _, b := range p.Bundles {
 		in := channels == nil || slices.ContainsFunc(channels, func(c *Channel) bool { _, ok := c.Entry(b.Name); return ok })
 		covered := slices.ContainsFunc(all, func(c *Channel) bool { return covers(c, b, from) }) ||
-			b.Version != nil && from.Version != nil && b.compareV1(from) == 0
+			b.Version != nil && from.Version != nil && o.compare(b, from) == 0
 		if b.Virtual || !in || !covered {
 			continue
 		}
-		if best == nil || best.Deprecated && !b.Deprecated || best.Deprecated == b.Deprecated && b.compareV1(best) > 0 {
+		order := 0
+		if best != nil {
+			order = cmp.Or(o.compare(b, best), cmp.Compare(best.place, b.place))
+		}
+		if best == nil || best.Deprecated && !b.Deprecated || best.Deprecated == b.Deprecated && order > 0 {
 			best = b
 		}
 	}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,10 @@ type V1Options struct {
 	Channels      []*Channel  // the channels whose bundles and edges are used; empty means all, and bundles in no channel
 	Version       *Constraint // the versions that may be installed; nil for any
 	SelfCertified bool        // upgradeConstraintPolicy: SelfCertified, which ignores edges
+
+	// Releases is OLM's feature gate BundleReleaseSupport, which is off by default: OLM then ignores the releases in
+	// olm.package properties. With and without it, the build metadata of a version without release is its release.
+	Releases bool
 }
 
 // A Constraint is a version range in spec.version of a ClusterExtension, in the syntax of
@@ -61,8 +66,8 @@ func (p *Package) V1(o V1Options) *Plan {
 	bundles := p.Bundles
 	if len(o.Channels) == 1 && !o.SelfCertified {
 		bundles = p.updatable(o.Channels[0])
-		for first := range p.groupByVersion(bundles) {
-			bundles = append(bundles, p.sameVersion()[first.rank]...)
+		for first := range p.groupByVersion(o, bundles) {
+			bundles = append(bundles, p.sameVersion(o.Releases)[first.rank]...)
 		}
 		bundles = byRank(bundles)
 	}
@@ -100,7 +105,7 @@ func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan 
 		}
 		return planner.finish()
 	}
-	same := p.groupByVersion(bundles)
+	same := p.groupByVersion(o, bundles)
 	entries := entriesOf(channels)
 	for _, to := range candidates {
 		for _, e := range entries[to] {
@@ -110,7 +115,7 @@ func (p *Package) v1(o V1Options, channels []*Channel, bundles []*Bundle) *Plan 
 			continue
 		}
 		planner.claim(to, Step{to, Same, nil})
-		if equal := p.sameVersion()[to.rank]; equal != nil {
+		if equal := p.sameVersion(o.Releases)[to.rank]; equal != nil {
 			for _, b := range same[equal[0]] {
 				planner.claim(b, Step{to, Same, nil})
 			}
@@ -139,10 +144,10 @@ func entriesOf(channels []*Channel) map[*Bundle][]entryRef {
 
 // groupByVersion groups bundles by version, by the first bundle of the package with that version. It omits bundles
 // whose version is unique in the package.
-func (p *Package) groupByVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
+func (p *Package) groupByVersion(o V1Options, bundles []*Bundle) map[*Bundle][]*Bundle {
 	same := map[*Bundle][]*Bundle{}
 	for _, b := range bundles {
-		if equal := p.sameVersion()[b.rank]; equal != nil {
+		if equal := p.sameVersion(o.Releases)[b.rank]; equal != nil {
 			same[equal[0]] = append(same[equal[0]], b)
 		}
 	}
@@ -150,11 +155,12 @@ func (p *Package) groupByVersion(bundles []*Bundle) map[*Bundle][]*Bundle {
 }
 
 // findSameVersion returns, by rank, all bundles of the same version, or nil if there is only one.
-func (p *Package) findSameVersion() [][]*Bundle {
+func (p *Package) findSameVersion(releases bool) [][]*Bundle {
+	o := V1Options{Releases: releases}
 	same := make(map[releasedVersion][]*Bundle, len(p.Bundles))
 	for _, b := range p.Bundles {
 		if b.Version != nil {
-			same[b.released()] = append(same[b.released()], b)
+			same[o.released(b)] = append(same[o.released(b)], b)
 		}
 	}
 	equal := make([][]*Bundle, len(p.Bundles))
@@ -190,33 +196,36 @@ func (p *Package) candidates(o V1Options) []*Bundle {
 			all = append(all, b)
 		}
 	}
-	slices.SortStableFunc(all, preferV1)
+	slices.SortFunc(all, o.prefer)
 	return all
 }
 
-// preferV1 orders bundles by preference: not deprecated before deprecated, then the higher version, then the higher
-// release.
-func preferV1(a, b *Bundle) int {
+// prefer orders bundles by preference: not deprecated before deprecated, then the higher version, then the higher
+// release, then the first in the catalog.
+func (o V1Options) prefer(a, b *Bundle) int {
 	if a.Deprecated != b.Deprecated {
 		if a.Deprecated {
 			return 1
 		}
 		return -1
 	}
-	return b.compareV1(a)
+	return cmp.Or(o.compare(b, a), cmp.Compare(a.place, b.place))
 }
 
-// compareV1 compares versions as OLM v1 does, which uses build metadata as the release if there is no release.
-func (b *Bundle) compareV1(c *Bundle) int {
+// compare compares versions as OLM v1 does.
+func (o V1Options) compare(b, c *Bundle) int {
 	if b.Version == nil || c.Version == nil {
 		return b.compareVersion(c)
 	}
-	return b.withRelease().Compare(c.withRelease())
+	return o.VersionOf(*b.Version).Compare(o.VersionOf(*c.Version))
 }
 
-// withRelease returns the version. If it has no release, its build metadata becomes the release, if it is valid as one.
-func (b *Bundle) withRelease() declcfg.Version {
-	v := *b.Version
+// VersionOf returns a version as OLM v1 reads it. If it has no release, or OLM ignores that, its build metadata becomes
+// the release if it is valid as one. The result has no build metadata.
+func (o V1Options) VersionOf(v declcfg.Version) declcfg.Version {
+	if !o.Releases {
+		v.Release = nil
+	}
 	if len(v.Release) == 0 {
 		if release, err := declcfg.ParseRelease(strings.Join(v.Semver.Build, ".")); err == nil {
 			v.Release = release
@@ -229,12 +238,12 @@ func (b *Bundle) withRelease() declcfg.Version {
 // A releasedVersion is a version with its release, as a comparable key.
 type releasedVersion struct{ version, release string }
 
-func (b *Bundle) released() releasedVersion {
-	v := b.withRelease()
+func (o V1Options) released(b *Bundle) releasedVersion {
+	v := o.VersionOf(*b.Version)
 	return releasedVersion{v.Semver.String(), v.Release.String()}
 }
 
-// hasSameVersion reports whether two bundles have the same version in OLM v1.
-func (b *Bundle) hasSameVersion(c *Bundle) bool {
-	return b.Version != nil && c.Version != nil && b.released() == c.released()
+// same reports whether two bundles have the same version in OLM v1.
+func (o V1Options) same(b, c *Bundle) bool {
+	return b.Version != nil && c.Version != nil && o.released(b) == o.released(c)
 }

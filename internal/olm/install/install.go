@@ -42,6 +42,8 @@ type Options struct {
 	// SingleOwnNamespace is the feature gate SingleOwnNamespaceInstallSupport of OLM v1, which is off by default.
 	SingleOwnNamespace bool
 
+	Releases bool // the feature gate BundleReleaseSupport of OLM v1, which is off by default
+
 	// Target is the platform of the cluster, whose OLM v1 may not accept webhooks; zero if it is not known.
 	Target platform.Platform
 }
@@ -56,6 +58,7 @@ type Request struct {
 	globalAssumed   bool // the options do not name the global namespace
 
 	singleOwnNamespace bool              // see Options
+	releases           bool              // see Options
 	platform           platform.Platform // see Options
 
 	// Assumed are sentences about facts that are neither in the State nor in the Options.
@@ -67,7 +70,9 @@ const Waiting resolve.Outcome = "waiting"
 
 // NewRequest adds the catalogs to a State. The error is a [NoCatalogError] about a name in opts.
 func NewRequest(s *cluster.State, opts Options) (*Request, error) {
-	r := &Request{State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace}
+	r := &Request{
+		State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace, releases: opts.Releases,
+	}
 	r.platform = opts.Target
 	if r.global == "" {
 		r.globalAssumed = true
@@ -131,7 +136,8 @@ func (r *Request) V1() iter.Seq2[*resolve.V1Request, *resolve.V1Result] {
 // Extension returns the request of a ClusterExtension to OLM v1, and the result.
 func (r *Request) Extension(o cluster.Object[*cluster.Extension]) (*resolve.V1Request, *resolve.V1Result) {
 	e := o.Value.Request()
-	e.Pos, e.SingleOwnNamespace, e.Target = o.Pos, r.singleOwnNamespace, r.platform
+	e.Pos, e.SingleOwnNamespace, e.Releases = o.Pos, r.singleOwnNamespace, r.releases
+	e.Target = r.platform
 	isRollingOut := func(c metav1.Condition) bool { return c.Type == "Progressing" && c.Reason == "RollingOut" }
 	if !slices.ContainsFunc(o.Value.Status.Conditions, isRollingOut) {
 		return e, e.Resolve(r.clusterCatalogs)

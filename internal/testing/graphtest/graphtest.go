@@ -26,8 +26,8 @@ import (
 //
 // A semicolon before a space also ends a line, and " #" begins a comment. An entry may begin with a dash. The package
 // has a bundle for each entry and for each line with bundle. Its version is the given one or, without one, the text
-// after the last v of the name, with missing numbers set to 0: v2 has the version 2.0.0. A prohibited bundle has the
-// property olm.deprecated; requires gives a bundle a property of this type.
+// after the last v of the name, with missing numbers set to 0: v2 has the version 2.0.0. A release follows the version
+// after a tilde. A prohibited bundle has the property olm.deprecated; requires gives a bundle a property of this type.
 func Package(t testing.TB, name, lines string) *declcfg.PackageIndex {
 	t.Helper()
 	p := &declcfg.PackageIndex{Name: name}
@@ -82,7 +82,8 @@ func bundle(name, version string) declcfg.Indexed[declcfg.BundleSummary] {
 		version += strings.Repeat(".0", max(0, 2-strings.Count(version, ".")))
 	}
 	b := &declcfg.BundleSummary{Name: name}
-	if v, err := declcfg.ParseVersion(version, ""); err == nil {
+	version, release, _ := strings.Cut(version, "~")
+	if v, err := declcfg.ParseVersion(version, release); err == nil {
 		b.Version = &v
 	}
 	return declcfg.Indexed[declcfg.BundleSummary]{Value: b}
