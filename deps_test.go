@@ -85,7 +85,7 @@ var arrows = map[string][]string{
 	"internal/olm/cluster": {
 		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/format",
-		"internal/legible", "internal/k8sname", "internal/olm/operatorgroup", "internal/catalogsource",
+		"internal/admission", "internal/legible", "internal/k8sname", "internal/olm/operatorgroup", "internal/catalogsource",
 		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel",
 	},
 	"internal/olm/audit": {

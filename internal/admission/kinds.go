@@ -46,7 +46,7 @@ var kinds = []kind{
 		named(nil).forChangesOnly(),
 	// a custom resource
 	newKind[v1alpha1.ClusterServiceVersion](
-		v1alpha1.SchemeGroupVersion, v1alpha1.ClusterServiceVersionKind, nil, nil),
+		v1alpha1.SchemeGroupVersion, v1alpha1.ClusterServiceVersionKind, checkClusterServiceVersion, nil),
 }
 
 // pathSegment checks the name of an object of RBAC.

@@ -125,6 +125,7 @@ func (c *checker) check() {
 		if c.opts.OperatorHub {
 			c.checkHub()
 		}
+		c.checkSchema()
 	}
 }
 

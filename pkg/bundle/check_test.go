@@ -272,6 +272,27 @@ var checkTests = []struct {
 		"{name: RELATED_IMAGE_B, value: b}, {name: RELATED_IMAGE_OAK, value: 'example.com/oak:1'}, {name: IMAGE, value: i}]}]"), []string{
 		`b/manifests/csv.yaml:18:107: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: ` +
 			`RELATED_IMAGE_A: image "a" is not in relatedImages [related-image-env]`}},
+	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{name: a, image: b, env: [{name: RELATED_IMAGE_A, "+
+		"value: $(REGISTRY)/a}, {name: RELATED_IMAGE_B, value: ''}]}]"), []string{
+		"b/manifests/csv.yaml:18:116: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: " +
+			`RELATED_IMAGE_A: "$(REGISTRY)/a" is not a valid image reference: `}},
+	{change("manifests/csv.yaml", "annotations:", "annotations:\n    containerImage: https://example.com/oak"), []string{
+		`b/manifests/csv.yaml:6:21: warning: metadata.annotations.containerImage: "https://example.com/oak" is not a valid image ` +
+			`reference: `}},
+	{change("manifests/csv.yaml", "annotations:", "annotations:\n    bad/key/wood: x"), []string{
+		`b/manifests/csv.yaml:6:5: error: metadata.annotations: Invalid value: "bad/key/wood": `}},
+	{change("manifests/csv.yaml", "annotations:", "labels: {wood: a b}\n  annotations:"), []string{
+		`b/manifests/csv.yaml:5:11: warning: metadata.labels: OLM Classic cannot create the ClusterServiceVersion: Invalid value: "a b": `}},
+	{change("manifests/csv.yaml", "      deployments:", "      permissions: [{serviceAccountName: oak}]\n      deployments:"),
+		[]string{"b/manifests/csv.yaml:17:21: warning: spec.install.spec.permissions[0].rules: OLM Classic cannot create the " +
+			"ClusterServiceVersion: rules is required [csv-schema]"}},
+	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{name: a, ports: [{containerPort: 80}, "+
+		"{containerPort: 80, name: b}]}]"), []string{
+		"b/manifests/csv.yaml:18:98: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].ports[1]: " +
+			`OLM Classic cannot create the ClusterServiceVersion: Duplicate value: {"containerPort":80,"protocol":"TCP"}`}},
+	{change("manifests/csv.yaml", "  minKubeVersion", "  release: aaaaaaaaaaaaaaaaaaaaa\n  minKubeVersion"), []string{
+		"b/manifests/csv.yaml:4:9: warning: metadata.name: want \"oak-v1.0.0-aaaaaaaaaaaaaaaaaaaaa\"",
+		"b/manifests/csv.yaml:10:12: warning: spec.release: OLM Classic cannot create the ClusterServiceVersion: Too long: may not be"}},
 
 	{change("manifests/a.yaml", "", "kind: PriorityClass\nmetadata: {name: a}\nglobalDefault: true\napiVersion: scheduling.k8s.io/v1\n"), []string{
 		"b/manifests/a.yaml:3:16: error: globalDefault: the class would be the default for all pods of the cluster [object]"}},

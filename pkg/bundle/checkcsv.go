@@ -200,6 +200,9 @@ func (c *checker) checkExamples() {
 	}
 }
 
+// annotationImage names the image of the operator, for consoles.
+const annotationImage = "containerImage"
+
 const (
 	annotationExamples    = "alm-examples"
 	annotationOldExamples = "olm.examples"
@@ -269,6 +272,12 @@ func (c *checker) checkRelatedImages() {
 		}
 		c.checkReference(ptr.AppendToken("image"), image.Image)
 	}
+	if image := c.csv.Annotations[annotationImage]; image != "" {
+		if _, err := reference.CheckImage(image); err != nil {
+			ptr := pointer("metadata", "annotations", annotationImage)
+			c.reportCSV(ruleImageMention, ptr, "%q is not a valid image reference: %w", image, err)
+		}
+	}
 	deployments := c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range deployments {
 		pod := &deployments[i].Spec.Template.Spec
@@ -297,10 +306,15 @@ func (c *checker) checkImages(ptr jsontext.Pointer, containers []corev1.Containe
 			c.checkReference(element(ptr, i)+"/image", image)
 		}
 		for j, v := range containers[i].Env {
-			if strings.HasPrefix(v.Name, envImagePrefix) && v.Value != "" && !known[v.Value] {
-				at := element(element(ptr, i)+"/env", j) + "/value"
-				c.reportCSV(ruleRelatedImageEnv, at, "%s: image %q is not in relatedImages", v.Name, v.Value)
+			if !strings.HasPrefix(v.Name, envImagePrefix) || v.Value == "" || known[v.Value] {
+				continue
 			}
+			at := element(element(ptr, i)+"/env", j) + "/value"
+			if _, err := reference.CheckImage(v.Value); err != nil {
+				c.reportCSV(ruleImageMention, at, "%s: %q is not a valid image reference: %w", v.Name, v.Value, err)
+				continue
+			}
+			c.reportCSV(ruleRelatedImageEnv, at, "%s: image %q is not in relatedImages", v.Name, v.Value)
 		}
 	}
 }

@@ -133,7 +133,7 @@ var (
 var csvRules = &problem.Group{Title: "The ClusterServiceVersion", Rules: []*problem.Rule{
 	ruleCSVCount, ruleCSVType, ruleCSVName, ruleCSVFieldMissing, ruleCSVInstallModes, ruleCSVInstallModeTwice,
 	ruleCSVMinKubeVersion, ruleCSVNoMinKubeVersion, ruleCSVExamples, ruleCSVNoExamples, ruleCSVAnnotationCase,
-	ruleCSVProperties, ruleCSVRelease, ruleCSVWebhook, ruleCSVWebhookOLM,
+	ruleCSVProperties, ruleCSVRelease, ruleCSVWebhook, ruleCSVWebhookOLM, ruleCSVSchema,
 }}
 
 var (
@@ -184,6 +184,10 @@ var (
 	ruleCSVWebhookOLM = &problem.Rule{Name: "csv-webhook-olm", Severity: problem.Warning,
 		Summary: "both OLM Classic and OLM v1 accept the webhooks",
 		Reason:  "Their rules differ. The operator cannot be installed with the OLM that refuses a webhook."}
+	ruleCSVSchema = &problem.Rule{Name: "csv-schema", Severity: problem.Warning,
+		Summary: "an API server accepts the ClusterServiceVersion",
+		Reason: "OLM Classic creates it on the cluster, where its definition has a schema. OLM v1 creates only the objects " +
+			"in it."}
 )
 
 var crdRules = &problem.Group{Title: "CustomResourceDefinitions", Rules: []*problem.Rule{
@@ -211,7 +215,7 @@ var (
 )
 
 var wholeRules = &problem.Group{Title: "The bundle as a whole", Rules: []*problem.Rule{
-	ruleBundleName, ruleServiceAccount, ruleImageReference, ruleRelatedImageEmpty, ruleRelatedImageEnv,
+	ruleBundleName, ruleServiceAccount, ruleImageReference, ruleImageMention, ruleRelatedImageEmpty, ruleRelatedImageEnv,
 }}
 
 var (
@@ -225,6 +229,11 @@ var (
 		Summary: "related images and images of containers are valid image references",
 		Reason: "No catalog with the bundle is valid otherwise, since these images become related images of the rendered " +
 			"bundle. Upstream accepts the bundle, and rejects the catalog.",
+		Fix: "write it like registry.example/name@sha256:…"}
+	ruleImageMention = &problem.Rule{Name: "image-mention", Severity: problem.Warning,
+		Summary: "the annotation containerImage and the variables RELATED_IMAGE_* are valid image references",
+		Reason: "The operator cannot run such an image. Rendered with --env-related-images, the variables make the catalog " +
+			"invalid.",
 		Fix: "write it like registry.example/name@sha256:…"}
 	ruleRelatedImageEmpty = &problem.Rule{Name: "related-image-empty", Severity: problem.Warning,
 		Summary: "related images are not empty",

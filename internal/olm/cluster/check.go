@@ -18,17 +18,13 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/olm/operatorgroup"
@@ -160,9 +156,8 @@ type definition struct {
 
 // A version is a served version of a custom resource with its compiled schema.
 type version struct {
-	validator validation.SchemaValidator
-	schema    *structural.Structural
-	rules     *cel.Validator // nil if there are none
+	schema *admission.Schema
+	rules  *cel.Validator // nil if there are none
 }
 
 // checkDefinition checks a definition as Kubernetes does when it is created.
@@ -213,10 +208,7 @@ func (c *checker) checkCustomResource(ctx context.Context, o *Other) {
 		c.fail("%w", err)
 		return
 	}
-	pruning.Prune(content, v.schema, true)
-	defaulting.Default(content, v.schema)
-	errs := validation.ValidateCustomResource(nil, content, v.validator)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.schema, content)...)
+	errs := v.schema.Check(content)
 	hidesRules := func(err *field.Error) bool { return slices.Contains(hidingErrors, err.Type) }
 	if !c.refused[d.Name] && v.rules != nil && !slices.ContainsFunc(errs, hidesRules) {
 		errs = append(errs, c.evaluate(ctx, content, v)...)
@@ -243,7 +235,7 @@ func (c *checker) evaluate(ctx context.Context, content map[string]any, v *versi
 		c.rulesSkipped = true
 		return nil
 	}
-	errs, left := v.rules.Validate(ctx, nil, v.schema, content, nil, each)
+	errs, left := v.rules.Validate(ctx, nil, v.schema.Structural, content, nil, each)
 	c.rulesCost += each - max(left, 0)
 	return errs
 }
@@ -280,12 +272,9 @@ func (d *definition) compile(name string) (*version, error) {
 		return nil, errors.New("no schema")
 	}
 	v := new(version)
-	if v.validator, _, err = validation.NewSchemaValidator(props.OpenAPIV3Schema); err != nil {
+	if v.schema, err = admission.NewSchema(props.OpenAPIV3Schema); err != nil {
 		return nil, err
 	}
-	if v.schema, err = structural.NewStructural(props.OpenAPIV3Schema); err != nil {
-		return nil, err
-	}
-	v.rules = cel.NewValidator(v.schema, true, celconfig.PerCallLimit)
+	v.rules = cel.NewValidator(v.schema.Structural, true, celconfig.PerCallLimit)
 	return v, nil
 }

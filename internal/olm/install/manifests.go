@@ -109,7 +109,9 @@ func (m *Manifests) infer(b *declcfg.Bundle) error {
 		"maintainers": meta.Maintainers, "provider": meta.Provider, "links": meta.Links, "maturity": meta.Maturity,
 		"minKubeVersion": meta.MinKubeVersion, "nativeAPIs": meta.NativeAPIs, "installModes": meta.InstallModes,
 		"customresourcedefinitions": meta.CRDDescriptions, "apiservicedefinitions": meta.APIServiceDefinitions,
-		"install": map[string]string{"strategy": v1alpha1.InstallStrategyNameDeployment},
+		"install": map[string]any{
+			"strategy": v1alpha1.InstallStrategyNameDeployment, "spec": map[string]any{"deployments": []string{}},
+		},
 	})
 	if err != nil {
 		return err
