@@ -117,6 +117,7 @@ func (c *checker) check() {
 	}
 	if c.csv != nil {
 		c.checkCSV()
+		c.checkVersion()
 		c.checkOwned()
 		c.checkWebhooks()
 		c.checkServiceAccounts()

@@ -397,6 +397,28 @@ func TestCheckLabels(t *testing.T) {
 	}
 }
 
+// TestCheckVersion checks that a version is required, unless a property has it. OperatorHub.io requires it, too.
+func TestCheckVersion(t *testing.T) {
+	none := change("manifests/csv.yaml", "  version: 1.0.0\n", "")
+	property := none.change("manifests/csv.yaml", "annotations:",
+		"annotations:\n    olm.properties: '[{\"type\": \"olm.package\", \"value\": {\"packageName\": \"oak\", \"version\": \"1.0.0\"}}]'")
+	want := "b/manifests/csv.yaml:8:3: error: spec: version is required: no catalog with the bundle is valid otherwise"
+	for i, tt := range []struct {
+		files files
+		want  []string
+	}{{none, []string{want}}, {property, nil}} {
+		var got []string
+		for _, f := range Check(tt.files.fs(), "b", CheckOptions{}) {
+			if f.Severity == problem.Error {
+				got = append(got, f.String())
+			}
+		}
+		if !prefixes(got, tt.want) {
+			t.Errorf("%d: got %q, want %q", i, got, tt.want)
+		}
+	}
+}
+
 func TestCheckMediaTypes(t *testing.T) {
 	annotations := func(mediaType string) string {
 		return strings.Replace(checkedFiles["metadata/annotations.yaml"], "registry+v1", mediaType, 1)

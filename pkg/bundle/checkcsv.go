@@ -113,6 +113,19 @@ func (c *checker) checkRequired() {
 	}
 }
 
+// checkVersion reports that neither the ClusterServiceVersion nor a property in its annotation has a version. The
+// requirements of OperatorHub.io include it.
+func (c *checker) checkVersion() {
+	var raw csv
+	if _, err := decode(c.csvFile.printed, &raw); err != nil || raw.Spec == nil || raw.Spec.Version != "" ||
+		c.opts.OperatorHub {
+		return
+	}
+	if !strings.Contains(c.csv.Annotations[annotationProperties], `"`+declcfg.PropertyPackage+`"`) {
+		c.reportCSV(ruleCSVFieldMissing, "/spec", "version is required: no catalog with the bundle is valid otherwise")
+	}
+}
+
 func (c *checker) checkInstallModes() {
 	modes := c.csv.Spec.InstallModes
 	if len(modes) == 0 {
