@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -57,6 +58,7 @@ func (e Remove) channel(p *pkg) error {
 	}
 	gone := []declcfg.Reference{{Schema: declcfg.SchemaChannel, Name: e.Name}}
 	objects := []*item{channel}
+	var bundles []string
 	names := p.bundleNames()
 	for _, entry := range c.Entries {
 		if !e.WithBundles || len(p.channelsOf(entry.Name)) > 1 || !slices.Contains(names, entry.Name) {
@@ -67,16 +69,16 @@ func (e Remove) channel(p *pkg) error {
 			return err
 		}
 		gone = append(gone, declcfg.Reference{Schema: declcfg.SchemaBundle, Name: entry.Name})
-		objects = append(objects, object)
+		objects, bundles = append(objects, object), append(bundles, entry.Name)
 	}
 	if _, err := p.undeprecate(gone...); err != nil {
 		return err
 	}
-	with := ""
-	for i, r := range gone[1:] {
-		with += []string{", with ", ", "}[min(i, 1)] + r.Name
+	note := fmt.Sprintf("channel %q of package %q is removed", e.Name, p.name)
+	if len(bundles) > 0 {
+		note += ", with " + strings.Join(bundles, ", ")
 	}
-	p.note("channel %q of package %q is removed%s", e.Name, p.name, with)
+	p.note("%s", note)
 	return p.remove(objects...)
 }
 
