@@ -81,7 +81,7 @@ func (k kind) forChangesOnly() kind {
 
 func kindOf(gvk schema.GroupVersionKind) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool {
-		return k.GroupKind() == gvk.GroupKind() && (k.Version == gvk.Version || k.older == gvk.Version)
+		return k.GroupKind() == gvk.GroupKind() && gvk.Version != "" && isIn(gvk.Version, k.Version, k.older)
 	})
 	if i < 0 {
 		return nil

@@ -120,6 +120,7 @@ func (c *checker) check() {
 		c.checkVersion()
 		c.checkOwned()
 		c.checkWebhooks()
+		c.checkOperator()
 		c.checkServiceAccounts()
 		c.checkRelatedImages()
 		c.checkV1()

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -76,7 +77,7 @@ var checkTests = []struct {
 		`b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: line 1 of the JSON: key "kind" is already defined in `}},
 	{change("manifests/a.yaml", "", "a: b"), []string{"b/manifests/a.yaml:1:1: error: not a manifest: the object has no kind [unreadable]"}},
 	{change("manifests/crd.yaml", "", "---\nkind: A"), []string{
-		"b/manifests/crd.yaml:13:1: warning: a further document: OLM Classic reads only the first one of a file, OLM v1 reads all"}},
+		"b/manifests/crd.yaml:14:1: warning: a further document: OLM Classic reads only the first one of a file, OLM v1 reads all"}},
 	{change("manifests/a/b.yaml", "", "a: b"), []string{
 		"b/manifests/a: warning: a directory: OLM Classic ignores it, and OLM v1 refuses the bundle [left-out]"}},
 	{change("manifests/.a.yaml", "", "kind: A"), []string{
@@ -89,9 +90,9 @@ var checkTests = []struct {
 		"b/metadata/props.yaml:1:13: warning: properties: OLM v1 does not read it here: it reads properties from " +
 			"metadata/properties.yaml only [left-out]"}},
 	{change("manifests/csv.yaml", "installModes", "InstallModes"), []string{
-		`b/manifests/csv.yaml:20:3: warning: spec.InstallModes: the key is "installModes": OLM Classic reads "InstallModes" ` +
+		`b/manifests/csv.yaml:21:3: warning: spec.InstallModes: the key is "installModes": OLM Classic reads "InstallModes" ` +
 			`as well, and OLM v1 ignores it [key-case]`,
-		"b/manifests/csv.yaml:20:3: warning: spec.installModes: OLM v1 refuses it: "}},
+		"b/manifests/csv.yaml:21:3: warning: spec.installModes: OLM v1 refuses it: "}},
 	{change("manifests/crd.yaml", "storage: true", "Storage: true"), []string{
 		`b/manifests/crd.yaml:11:14: warning: spec.versions[0].Storage: the key is "storage": `}},
 	{change("manifests/list.yaml", "", "apiVersion: v1\nkind: List\nitems: []"), []string{
@@ -174,7 +175,7 @@ var checkTests = []struct {
 	{change("metadata/dependencies.yaml", "", "dependencies:\n"+
 		"- {type: olm.label, value: {label: a}}\n- {type: olm.package, value: {packageName: a, version: 1.0.0}}\n").change(
 		"manifests/csv.yaml", "{type: AllNamespaces, supported: true}", "{type: OwnNamespace, supported: true}"), []string{
-		"b/manifests/csv.yaml:20:3: warning: spec.installModes: OLM v1 refuses it: unsupported bundle: bundle does not support " +
+		"b/manifests/csv.yaml:21:3: warning: spec.installModes: OLM v1 refuses it: unsupported bundle: bundle does not support " +
 			"AllNamespaces install mode [olm-v1]",
 		"b/metadata/dependencies.yaml:3:3: warning: dependencies[1]: OLM v1 refuses a bundle with a dependency: " +
 			"its property is olm.package.required [olm-v1]",
@@ -187,9 +188,9 @@ var checkTests = []struct {
 	{change("manifests/a.yaml", "", "apiVersion: iam.example.com/v1\nkind: Role\nmetadata: {name: a}\n"), []string{
 		"b/manifests/a.yaml:1:13: warning: apiVersion: OLM v1 cannot apply it: " +
 			"it installs a Role of rbac.authorization.k8s.io, not of iam.example.com [manifest-api]"}},
-	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  labels: {a: b c}\napiVersion: v1\n"), []string{
+	{change("manifests/a.yaml", "", "kind: ServiceAccount\nmetadata:\n  name: a\n  labels: {a: b c}\napiVersion: v1\n"), []string{
 		`b/manifests/a.yaml:4:11: error: metadata.labels: Invalid value: "b c": a valid label must be`}},
-	{change("manifests/a.yaml", "", "kind: Service\nmetadata:\n  name: a\n  namespace: b\napiVersion: v1\n"), []string{
+	{change("manifests/a.yaml", "", "kind: ServiceAccount\nmetadata:\n  name: a\n  namespace: b\napiVersion: v1\n"), []string{
 		"b/manifests/a.yaml:4:14: error: metadata.namespace: Forbidden: not allowed on this type [manifest-metadata]"}},
 	{change("manifests/a.yaml", "", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n"), []string{
 		"b/manifests/a.yaml:1:13: warning: apiVersion: Kubernetes 1.25 removed policy/v1beta1 [removed-api]"}},
@@ -207,9 +208,9 @@ var checkTests = []struct {
 	{change("manifests/csv.yaml", "oak.v1.0.0", "Oak"), []string{`b/manifests/csv.yaml:4:9: error: metadata.name: "Oak": a lowercase`}},
 	{change("manifests/csv.yaml", "  displayName: Oak\n", ""), []string{"b/manifests/csv.yaml:8:3: error: spec: displayName is required [csv-field-missing]"}},
 	{change("manifests/csv.yaml", "supported: true", "supported: false"), []string{
-		"b/manifests/csv.yaml:20:3: error: spec.installModes: no install mode is supported [csv-install-modes]"}},
+		"b/manifests/csv.yaml:21:3: error: spec.installModes: no install mode is supported [csv-install-modes]"}},
 	{change("manifests/csv.yaml", "supported: true}", "supported: true}\n  - {type: AllNamespaces, supported: true}"), []string{
-		"b/manifests/csv.yaml:21:5: warning: spec.installModes[1]: AllNamespaces is already listed [csv-install-mode-twice]"}},
+		"b/manifests/csv.yaml:22:5: warning: spec.installModes[1]: AllNamespaces is already listed [csv-install-mode-twice]"}},
 	{change("manifests/csv.yaml", "1.20.0", "'1.20'"), []string{
 		`b/manifests/csv.yaml:10:19: error: spec.minKubeVersion: "1.20" is not a semantic version: `}},
 	{change("manifests/csv.yaml", "  minKubeVersion: 1.20.0\n", ""), []string{
@@ -236,7 +237,7 @@ var checkTests = []struct {
 	{change("manifests/crd.yaml", "k8s.io/v1", "com/v1"), []string{
 		`b/manifests/crd.yaml:1:13: error: apiVersion: "apiextensions.com/v1": want apiextensions.k8s.io/v1 or apiext`}},
 	{change("manifests/csv.yaml", "name: oaks.wood", "name: elms.wood"), []string{
-		"b/manifests/csv.yaml:23:7: error: spec.customresourcedefinitions.owned[0]: no manifest defines wood.example.com/v1 Oak as " +
+		"b/manifests/csv.yaml:24:7: error: spec.customresourcedefinitions.owned[0]: no manifest defines wood.example.com/v1 Oak as " +
 			`"elms": b/manifests/crd.yaml has "oaks" [crd-missing]`}},
 	{change("manifests/crd.yaml", "storage: true", "storage: a"), []string{
 		"b/manifests/crd.yaml:11:14: error: spec.versions[0].storage: want true or false, found a string [crd-type]"}},
@@ -245,8 +246,8 @@ var checkTests = []struct {
 	{change("manifests/crd.yaml", "storage: true\n", "storage: true\n    additionalPrinterColumns: [{name: a, type: text, jsonPath: .a}]\n"), []string{
 		`b/manifests/crd.yaml:12:48: error: spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of `}},
 	{change("manifests/crd.yaml", "", "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v2], clientConfig: {url: http://a}}}\n"), []string{
-		"b/manifests/crd.yaml:12:71: error: spec.conversion.webhook.conversionReviewVersions: Invalid value: must include at least one of v1, v1beta1 [crd]",
-		`b/manifests/crd.yaml:12:97: error: spec.conversion.webhook.clientConfig.url: Invalid value: "http": 'https' is the only allowed`}},
+		"b/manifests/crd.yaml:13:71: error: spec.conversion.webhook.conversionReviewVersions: Invalid value: must include at least one of v1, v1beta1 [crd]",
+		`b/manifests/crd.yaml:13:97: error: spec.conversion.webhook.clientConfig.url: Invalid value: "http": 'https' is the only allowed`}},
 	{change("manifests/crd.yaml", "  scope: Namespaced\n", ""), []string{"b/manifests/crd.yaml:6:3: error: spec.scope: Required value [crd]"}},
 	{change("manifests/crd.yaml", "name: oaks", "name: elms"), []string{
 		`b/manifests/crd.yaml:4:9: error: metadata.name: Invalid value: "elms.wood.example.com": must be spec.names.plural+"."+spec.group [crd]`}},
@@ -254,7 +255,7 @@ var checkTests = []struct {
 		"b/manifests/crd.yaml:6:3: warning: spec: b/manifests/csv.yaml does not own wood.example.com/v1 Oak [crd-not-owned]",
 		"b/manifests/csv.yaml:6:19: error: metadata.annotations.alm-examples: example 1: wood.example.com/v1 Oak is not owned",
 		"b/manifests/csv.yaml:6:19: warning: metadata.annotations.alm-examples: no example of wood.example.com/v2 Oak",
-		"b/manifests/csv.yaml:23:7: error: spec.customresourcedefinitions.owned[0]: no manifest defines wood.example.com/v2 Oak [crd-m",
+		"b/manifests/csv.yaml:24:7: error: spec.customresourcedefinitions.owned[0]: no manifest defines wood.example.com/v2 Oak [crd-m",
 	}},
 	{change("manifests/crd2.yaml", "", checkedFiles["manifests/crd.yaml"]), []string{
 		"b/manifests/crd2.yaml:6:3: warning: spec: wood.example.com/v1 Oak is defined in b/manifests/crd.yaml [crd-twice]"}},
@@ -265,16 +266,16 @@ var checkTests = []struct {
 		"b/manifests/csv.yaml:13:38: error: spec.relatedImages[0].image: \"Not valid\" is not a valid image reference: "}},
 	{change("manifests/csv.yaml", "example.com/oak:1", "''"), []string{
 		"b/manifests/csv.yaml:13:19: warning: spec.relatedImages[0]: no image [related-image-empty]"}},
-	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{image: https://b}]"), []string{
-		"b/manifests/csv.yaml:18:67: error: spec.install.spec.deployments[0].spec.template.spec.containers[0].image: " +
+	{change("manifests/csv.yaml", "containers: [{name: oak, image: example.com/oak:1}]", "containers: [{name: oak, image: https://b}]"), []string{
+		"b/manifests/csv.yaml:18:103: error: spec.install.spec.deployments[0].spec.template.spec.containers[0].image: " +
 			`"https://b" is not a valid image reference: `}},
-	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{image: b, env: [{name: RELATED_IMAGE_A, value: a}, "+
+	{change("manifests/csv.yaml", "containers: [{name: oak, image: example.com/oak:1}]", "containers: [{name: oak, image: b, env: [{name: RELATED_IMAGE_A, value: a}, "+
 		"{name: RELATED_IMAGE_B, value: b}, {name: RELATED_IMAGE_OAK, value: 'example.com/oak:1'}, {name: IMAGE, value: i}]}]"), []string{
-		`b/manifests/csv.yaml:18:107: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: ` +
+		`b/manifests/csv.yaml:18:143: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: ` +
 			`RELATED_IMAGE_A: image "a" is not in relatedImages [related-image-env]`}},
-	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{name: a, image: b, env: [{name: RELATED_IMAGE_A, "+
+	{change("manifests/csv.yaml", "containers: [{name: oak, image: example.com/oak:1}]", "containers: [{name: a, image: b, env: [{name: RELATED_IMAGE_A, "+
 		"value: $(REGISTRY)/a}, {name: RELATED_IMAGE_B, value: ''}]}]"), []string{
-		"b/manifests/csv.yaml:18:116: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: " +
+		"b/manifests/csv.yaml:18:141: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[0].value: " +
 			`RELATED_IMAGE_A: "$(REGISTRY)/a" is not a valid image reference: `}},
 	{change("manifests/csv.yaml", "annotations:", "annotations:\n    containerImage: https://example.com/oak"), []string{
 		`b/manifests/csv.yaml:6:21: warning: metadata.annotations.containerImage: "https://example.com/oak" is not a valid image ` +
@@ -286,9 +287,9 @@ var checkTests = []struct {
 	{change("manifests/csv.yaml", "      deployments:", "      permissions: [{serviceAccountName: oak}]\n      deployments:"),
 		[]string{"b/manifests/csv.yaml:17:21: warning: spec.install.spec.permissions[0].rules: OLM Classic cannot create the " +
 			"ClusterServiceVersion: rules is required [csv-schema]"}},
-	{change("manifests/csv.yaml", "serviceAccountName: oak", "containers: [{name: a, ports: [{containerPort: 80}, "+
+	{change("manifests/csv.yaml", "containers: [{name: oak, image: example.com/oak:1}]", "containers: [{name: a, image: b, ports: [{containerPort: 80}, "+
 		"{containerPort: 80, name: b}]}]"), []string{
-		"b/manifests/csv.yaml:18:98: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].ports[1]: " +
+		"b/manifests/csv.yaml:18:133: warning: spec.install.spec.deployments[0].spec.template.spec.containers[0].ports[1]: " +
 			`OLM Classic cannot create the ClusterServiceVersion: Duplicate value: {"containerPort":80,"protocol":"TCP"}`}},
 	{change("manifests/csv.yaml", "  minKubeVersion", "  release: aaaaaaaaaaaaaaaaaaaaa\n  minKubeVersion"), []string{
 		"b/manifests/csv.yaml:4:9: warning: metadata.name: want \"oak-v1.0.0-aaaaaaaaaaaaaaaaaaaaa\"",
@@ -309,39 +310,89 @@ var checkTests = []struct {
 			hookAt + ":75: error: spec.webhookdefinitions[0].deploymentName: webhook of type 'ValidatingAdmissionWebhook' with name 'oak' " +
 				"references non-existent deployment 'elm' [csv-webhook]",
 			hookAt + `:93: error: spec.webhookdefinitions[0].sideEffects: "Some": want one of ["None" "NoneOnDryRun"] [csv-webhook]`,
-			"b/manifests/csv.yaml:23:20: error: spec.webhookdefinitions[0].containerPort: 70000 is not a port: must be between 1 and",
-			`b/manifests/csv.yaml:23:39: error: spec.webhookdefinitions[0].targetPort: "0" is not a port or the name of a port: must`,
-			"b/manifests/csv.yaml:23:67: error: spec.webhookdefinitions[0].admissionReviewVersions: Kubernetes needs v1 or v1beta1",
-			`b/manifests/csv.yaml:23:86: error: spec.webhookdefinitions[0].webhookPath: Invalid value: "validate": must start with`,
-			"b/manifests/csv.yaml:23:112: error: spec.webhookdefinitions[0].timeoutSeconds: 31: want 1 to 30 seconds [csv-webhook]",
-			`b/manifests/csv.yaml:24:20: error: spec.webhookdefinitions[0].failurePolicy: "Nay": want one of ["Fail" "Ignore"]`,
-			`b/manifests/csv.yaml:24:38: error: spec.webhookdefinitions[0].matchPolicy: "Nay": want one of ["Exact" "Equivalent"]`,
-			"b/manifests/csv.yaml:24:76: error: spec.webhookdefinitions[0].rules[0]: apiGroups is required [csv-webhook]",
-			"b/manifests/csv.yaml:24:76: error: spec.webhookdefinitions[0].rules[0]: resources is required [csv-webhook]",
-			`b/manifests/csv.yaml:24:89: error: spec.webhookdefinitions[0].rules[0].operations: * must be the only value, found [`,
-			`b/manifests/csv.yaml:24:90: error: spec.webhookdefinitions[0].rules[0].operations[0]: "GET": want one of ["CREATE" `,
-			`b/manifests/csv.yaml:24:142: error: spec.webhookdefinitions[0].rules[0].scope: "Nay": want one of ["Cluster" "Namespaced" `,
+			"b/manifests/csv.yaml:24:20: error: spec.webhookdefinitions[0].containerPort: 70000 is not a port: must be between 1 and",
+			`b/manifests/csv.yaml:24:39: error: spec.webhookdefinitions[0].targetPort: "0" is not a port or the name of a port: must`,
+			"b/manifests/csv.yaml:24:67: error: spec.webhookdefinitions[0].admissionReviewVersions: Kubernetes needs v1 or v1beta1",
+			`b/manifests/csv.yaml:24:86: error: spec.webhookdefinitions[0].webhookPath: Invalid value: "validate": must start with`,
+			"b/manifests/csv.yaml:24:112: error: spec.webhookdefinitions[0].timeoutSeconds: 31: want 1 to 30 seconds [csv-webhook]",
+			`b/manifests/csv.yaml:25:20: error: spec.webhookdefinitions[0].failurePolicy: "Nay": want one of ["Fail" "Ignore"]`,
+			`b/manifests/csv.yaml:25:38: error: spec.webhookdefinitions[0].matchPolicy: "Nay": want one of ["Exact" "Equivalent"]`,
+			"b/manifests/csv.yaml:25:76: error: spec.webhookdefinitions[0].rules[0]: apiGroups is required [csv-webhook]",
+			"b/manifests/csv.yaml:25:76: error: spec.webhookdefinitions[0].rules[0]: resources is required [csv-webhook]",
+			`b/manifests/csv.yaml:25:89: error: spec.webhookdefinitions[0].rules[0].operations: * must be the only value, found [`,
+			`b/manifests/csv.yaml:25:90: error: spec.webhookdefinitions[0].rules[0].operations[0]: "GET": want one of ["CREATE" `,
+			`b/manifests/csv.yaml:25:142: error: spec.webhookdefinitions[0].rules[0].scope: "Nay": want one of ["Cluster" "Namespaced" `,
 		}},
 	{withWebhooks(`{type: ConversionWebhook, generateName: oak, deploymentName: oak, sideEffects: None, admissionReviewVersions: [v1],
     conversionCRDs: [elms.wood.example.com]}`,
 		`{type: MutatingWebhook, generateName: oak, deploymentName: oak, sideEffects: None, admissionReviewVersions: [v1]}`), []string{
-		"b/manifests/csv.yaml:23:22: error: spec.webhookdefinitions[0].conversionCRDs[0]: conversion webhook 'oak' references custom " +
+		"b/manifests/csv.yaml:24:22: error: spec.webhookdefinitions[0].conversionCRDs[0]: conversion webhook 'oak' references custom " +
 			"resource definition 'elms.wood.example.com' not owned bundle [csv-webhook]",
-		`b/manifests/csv.yaml:24:12: warning: spec.webhookdefinitions[1].type: OLM Classic refuses it, and OLM v1 ignores the webhook: `,
-		"b/manifests/csv.yaml:24:43: warning: spec.webhookdefinitions[1].generateName: OLM Classic refuses it: CSV contains repeated",
+		`b/manifests/csv.yaml:25:12: warning: spec.webhookdefinitions[1].type: OLM Classic refuses it, and OLM v1 ignores the webhook: `,
+		"b/manifests/csv.yaml:25:43: warning: spec.webhookdefinitions[1].generateName: OLM Classic refuses it: CSV contains repeated",
 	}},
+
+	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: Service\nmetadata: {name: 1a}\nspec: {ports: [{port: 80}, {port: 81, name: a}]}\n"), []string{
+		`b/manifests/a.yaml:3:18: error: metadata.name: Invalid value: "1a": a DNS-1035 label must consist of`,
+		"b/manifests/a.yaml:4:16: error: spec.ports[0].name: Required value [refused]"}},
+	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: [b]\n"), []string{
+		"b/manifests/a.yaml:4:7: error: data: "}},
+	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ntype: kubernetes.io/service-account-token\n"), []string{
+		"b/manifests/a.yaml:3:11: error: metadata.annotations.kubernetes.io/service-account.name: Required value [refused]"}},
+	{change("manifests/a.yaml", "", "apiVersion: v1\nkind: Secret\n"), []string{
+		"b/manifests/a.yaml:1:1: error: metadata.name: Required value: name or generateName is required [manifest-metadata]"}},
+	{change("manifests/crd.yaml", "{type: object}", "{type: object, properties: {size: {}}}"), []string{
+		"b/manifests/crd.yaml:12:65: error: spec.versions[0].schema.openAPIV3Schema.properties.size.type: Required value: must not be empty " +
+			"for specified object fields [refused]"}},
+	{change("manifests/csv.yaml", ", selector: {matchLabels: {app: oak}}", ""), []string{ // and not that it does not match the labels
+		"b/manifests/csv.yaml:18:27: error: spec.install.spec.deployments[0].spec.selector: Required value [refused]"}},
+	{change("manifests/csv.yaml", "{name: oak, spec", "{name: Oak, label: {a: b c}, spec"), []string{
+		"b/manifests/csv.yaml:18:9: warning: spec.install.spec.deployments[0]: OLM v1 refuses it: ",
+		`b/manifests/csv.yaml:18:16: error: spec.install.spec.deployments[0].name: Invalid value: "Oak": a lowercase RFC 1123 subdomain`,
+		`b/manifests/csv.yaml:18:28: error: spec.install.spec.deployments[0].label: Invalid value: "b c": a valid label must be`}},
+	{withPermissions("{serviceAccountName: Oak, rules: [{verbs: [get], nonResourceURLs: [/a]}, {resources: [pods], apiGroups: ['']}]}"), []string{
+		`b/manifests/csv.yaml:21:30: error: spec.install.spec.permissions[0].serviceAccountName: Invalid value: "Oak": a lowercase `,
+		"b/manifests/csv.yaml:21:75: warning: spec.install.spec.permissions[0].rules[0].nonResourceURLs: OLM Classic cannot create the " +
+			"Role: Invalid value: namespaced rules cannot apply to non-resource URLs [refused-olm]",
+		"b/manifests/csv.yaml:21:82: error: spec.install.spec.permissions[0].rules[1].verbs: Required value: verbs must contain at "}},
+	{withPermissions("{serviceAccountName: oak, rules: [{verbs: [get], nonResourceURLs: [/a]}]}").change("manifests/csv.yaml",
+		"AllNamespaces", "OwnNamespace"), []string{
+		"b/manifests/csv.yaml:21:75: error: spec.install.spec.permissions[0].rules[0].nonResourceURLs: Invalid value: namespaced ",
+		"b/manifests/csv.yaml:23:3: warning: spec.installModes: OLM v1 refuses it: "}},
+	{withWebhooks(webhookAt(443, 1), webhookAt(443, 2)), []string{
+		`b/manifests/csv.yaml:18:16: error: spec.install.spec.deployments[0].name: its Service: spec.ports[1].name: Duplicate value: "443" [refused]`,
+		"b/manifests/csv.yaml:24:184: warning: spec.webhookdefinitions[1].conversionCRDs[0]: OLM v1 refuses it: conversion webhooks"}},
+	{withWebhooks(webhookAt(443, 1)).change("manifests/csv.yaml", "{name: oak, spec", "{name: "+longName+", spec").change("manifests/csv.yaml",
+		"deploymentName: oak", "deploymentName: "+longName), []string{
+		"b/manifests/csv.yaml:18:16: warning: spec.install.spec.deployments[0].name: OLM Classic cannot create its Service: metadata.name: Invalid value: "}},
+
 	{change("manifests/csv.yaml", "image/png", "image/bmp"), []string{`b/manifests/csv.yaml:12:40: error: spec.icon[0].mediatype: "image/bmp": `}},
 	{change("manifests/csv.yaml", "  icon: [{base64data: eA==, mediatype: image/png}]\n", ""), []string{
 		"b/manifests/csv.yaml:8:3: warning: spec: no icon [hub-icon]"}},
 }
 
 // hookAt is the line of the first webhook of withWebhooks.
-const hookAt = "b/manifests/csv.yaml:22"
+const hookAt = "b/manifests/csv.yaml:23"
 
 // withWebhooks returns checkedFiles with webhook definitions, each in YAML of the flow style.
 func withWebhooks(definitions ...string) files {
 	const next = "  customresourcedefinitions:"
 	return change("manifests/csv.yaml", next, "  webhookdefinitions:\n  - "+strings.Join(definitions, "\n  - ")+"\n"+next)
+}
+
+// webhookAt returns the definition of a valid webhook.
+func webhookAt(port, target int) string {
+	return fmt.Sprintf("{type: ConversionWebhook, generateName: c%d.oak.example, deploymentName: oak, sideEffects: None, "+
+		"containerPort: %d, targetPort: %d, admissionReviewVersions: [v1], conversionCRDs: [oaks.wood.example.com]}", target, port, target)
+}
+
+// longName is the name of a Deployment whose Service in OLM Classic has too long a name.
+var longName = strings.Repeat("oak", 20)
+
+// withPermissions returns checkedFiles with permissions of the operator, in YAML of the flow style.
+func withPermissions(permissions string) files {
+	const next = "  installModes:"
+	return change("manifests/csv.yaml", next, "      permissions:\n      - "+permissions+"\n"+next)
 }
 
 // noise returns size bytes of text that gzip cannot compress: after gzip and base64 they have about the same size.

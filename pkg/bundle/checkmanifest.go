@@ -134,7 +134,7 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 		if err := CheckAPIVersion(m.apiVersion, m.kind); err != nil {
 			c.reportAt(ruleManifestAPI, m.document, "/apiVersion", "%w", err)
 		}
-		c.checkObjectMeta(m)
+		c.checkCreation(m)
 	}
 	if c.opts.BundleObjects {
 		c.checkObject(m)
@@ -197,19 +197,33 @@ func versionError(csv jsontext.Value, ptr jsontext.Pointer, err error) error {
 	return err
 }
 
-// checkObjectMeta checks the metadata of any object. As in upstream, the name may be any string, and there must be no
-// namespace, because OLM chooses it.
-func (c *checker) checkObjectMeta(m *manifest) {
+// checkCreation asks whether an API server creates a manifest. There must be no namespace, because OLM chooses it.
+func (c *checker) checkCreation(m *manifest) {
 	var object metav1.PartialObjectMetadata
 	if ptr, err := decode(m.printed, &object); err != nil {
 		c.reportAt(ruleManifestMetadata, m.document, ptr, "%w", err)
 		return
 	}
-	anyName := func(string, bool) []string { return nil }
+	anyName := func(string, bool) []string { return nil } // see below
 	const namespaced = false
 	meta := field.NewPath("metadata")
+	reported := map[string]bool{}
 	for _, err := range validation.ValidateObjectMeta(&object.ObjectMeta, namespaced, anyName, meta) {
+		reported[err.Error()] = true
 		c.reportAt(ruleManifestMetadata, m.document, fieldPointer(err.Field), "%s", fieldMessage(err))
+	}
+	o := admission.New(object.GroupVersionKind())
+	if o == nil {
+		return
+	}
+	if ptr, err := decode(m.printed, o); err != nil {
+		c.reportAt(ruleRefused, m.document, ptr, "%w", err)
+		return
+	}
+	for _, err := range admission.Create(o) {
+		if !reported[err.Error()] {
+			c.reportAt(ruleRefused, m.document, fieldPointer(err.Field), "%s", fieldMessage(err))
+		}
 	}
 }
 
@@ -302,24 +316,29 @@ func (c *checker) checkPermission(m *manifest, ptr jsontext.Pointer, rule *rbacv
 	}
 }
 
-// checkDefinition makes the checks of Kubernetes for a new definition. Like upstream, it ignores problems of
-// schemas and of everything with status in its path, such as spec.subresources.status.
+// checkDefinition makes the checks of Kubernetes for a new definition. Upstream ignores problems of schemas and of
+// everything with status in its path, such as spec.subresources.status. They have a rule of their own, and are ignored
+// in the older API, with which Kubernetes accepted them.
 func (c *checker) checkDefinition(m *manifest) {
 	internal, ptr, err := decodeCRD(m.apiVersion, m.printed)
 	if err != nil {
 		c.reportAt(ruleCRDType, m.document, ptr, "%w", err)
 		return
 	}
-	list := admission.Definition(internal)
-	list = slices.DeleteFunc(list, func(e *field.Error) bool {
-		return strings.Contains(e.Field, "openAPIV3Schema") || strings.Contains(e.Field, "status")
-	})
-	for _, e := range list {
-		ptr := fieldPointer(e.Field)
+	for _, e := range admission.Definition(internal) {
+		if e.Field == "status.storedVersions" {
+			continue // no version is the storage version, which is reported
+		}
+		rule, ptr := ruleCRD, fieldPointer(e.Field)
+		if strings.Contains(e.Field, "openAPIV3Schema") || strings.Contains(e.Field, "status") {
+			rule = ruleRefused
+		}
 		if m.apiVersion == crdV1 {
 			ptr = v1Pointer(ptr)
+		} else if rule == ruleRefused {
+			continue
 		}
-		c.reportAt(ruleCRD, m.document, ptr, "%s", fieldMessage(e))
+		c.reportAt(rule, m.document, ptr, "%s", fieldMessage(e))
 	}
 }
 

@@ -45,8 +45,9 @@ func isPartOfDeployment(ptr jsontext.Pointer) bool {
 
 // isReported reports whether another problem at a position says that OLM Classic refuses the bundle.
 func (c *checker) isReported(at declcfg.Pos) bool {
+	refusing := []string{ruleCSVWebhookOLM.Name, ruleRefusedOLM.Name}
 	return slices.ContainsFunc(c.problems, func(p *problem.Problem) bool {
-		return p.Pos == at && (p.Severity == problem.Error || p.Rule == ruleCSVWebhookOLM.Name)
+		return p.Pos == at && (p.Severity == problem.Error || slices.Contains(refusing, p.Rule))
 	})
 }
 

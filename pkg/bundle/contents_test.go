@@ -58,7 +58,7 @@ func TestReadContents(t *testing.T) {
 			"b/manifests/README.md:3:1: "}},
 		{"a list of YAML", change("manifests/a.yaml", "", "- kind: A"), []string{
 			"b/manifests/a.yaml:1:1: not a manifest: want an object"}},
-		{"broken YAML", change("manifests/crd.yaml", "", "---\na: b: c"), []string{"b/manifests/crd.yaml:13:5: "}},
+		{"broken YAML", change("manifests/crd.yaml", "", "---\na: b: c"), []string{"b/manifests/crd.yaml:14:5: "}},
 		{"a binary file", change("manifests/a.bin", "", "\x00\x01\x00"), []string{"b/manifests/a.bin:1:1: "}},
 		{"labels of a wrong type", change("manifests/a.yaml", "", "kind: Secret\nmetadata: {name: a, labels: {part: {a: 1}}}"), []string{
 			"b/manifests/a.yaml:2:36: metadata.labels.part: want a string, found an object"}},

@@ -216,6 +216,7 @@ var (
 
 var wholeRules = &problem.Group{Title: "The bundle as a whole", Rules: []*problem.Rule{
 	ruleBundleName, ruleServiceAccount, ruleImageReference, ruleImageMention, ruleRelatedImageEmpty, ruleRelatedImageEnv,
+	ruleRefused, ruleRefusedOLM,
 }}
 
 var (
@@ -244,6 +245,14 @@ var (
 		Reason: "The operator runs these images later. If they are not mirrored, it fails on a cluster without access to " +
 			"the internet.",
 		Fix: "list them in relatedImages, or render the bundle with --env-related-images"}
+	ruleRefused = &problem.Rule{Name: "refused", Severity: problem.Error,
+		Summary: "an API server accepts the manifests, and the objects that OLM makes from the ClusterServiceVersion",
+		Reason: "OLM cannot install the operator otherwise. The messages are those of Kubernetes. Upstream accepts the " +
+			"bundle.",
+		Fix: "set required fields, and give fields the values that Kubernetes allows"}
+	ruleRefusedOLM = &problem.Rule{Name: "refused-olm", Severity: problem.Warning,
+		Summary: "an API server accepts what OLM Classic makes from the ClusterServiceVersion, not only what OLM v1 makes",
+		Reason:  "OLM Classic cannot install the operator; OLM v1 makes other objects for it."}
 )
 
 var optionalRules = &problem.Group{Title: "Optional validators", Rules: []*problem.Rule{
