@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 	"internal/olm/simulate": {
 		"internal/olm/cluster", "internal/olm/install", "internal/resolve", "pkg/declcfg", "k8s.io/apimachinery",
 		"github.com/operator-framework/api", "k8s.io/api", "internal/legible", "internal/report", "internal/plural", "internal/nearest", json,
-		"github.com/blang/semver/v4", "internal/olm/rbac", "internal/olm/operatorgroup", "internal/operator", "k8s.io/apiextensions-apiserver", "internal/olm/crdcheck",
+		"github.com/blang/semver/v4", "internal/olm/rbac", "internal/olm/operatorgroup", "internal/operator", "k8s.io/apiextensions-apiserver", "internal/olm/updatecheck",
 		"pkg/graph", "pkg/problem", "internal/catalogsource", "github.com/prometheus/client_golang",
 		"github.com/prometheus/common", "pkg/bundle", "internal/platform", "internal/updates", "internal/admission",
 		"internal/format",
@@ -131,7 +131,7 @@ var arrows = map[string][]string{
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/parallel", "internal/plural",
 		"github.com/google/go-containerregistry", "golang.org/x/sync",
 	},
-	"internal/olm/crdcheck": {
+	"internal/olm/updatecheck": {
 		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
 		"internal/format", "internal/parallel", "internal/plural", "internal/spool",
 		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/crdify", json, "internal/olm/cluster",
@@ -191,7 +191,7 @@ var arrows = map[string][]string{
 	},
 	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/plural", json},
 	"internal/olm/impact": {
-		"internal/olm/audit", "internal/olm/rbac", "internal/olm/crdcheck", "internal/resolve", "pkg/graph", "pkg/image", "pkg/problem",
+		"internal/olm/audit", "internal/olm/rbac", "internal/olm/updatecheck", "internal/resolve", "pkg/graph", "pkg/image", "pkg/problem",
 		"pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "k8s.io/api",
 	},
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},

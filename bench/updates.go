@@ -36,9 +36,9 @@ func updateJob(operators, dir string, least int) (job, error) {
 	}
 	bundles, err := bundleDirs(dir)
 	return job{
-		name:  fmt.Sprintf("check-crds, %d updates of bundle directories", updates),
+		name:  fmt.Sprintf("check-updates, %d updates of bundle directories", updates),
 		shell: `"$@"; [ $? -le 1 ]`, // 1 is for updates that OLM refuses
-		args:  append([]string{"check-crds"}, bundles...), ownFlags: true,
+		args:  append([]string{"check-updates"}, bundles...), ownFlags: true,
 		budget: budget{time.Minute, 400 * mb},
 	}, err
 }

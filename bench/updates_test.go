@@ -28,7 +28,7 @@ func TestUpdateJob(t *testing.T) {
 		}
 	}
 	j, err := updateJob(in, out, 3)
-	if err != nil || j.name != "check-crds, 4 updates of bundle directories" || len(j.args) != 1+6 {
+	if err != nil || j.name != "check-updates, 4 updates of bundle directories" || len(j.args) != 1+6 {
 		t.Fatalf("%v, %s, %q", err, j.name, j.args)
 	}
 	for name, want := range map[string]string{

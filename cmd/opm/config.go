@@ -15,7 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/across"
-	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
+	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
@@ -144,7 +144,7 @@ func beside(file, path string) string {
 func allRules() []string {
 	var names []string
 	for _, rules := range []*problem.Rules{
-		validateRules(), bundle.Rules(), crdcheck.Rules(), imagecheck.Rules(), resolve.Rules(), across.Rules(),
+		validateRules(), bundle.Rules(), updatecheck.Rules(), imagecheck.Rules(), resolve.Rules(), across.Rules(),
 	} {
 		names = append(names, rules.Names()...)
 	}

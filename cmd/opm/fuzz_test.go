@@ -26,7 +26,7 @@ var fuzzedCommands = []string{
 	"add bundle c --channel CHANNEL --alpha-image-ref-template example.com/{{.Name}}@sha256:" + digits,
 	"bundle validate c",
 	"build c --base-image scratch --oci-layout out",
-	"check-crds c",
+	"check-updates c",
 	"compose compose.yaml",
 	"convert-template basic c -o yaml",
 	"convert-template substitutes c",

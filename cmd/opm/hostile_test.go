@@ -20,7 +20,7 @@ import (
 // textCommands are command lines with text output, in addition to the command lines of FuzzCommands.
 var textCommands = []string{
 	"bundle validate bundle", "bundle validate bundle -o github", "bundle validate bundle -o markdown",
-	"catalogsource resolve-image state.yaml --kube-version v1.33.2", "check-crds c -o markdown", "check-crds c -o github",
+	"catalogsource resolve-image state.yaml --kube-version v1.33.2", "check-updates c -o markdown", "check-updates c -o github",
 	"default-channel c CHANNEL --package PACKAGE --dry-run", "fmt c --diff",
 	"list bundles c -o wide", "list channels c -o wide", "list packages c -o wide", "list packages c -o name",
 	"render bundle", "render-graph c --draw-v0-semantics", "render-template c -o mermaid", "render-template c --preview",
@@ -34,7 +34,7 @@ var textCommands = []string{
 
 // commandsOfKeys are the commands for text under one key: each reads something that the others do not.
 var commandsOfKeys = []string{
-	"bundle validate bundle", "check-crds c", "diff old c", "list packages c", "render bundle", "resolve c --all",
+	"bundle validate bundle", "check-updates c", "diff old c", "list packages c", "render bundle", "resolve c --all",
 	"resolve --state state.yaml --catalog crafts=c", "simulate state.yaml --catalog crafts=c", "validate c -o github",
 }
 

@@ -26,7 +26,7 @@ var printingJSON = map[string][]string{
 	"auth-explain":    {"auth explain quay.io/example/kiln:v1", "auth explain quay.io/example/kiln:v1 --authfile auth.json"},
 	"build":           {"build catalog --base-image scratch --archive catalog.tar"},
 	"bundle-validate": {"bundle validate bundle", "bundle validate bundle --optional-validators operatorhub"},
-	"check-crds":      {"check-crds bundle registry.example/pottery/kiln-bundle:v2.0.0", "check-crds catalog"},
+	"check-updates":   {"check-updates bundle registry.example/pottery/kiln-bundle:v2.0.0", "check-updates catalog"},
 	"check-images":    {"check-images catalog"},
 	"compose":         {"compose crafts.yaml --dry-run", "compose crafts.yaml"},
 

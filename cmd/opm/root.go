@@ -31,7 +31,7 @@ var commandGroups = []commandGroup{
 		{"search", searchCmd}, {"render", renderCmd}, {"graph", graphCmd}, {"diff", diffCmd},
 	}},
 	{"Check:", []namedCommand{
-		{"validate", validateCmd}, {"check-images", checkImagesCmd}, {"check-crds", checkCRDsCmd},
+		{"validate", validateCmd}, {"check-images", checkImagesCmd}, {"check-updates", checkUpdatesCmd},
 		{"resolve", resolveCmd}, {"updates", updatesCmd}, {"fmt", fmtCmd},
 	}},
 	{"Clusters:", []namedCommand{{"simulate", simulateCmd}}},
@@ -56,6 +56,9 @@ var commandGroups = []commandGroup{
 		{"catalogsource", catalogSourceCmd},
 	}},
 }
+
+// renamedCommands are the present names of commands by their former names, which still work.
+var renamedCommands = map[string]string{"check-crds": "check-updates"}
 
 const otherCommands = "Other commands:"
 
@@ -90,6 +93,7 @@ Exit status:
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
+	only = cmp.Or(renamedCommands[only], only)
 	one := slices.ContainsFunc(commandGroups, func(g commandGroup) bool {
 		return slices.ContainsFunc(g.commands, func(c namedCommand) bool { return c.name == only })
 	})
@@ -103,6 +107,11 @@ Exit status:
 			}
 			cmd := c.make()
 			cmd.GroupID = g.title
+			for before, now := range renamedCommands {
+				if now == c.name {
+					cmd.Aliases = append(cmd.Aliases, before)
+				}
+			}
 			root.AddCommand(cmd)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/olm/across"
-	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
+	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -19,7 +19,7 @@ func rulePages() map[string]string {
 		"bundle-validate.md": rulePage("opm bundle validate", bundle.Rules(), lines),
 		"resolve.md":         rulePage("opm resolve --all", resolve.Rules(), objects),
 		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
-		"check-crds.md":      rulePage("opm check-crds", crdcheck.Rules(), definitions),
+		"check-updates.md":   rulePage("opm check-updates", updatecheck.Rules(), definitions),
 		"updates.md":         rulePage("opm updates --across", across.Rules(), catalogFiles),
 	}
 }

@@ -8,7 +8,7 @@
 //	}
 //	return report.Report().Markdown(os.Stdout)
 //
-// The analyses are those of packages graph, audit, crdcheck and resolve.
+// The analyses are those of packages graph, audit, updatecheck and resolve.
 package impact
 
 import (
@@ -17,7 +17,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
+	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -31,7 +31,7 @@ type Options struct {
 
 	// Images opens the images of bundles whose manifests are not in the catalog. If it is nil, the permissions and
 	// definitions of such bundles are unknown.
-	Images crdcheck.Images
+	Images updatecheck.Images
 
 	// Size returns the compressed size of an image in bytes. If it is nil, sizes are unknown.
 	Size func(ctx context.Context, ref string) (int64, error)
@@ -214,7 +214,7 @@ func channelsOf(g *graph.Package, b *graph.Bundle) []string {
 
 // definitions adds the problems of CustomResourceDefinitions.
 func (c *comparison) definitions(ctx context.Context, after []declcfg.Source) error {
-	bundles, err := crdcheck.Read(ctx, c.opts.Spool, after...)
+	bundles, err := updatecheck.Read(ctx, c.opts.Spool, after...)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (c *comparison) definitions(ctx context.Context, after []declcfg.Source) er
 	for _, n := range c.news {
 		byPlace[n.meta.Pos], byName[[2]string{n.Package, n.Name}] = n, true
 	}
-	report, err := bundles.Check(ctx, crdcheck.Options{
+	report, err := bundles.Check(ctx, updatecheck.Options{
 		Images: c.opts.Images, Package: c.opts.Package,
 		To: func(pkg, bundle string) bool { return byName[[2]string{pkg, bundle}] },
 	})

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
-	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
+	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/operator"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -195,14 +195,14 @@ func (x *execution) checkVersion(crd *apiextensionsv1.CustomResourceDefinition) 
 
 // checkUpdate returns the error with which OLM refuses to update a definition.
 func (x *execution) checkUpdate(old, crd *apiextensionsv1.CustomResourceDefinition) error {
-	resources, err := crdcheck.Resources(x.State, schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+	resources, err := updatecheck.Resources(x.State, schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
 	if err != nil {
 		return err
 	}
 	if len(resources) == 0 && !equality.Semantic.DeepEqual(old.Spec.Versions, crd.Spec.Versions) {
 		x.assume("custom resources that are missing from the state match the new schemas of their definitions")
 	}
-	for _, f := range crdcheck.Compare(graph.Classic, old, crd, resources) {
+	for _, f := range updatecheck.Compare(graph.Classic, old, crd, resources) {
 		if f.Severity != problem.Warning {
 			return errors.New(f.Message)
 		}

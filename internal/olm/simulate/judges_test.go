@@ -12,8 +12,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/opm-toolchain/opm/internal/list"
-	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
 	"github.com/opm-toolchain/opm/internal/olm/install"
+	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -278,7 +278,7 @@ func judgedV1(e *resolve.V1Request, r *resolve.V1Result) judgement {
 	return j
 }
 
-// TestJudges asks resolve --package, --all and --state, simulate, updates and check-crds --state about the same random
+// TestJudges asks resolve --package, --all and --state, simulate, updates and check-updates --state about the same random
 // clusters. They must not contradict each other.
 func TestJudges(t *testing.T) {
 	shared.OneGoroutine(t)
@@ -477,19 +477,19 @@ func (j *judges) compareAll() {
 	}
 }
 
-// compareDefinitions compares the InstallPlan of an update with the problems that check-crds --state has.
+// compareDefinitions compares the InstallPlan of an update with the problems that check-updates --state has.
 func (j *judges) compareDefinitions(q judgedQuestion, classic judgement, simulated *Result) {
 	j.t.Helper()
 	to := j.bundles[classic.install] // nil if several bundles are installed
 	if q.installed == nil || to == nil {
 		return
 	}
-	bundles, err := crdcheck.Read(j.t.Context(), image.SpoolOptions{}, j.source())
+	bundles, err := updatecheck.Read(j.t.Context(), image.SpoolOptions{}, j.source())
 	if err != nil {
 		j.t.Fatal(err)
 	}
 	defer bundles.Close()
-	report, err := bundles.Check(j.t.Context(), crdcheck.Options{
+	report, err := bundles.Check(j.t.Context(), updatecheck.Options{
 		Package: j.pkg, State: loaded(j.t, j.state(q)), OLM: []graph.Semantics{graph.Classic},
 		To: func(_, bundle string) bool { return bundle == to.name() },
 	})
@@ -515,7 +515,7 @@ func (j *judges) compareDefinitions(q judgedQuestion, classic judgement, simulat
 		j.seen["definition refused"]++
 	}
 	if (refused != nil) != (failed != "") {
-		j.errorf("%s, update to %s: check-crds --state: %q\nsimulate: %q\n%s", q, to.name(), refused, failed,
+		j.errorf("%s, update to %s: check-updates --state: %q\nsimulate: %q\n%s", q, to.name(), refused, failed,
 			timeline(simulated))
 	}
 }

@@ -71,7 +71,7 @@ func TestLargeDefinitions(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			r := program.Call{Args: []string{"check-crds", file}, Limit: 30 * time.Second}.Bounded(t, 600*megabyte)
+			r := program.Call{Args: []string{"check-updates", file}, Limit: 30 * time.Second}.Bounded(t, 600*megabyte)
 			if r.Code != 1 || !strings.Contains(r.Stdout, tt.want) {
 				t.Errorf("exit status %d, %.300s%.300s", r.Code, r.Stdout, r.Stderr)
 			}

@@ -73,7 +73,7 @@ func TestHostileUpdates(t *testing.T) {
 				}
 			}
 			for _, state := range [][]string{nil, {"--state", "state.json"}} {
-				args := append([]string{"check-crds", "c.json"}, state...)
+				args := append([]string{"check-updates", "c.json"}, state...)
 				want, code := tt.want, tt.code
 				if state != nil && code == 0 {
 					want, code = "$ref is not supported", 1

@@ -1,12 +1,12 @@
-// Package crdcheck reports updates that OLM refuses because of changes to CustomResourceDefinitions. It needs no
+// Package updatecheck reports updates that OLM refuses because of changes to CustomResourceDefinitions. It needs no
 // cluster: it reads the definitions from the catalog, from bundle directories or from bundle images.
 //
-//	bundles, err := crdcheck.Read(ctx, image.SpoolOptions{}, catalog.Sources...)
+//	bundles, err := updatecheck.Read(ctx, image.SpoolOptions{}, catalog.Sources...)
 //	if err != nil {
 //		return err
 //	}
 //	defer bundles.Close()
-//	report, err := bundles.Check(ctx, crdcheck.Options{})
+//	report, err := bundles.Check(ctx, updatecheck.Options{})
 //	if err != nil {
 //		return err
 //	}
@@ -15,7 +15,7 @@
 // Like OLM v1, it checks definitions with sigs.k8s.io/crdify. It replaces the checks whose messages differ from run to
 // run. Equal definitions are held once, and equal pairs are compared once. Large definitions take turns, because crdify
 // takes up to 200 times their memory.
-package crdcheck
+package updatecheck
 
 import (
 	"context"

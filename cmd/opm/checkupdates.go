@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/olm/crdcheck"
+	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -15,10 +15,10 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-func checkCRDsCmd() *cobra.Command {
-	check := crdCheck{reportFlags: reportFlags{rules: crdcheck.Rules}}
+func checkUpdatesCmd() *cobra.Command {
+	check := updateCheck{reportFlags: reportFlags{rules: updatecheck.Rules}}
 	cmd := &cobra.Command{
-		Use:   "check-crds CATALOG|BUNDLE...",
+		Use:   "check-updates CATALOG|BUNDLE...",
 		Short: "Report updates that OLM refuses for their CustomResourceDefinitions",
 		Long: `Compare the CustomResourceDefinitions of the bundles of every update, as OLM Classic and OLM v1 do
 before they install it, and report every change for which one of them refuses the update. The
@@ -34,9 +34,9 @@ images of the bundles. What cannot be read is reported.
 
 A CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or a
 catalog image.`,
-		Example: `  opm check-crds catalog
-  opm check-crds catalog --package kiln --olm v1 -o markdown
-  opm check-crds bundle registry.example/pottery/kiln-bundle:v2.0.0`,
+		Example: `  opm check-updates catalog
+  opm check-updates catalog --package kiln --olm v1 -o markdown
+  opm check-updates bundle registry.example/pottery/kiln-bundle:v2.0.0`,
 		Args:              atLeastOne("CATALOG"),
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args) },
@@ -62,8 +62,8 @@ catalog image.`,
 	return cmd
 }
 
-// crdCheck are the flags of check-crds.
-type crdCheck struct {
+// updateCheck are the flags of check-updates.
+type updateCheck struct {
 	reportFlags
 	format string
 	olm    olmFlag
@@ -73,10 +73,10 @@ type crdCheck struct {
 	state  stateFlags
 	images imageFlags
 
-	memo crdcheck.Memo // of all catalogs
+	memo updatecheck.Memo // of all catalogs
 }
 
-func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
+func (f *updateCheck) run(cmd *cobra.Command, refs []string) error {
 	if err := checkJobs(cmd, f.jobs); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	out := problem.Report{
-		Subject: "updates", Problems: report.Problems, Rules: crdcheck.Rules(),
+		Subject: "updates", Problems: report.Problems, Rules: updatecheck.Rules(),
 		Counts: map[string]int{
 			"updates": report.Updates, "unchecked": report.Unchecked,
 			"refusedByClassic": report.Refused[graph.Classic], "refusedByV1": report.Refused[graph.V1],
@@ -99,7 +99,7 @@ func (f *crdCheck) run(cmd *cobra.Command, refs []string) error {
 }
 
 // check reads the catalogs and bundles, and closes them before it opens further images.
-func (f *crdCheck) check(cmd *cobra.Command, refs []string) (report *crdcheck.Report, err error) {
+func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatecheck.Report, err error) {
 	opts, w := openOptions(cmd), display{cmd}
 	opts.Jobs, opts.Bundles = f.jobs, &bundle.Options{}
 	if f.lock != "" {
@@ -107,7 +107,7 @@ func (f *crdCheck) check(cmd *cobra.Command, refs []string) (report *crdcheck.Re
 			return nil, err
 		}
 	}
-	check := crdcheck.Options{
+	check := updatecheck.Options{
 		Package: f.pkg, OLM: f.olm.semantics(), Compared: w.Did,
 		Comparing: func(pairs int) { w.Count(pairs, "CustomResourceDefinitions") },
 	}

@@ -1,4 +1,4 @@
-package crdcheck
+package updatecheck
 
 import (
 	"encoding/json"
