@@ -86,7 +86,7 @@ func TestCreate(t *testing.T) {
 			"spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"other\""},
 		{"Deployment", "emptyDir: {}", "emptyDir: {}, hostPath: {path: /}",
 			"spec.template.spec.volumes[0].emptyDir: Forbidden: may not specify more than 1 volume type"},
-		{"Deployment", ", emptyDir: {}", "", "spec.template.spec.volumes[0]: Required value: must specify a volume type"},
+		{"Deployment", ", emptyDir: {}", "", ""}, // the default
 		{"Deployment", "cpu: 1m", "cpu: 3m",
 			"spec.template.spec.containers[0].resources.requests: Invalid value: \"3m\": must be less than or equal to cpu limit of 2m"},
 		{"Deployment", "name: VARIABLE", "name: A=B",

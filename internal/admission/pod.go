@@ -78,7 +78,8 @@ func checkToleration(t *corev1.Toleration, at *field.Path) field.ErrorList {
 		corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule)...)
 }
 
-// checkVolumes checks that volumes have a name and one source.
+// checkVolumes checks that volumes have a name and at most one source. The API server makes a volume without one an
+// emptyDir (SetDefaults_Volume in pkg/apis/core/v1).
 func checkVolumes(volumes []corev1.Volume, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := unique[string]{}
@@ -87,7 +88,6 @@ func checkVolumes(volumes []corev1.Volume, at *field.Path) field.ErrorList {
 		sources := setFields(reflect.ValueOf(v.VolumeSource))
 		switch len(sources) {
 		case 0:
-			errs = append(errs, field.Required(at, "must specify a volume type"))
 		case 1:
 			errs = append(errs, checkVolumeSource(&v.VolumeSource, at)...)
 		default:
