@@ -135,7 +135,7 @@ var arrows = map[string][]string{
 		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
 		"internal/format", "internal/parallel", "internal/plural", "internal/spool",
 		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/crdify", json, "internal/olm/cluster",
-		"golang.org/x/sync", "k8s.io/apiserver/pkg/util/webhook",
+		"golang.org/x/sync", "internal/admission", "internal/operator", "github.com/operator-framework/api",
 	},
 	"pkg/validate": {
 		"pkg/problem", "internal/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",

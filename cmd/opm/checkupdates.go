@@ -19,13 +19,14 @@ func checkUpdatesCmd() *cobra.Command {
 	check := updateCheck{reportFlags: reportFlags{rules: updatecheck.Rules}}
 	cmd := &cobra.Command{
 		Use:   "check-updates CATALOG|BUNDLE...",
-		Short: "Report updates that OLM refuses for their CustomResourceDefinitions",
-		Long: `Compare the CustomResourceDefinitions of the bundles of every update, as OLM Classic and OLM v1 do
-before they install it, and report every change for which one of them refuses the update. The
-exit code is 1 if there are any. Unlike validate, the report goes to standard output in text
-format, too; standard error has the numbers only. Text has one line, with a number, for equal
-changes of the bundles of a package, and for images that cannot be read for the same reason; the
-other formats have each.
+		Short: "Report updates that OLM refuses or can never finish",
+		Long: `Compare the objects of the bundles of every update, and report every change for which OLM cannot
+finish it. OLM Classic and OLM v1 compare CustomResourceDefinitions before they install an update.
+An API server refuses to change some fields: the selector of a Deployment, the role of a binding,
+the value of a PriorityClass, the data of an immutable ConfigMap. The exit code is 1 if there are
+any. Unlike validate, the report goes to standard output in text format, too; standard error has
+the numbers only. Text has one line, with a number, for equal changes of the bundles of a package,
+and for images that cannot be read for the same reason; the other formats have each.
 
 The updates are those of the edges of a catalog: replaces, skips and skipRange. Without channels,
 as of bundle directories and bundle images, the bundles of a package are compared by version, each
@@ -109,7 +110,7 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 	}
 	check := updatecheck.Options{
 		Package: f.pkg, OLM: f.olm.semantics(), Compared: w.Did,
-		Comparing: func(pairs int) { w.Count(pairs, "CustomResourceDefinitions") },
+		Comparing: func(pairs int) { w.Count(pairs, "objects") },
 	}
 	if f.state.paths != nil {
 		if check.State, err = f.state.readState(cmd); err != nil {

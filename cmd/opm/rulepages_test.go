@@ -31,8 +31,8 @@ and name.`
 	lines = `The examples above are changes to this bundle. Below the name of a file are some of its lines: the first and the last of
 them are here, and those in between replace what is between them here. A file that is not here is added; one without
 lines is missing.`
-	definitions = `The examples above are changes to these files: an update of a catalog, the definitions before and after it, and the
-custom resource that a cluster has. Each line replaces the one with the same key. Lines that begin with apiVersion
+	definitions = `The examples above are changes to these files: an update of a catalog, the definition or other
+object before and after it, and the custom resource that a cluster has. Each line replaces the one with the same key. Lines that begin with apiVersion
 replace the whole file, and a file without lines is missing.`
 	catalogFiles = `The examples above are changes to these catalogs: each file replaces the one with the same name.`
 )

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,8 +70,8 @@ func (k kind) named(name validation.ValidateNameFunc) kind {
 	return k
 }
 
-func (k kind) orOlder(version string) kind {
-	k.older = version
+func (k kind) orBeta() kind {
+	k.older = "v1beta1"
 	return k
 }
 
@@ -112,9 +113,24 @@ func Create(o Object) field.ErrorList {
 	return append(errs, k.create(o)...)
 }
 
-// changes returns the errors about changes that an API server forbids, for objects as for [Update]. Those about a
-// CustomResourceDefinition are all errors about its update.
-func changes(o, old Object) field.ErrorList {
+// Fixed returns an object with the fields that [Changes] compares, nil if an update may change all fields.
+func Fixed(o Object) Object {
+	k := kindOf(o.GetObjectKind().GroupVersionKind())
+	if k == nil || k.update == nil {
+		return nil
+	}
+	if d, ok := o.(*appsv1.Deployment); ok { // the only kind of which every version of an operator has another object
+		return &appsv1.Deployment{
+			TypeMeta: d.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: d.Name},
+			Spec: appsv1.DeploymentSpec{Selector: d.Spec.Selector},
+		}
+	}
+	return o
+}
+
+// Changes returns the errors of [Update] about changes that an API server forbids. Those about a
+// CustomResourceDefinition are all errors about its update. Only the fields of [Fixed] have to be set.
+func Changes(o, old Object) field.ErrorList {
 	k := kindOf(o.GetObjectKind().GroupVersionKind())
 	if k == nil || k.update == nil {
 		return nil
@@ -130,7 +146,7 @@ func Update(o, old Object) field.ErrorList {
 	if k != nil && k.create != nil && !k.onlyChanges {
 		errs = append(errs, k.create(o)...)
 	}
-	return append(errs, changes(o, old)...)
+	return append(errs, Changes(o, old)...)
 }
 
 // Invalid returns the error of an API server that refuses an object, nil if there are no errors.

@@ -45,6 +45,10 @@ func changedDefinition(crd, old *apiextensionsv1.CustomResourceDefinition) field
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
+	// The API server accepts more changes, such as one of the scope, until a definition is established.
+	apiextensions.SetCRDCondition(before, apiextensions.CustomResourceDefinitionCondition{
+		Type: apiextensions.Established, Status: apiextensions.ConditionTrue,
+	})
 	after.Status = *before.Status.DeepCopy()
 	after.ResourceVersion, before.ResourceVersion = "1", "1" // the update is not based on an older state
 	after.UID, after.CreationTimestamp, after.Generation = before.UID, before.CreationTimestamp, before.Generation

@@ -28,17 +28,19 @@ var kinds = []kind{
 	// apps: ValidateDeployment; pkg/registry/apps/deployment: ValidateUpdate
 	newKind(appsv1.SchemeGroupVersion, "Deployment", checkDeployment, changedDeployment),
 	// rbac: ValidateRole, ValidateClusterRole, ValidateRoleBinding, ValidateClusterRoleBinding, and their updates
-	newKind(rbacv1.SchemeGroupVersion, "Role", checkRole, nil).named(pathSegment),
-	newKind(rbacv1.SchemeGroupVersion, "ClusterRole", checkClusterRole, nil).named(pathSegment),
+	newKind(rbacv1.SchemeGroupVersion, "Role", checkRole, nil).named(pathSegment).orBeta(),
+	newKind(rbacv1.SchemeGroupVersion, "ClusterRole", checkClusterRole, nil).named(pathSegment).
+		orBeta(),
 	newKind(rbacv1.SchemeGroupVersion, "RoleBinding", checkRoleBinding, changedRoleBinding).
-		named(pathSegment),
+		named(pathSegment).orBeta(),
 	newKind(rbacv1.SchemeGroupVersion, "ClusterRoleBinding", checkClusterRoleBinding, changedClusterRoleBinding).
-		named(pathSegment),
+		named(pathSegment).orBeta(),
 	// policy: ValidatePodDisruptionBudget
 	newKind(policyv1.SchemeGroupVersion, "PodDisruptionBudget", checkDisruptionBudget, nil).
-		orOlder("v1beta1"),
+		orBeta(),
 	// scheduling: ValidatePriorityClass, ValidatePriorityClassUpdate
-	newKind(schedulingv1.SchemeGroupVersion, "PriorityClass", checkPriorityClass, changedPriorityClass).forChangesOnly(),
+	newKind(schedulingv1.SchemeGroupVersion, "PriorityClass", checkPriorityClass, changedPriorityClass).
+		orBeta().forChangesOnly(),
 	// networking: ValidateNetworkPolicy
 	newKind(networkingv1.SchemeGroupVersion, "NetworkPolicy", checkNetworkPolicy, nil),
 	// k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation

@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,14 +36,7 @@ func (c *checker) checkOperator() {
 
 // checkDeployment checks a Deployment with the certificate that OLM mounts, and the name of its Service.
 func (c *checker) checkDeployment(ptr jsontext.Pointer, spec *v1alpha1.StrategyDeploymentSpec) {
-	d := &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Name: spec.Name, Labels: spec.Label}, Spec: *spec.Spec.DeepCopy(),
-	}
-	ports := operator.ServicePorts(c.csv, spec.Name)
-	if len(ports) > 0 {
-		operator.MountCertificate(&d.Spec.Template.Spec, operator.SecretName(spec.Name))
-	}
+	d := operator.Deployment(c.csv, spec)
 	for _, e := range admission.Create(d) {
 		if d.Spec.Selector == nil && e.Field == "spec.template.metadata.labels" {
 			continue // a consequence of the missing selector
@@ -58,6 +50,7 @@ func (c *checker) checkDeployment(ptr jsontext.Pointer, spec *v1alpha1.StrategyD
 		}
 		c.reportCSV(ruleRefused, ptr+at, "%s", fieldMessage(e))
 	}
+	ports := operator.ServicePorts(c.csv, spec.Name)
 	if len(ports) == 0 || spec.Name == "" {
 		return
 	}

@@ -1,5 +1,5 @@
 // Package impact reports the effects of the new bundles of a catalog on its users, for reviewers: the bundles that are
-// updated to them, their new permissions, the updates that OLM refuses because of their CustomResourceDefinitions, and
+// updated to them, their new permissions, the updates that OLM refuses or can never finish, and
 // their new images and dependencies.
 //
 //	report, err := impact.Compare(ctx, before, after, impact.Options{})
@@ -30,13 +30,13 @@ type Options struct {
 	Package string // the only package to report; "" for all
 
 	// Images opens the images of bundles whose manifests are not in the catalog. If it is nil, the permissions and
-	// definitions of such bundles are unknown.
+	// objects of such bundles are unknown.
 	Images updatecheck.Images
 
 	// Size returns the compressed size of an image in bytes. If it is nil, sizes are unknown.
 	Size func(ctx context.Context, ref string) (int64, error)
 
-	Spool image.SpoolOptions // of definitions
+	Spool image.SpoolOptions // of objects
 }
 
 // A Report is the impact of the bundles that only the catalog after has, by package and version.
@@ -56,15 +56,15 @@ type Bundle struct {
 	// of the default channel. It is "" for a new package.
 	Head string `json:"head"`
 
-	Updates      []Updates    `json:"updates"` // by channel
-	Permissions  Permissions  `json:"permissions"`
-	Definitions  []Definition `json:"definitions"`
-	Images       []Image      `json:"images"`       // images that no bundle of the catalog before has, sorted
-	Dependencies []string     `json:"dependencies"` // dependencies that no package of the catalog satisfies
+	Updates      []Updates   `json:"updates"` // by channel
+	Permissions  Permissions `json:"permissions"`
+	Refusals     []Refusal   `json:"refusals"`
+	Images       []Image     `json:"images"`       // images that no bundle of the catalog before has, sorted
+	Dependencies []string    `json:"dependencies"` // dependencies that no package of the catalog satisfies
 }
 
-// A Definition is a problem with the CustomResourceDefinitions of the updates to a bundle.
-type Definition struct {
+// A Refusal is a reason why OLM refuses updates to a bundle, can never finish them, or cannot be asked.
+type Refusal struct {
 	Rule     string           `json:"rule"`
 	Severity problem.Severity `json:"severity"`
 	Message  string           `json:"message"`
@@ -106,7 +106,7 @@ func Compare(ctx context.Context, before, after []declcfg.Source, opts Options) 
 	}
 	for _, step := range []func(context.Context) error{
 		c.permissions,
-		func(ctx context.Context) error { return c.definitions(ctx, after) },
+		func(ctx context.Context) error { return c.refusals(ctx, after) },
 		func(ctx context.Context) error { return c.images(ctx, before) },
 		c.dependencies,
 	} {
@@ -152,7 +152,7 @@ func (c *comparison) findIn(p *declcfg.PackageIndex) {
 		}
 		n := &newBundle{meta: meta, Bundle: Bundle{
 			Package: p.Name, Name: b.Name, Updates: updatesTo(old, g, b),
-			Definitions: []Definition{}, Images: []Image{}, Dependencies: []string{},
+			Refusals: []Refusal{}, Images: []Image{}, Dependencies: []string{},
 		}}
 		if b.Version != nil {
 			n.Version = b.Version.String()
@@ -212,8 +212,8 @@ func channelsOf(g *graph.Package, b *graph.Bundle) []string {
 	return names
 }
 
-// definitions adds the problems of CustomResourceDefinitions.
-func (c *comparison) definitions(ctx context.Context, after []declcfg.Source) error {
+// refusals adds the problems of the updates.
+func (c *comparison) refusals(ctx context.Context, after []declcfg.Source) error {
 	bundles, err := updatecheck.Read(ctx, c.opts.Spool, after...)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (c *comparison) definitions(ctx context.Context, after []declcfg.Source) er
 	}
 	for _, p := range report.Problems {
 		if n := byPlace[p.Pos]; n != nil {
-			n.Definitions = append(n.Definitions, Definition{p.Rule, p.Severity, p.Message})
+			n.Refusals = append(n.Refusals, Refusal{p.Rule, p.Severity, p.Message})
 		}
 	}
 	return nil

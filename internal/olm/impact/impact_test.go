@@ -51,7 +51,9 @@ func csv(version, namespaces, cluster string) string {
 	}
 	return fmt.Sprintf(`{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
 "metadata": {"name": "kiln.v%s"}, "spec": {"version": %q, "install": {"strategy": "deployment", "spec": {
-"deployments": [{"name": "kiln", "spec": {"template": {"spec": {"serviceAccountName": "kiln"}}}}],
+"deployments": [{"name": "kiln", "spec": {"selector": {"matchLabels": {"app": "kiln"}},
+"template": {"metadata": {"labels": {"app": "kiln"}}, "spec": {"serviceAccountName": "kiln",
+"containers": [{"name": "kiln", "image": "local.test/kiln"}]}}}}],
 "permissions": %s, "clusterPermissions": %s}}}}`, version, version, permissions(namespaces), permissions(cluster))
 }
 

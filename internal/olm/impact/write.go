@@ -26,7 +26,7 @@ func (r *Report) Report() *report.Report {
 			b.Updates[i].addTo(out)
 		}
 		b.addPermissions(out)
-		b.addDefinitions(out)
+		b.addRefusals(out)
 		b.addImages(out)
 		list(out, "the catalog satisfies all new dependencies",
 			"new dependencies that no package of the catalog satisfies:", b.Dependencies)
@@ -144,12 +144,12 @@ func (b *Bundle) addPermissions(out *report.Report) {
 	list(out, "no new permissions "+than, "permissions "+than+":", items)
 }
 
-func (b *Bundle) addDefinitions(out *report.Report) {
+func (b *Bundle) addRefusals(out *report.Report) {
 	var items []string
-	for _, d := range b.Definitions {
+	for _, d := range b.Refusals {
 		items = append(items, string(d.Severity)+": "+d.Message)
 	}
-	list(out, "OLM refuses no change of a CustomResourceDefinition", "CustomResourceDefinitions:", items)
+	list(out, "OLM refuses no update to it", "refused updates:", items)
 }
 
 func (b *Bundle) addImages(out *report.Report) {

@@ -1,5 +1,7 @@
-// Package updatecheck reports updates that OLM refuses because of changes to CustomResourceDefinitions. It needs no
-// cluster: it reads the definitions from the catalog, from bundle directories or from bundle images.
+// Package updatecheck reports updates that OLM refuses because of changes to CustomResourceDefinitions, and updates
+// that it can never finish because an API server refuses to create or change an object, such as the selector of a
+// Deployment. It needs no cluster: it reads the objects from the catalog, from bundle directories or from bundle
+// images.
 //
 //	bundles, err := updatecheck.Read(ctx, image.SpoolOptions{}, catalog.Sources...)
 //	if err != nil {
@@ -27,6 +29,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
@@ -56,9 +59,9 @@ type Options struct {
 // resources of the cluster at every update, and the definition of the cluster may be older.
 func (o Options) comparesEqual() bool { return o.State != nil && slices.Contains(o.OLM, graph.Classic) }
 
-// A pair is two definitions with the same name.
+// A pair is two objects with the same key. Before is none for a definition that only the later bundle has.
 type pair struct {
-	name          string
+	key
 	before, after digest
 }
 
@@ -66,6 +69,7 @@ type pair struct {
 type verdict struct {
 	pair     pair
 	findings map[graph.Semantics]findings
+	refused  error // of an API server, which every version of OLM asks
 	err      error // of reading one of the definitions
 }
 
@@ -138,16 +142,24 @@ func pairsOf(updates []update, equal bool) []pair {
 	return pairs
 }
 
-// common yields the common definitions of two bundles: the different ones or, with equal, all of them. OLM ignores a
-// definition of only one of them.
+// common yields the common objects of two bundles whose parts that are not free to change differ, and the new
+// definitions. With equal, it also yields equal definitions. OLM ignores an object of the earlier bundle only.
 func common(from, to *node, equal bool) iter.Seq[pair] {
 	return func(yield func(pair) bool) {
 		if from.err != nil || to.err != nil {
 			return
 		}
-		for i, name := range to.names {
-			before, ok := from.find(name)
-			if after := to.digests[i]; ok && (equal || before != after) && !yield(pair{name, before, after}) {
+		for _, o := range to.objects {
+			isDefinition := o.kind == declcfg.KindCRD
+			p := pair{key: o.key, after: o.digest}
+			if old := from.find(o.key); old != nil {
+				p.before = old.digest
+			}
+			switch {
+			case p.after == none, p.before == none && !isDefinition, p.before == p.after && !(equal && isDefinition):
+				continue
+			}
+			if !yield(p) {
 				return
 			}
 		}
@@ -161,12 +173,16 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 	m, room := b.memo, semaphore.NewWeighted(maxTogether)
 	compare := func(p pair) verdict {
 		if opts.Compared != nil {
-			defer opts.Compared(p.name)
+			defer opts.Compared(p.String())
 		}
 		if known, ok := m.verdicts[p]; ok {
 			return known
 		}
-		size := min(maxTogether, m.texts[p.before].Size()+m.texts[p.after].Size())
+		size := m.texts[p.after].Size()
+		if p.before != none {
+			size += m.texts[p.before].Size()
+		}
+		size = min(maxTogether, size)
 		if err := room.Acquire(ctx, size); err != nil {
 			return verdict{pair: p, err: err}
 		}
@@ -189,14 +205,19 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 
 func (m *Memo) compare(p pair, known resources, opts Options) verdict {
 	v := verdict{pair: p, findings: map[graph.Semantics]findings{}}
-	before, err := m.read(p.before)
-	if err != nil {
-		v.err = err
+	if p.kind != declcfg.KindCRD {
+		v.refused = m.compareObjects(p)
 		return v
 	}
-	after, err := m.read(p.after)
-	if err != nil {
-		v.err = err
+	var after, before *definition
+	if after, v.err = m.read(p.after); v.err != nil {
+		return v
+	}
+	if p.before == none {
+		v.refused = refusedCreation(after)
+		return v
+	}
+	if before, v.err = m.read(p.before); v.err != nil {
 		return v
 	}
 	if opts.State != nil { // the cluster may store other versions than the bundle
@@ -204,9 +225,12 @@ func (m *Memo) compare(p pair, known resources, opts Options) verdict {
 			before.Status.StoredVersions = in.Value.Status.StoredVersions
 		}
 	}
+	var all []Finding
 	for _, olm := range opts.OLM {
 		found := Compare(olm, before, after, known.of(after))
 		v.findings[olm] = findings{kept: found, refuses: slices.ContainsFunc(found, Finding.refuses)}.cut(maxFindings)
+		all = append(all, found...)
 	}
+	v.refused = refusedUpdate(before, after, all)
 	return v
 }

@@ -9,38 +9,12 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/util/webhook"
 	"sigs.k8s.io/crdify/pkg/validations"
 
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
-
-// checkCABundle returns the error of an API server since Kubernetes 1.31 for a conversion webhook with an invalid CA
-// bundle. The API server accepts an invalid CA bundle if the existing one is invalid too.
-func checkCABundle(before, after *definition) []Finding {
-	errs := invalidCABundle(after)
-	if errs == nil || invalidCABundle(before) != nil {
-		return nil
-	}
-	kind := apiextensionsv1.Kind("CustomResourceDefinition")
-	return []Finding{{
-		Rule: ruleClassicCABundle, CRD: after.Name,
-		Message: fmt.Sprintf("error updating CRD: %s: %v", after.Name, apierrors.NewInvalid(kind, after.Name, errs)),
-	}}
-}
-
-func invalidCABundle(crd *definition) field.ErrorList {
-	to := crd.Spec.Conversion
-	if !convertsByWebhook(crd) || to.Webhook == nil || to.Webhook.ClientConfig == nil ||
-		len(to.Webhook.ClientConfig.CABundle) == 0 {
-		return nil
-	}
-	at := field.NewPath("spec", "conversion", "webhookClientConfig", "caBundle")
-	return webhook.ValidateCABundle(at, to.Webhook.ClientConfig.CABundle)
-}
 
 func convertsByWebhook(crd *definition) bool {
 	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
@@ -65,7 +39,7 @@ func checkResources(
 	if len(resources) == 0 || v.Schema.OpenAPIV3Schema == nil {
 		return nil
 	}
-	finding := Finding{Rule: ruleClassicResource, CRD: crd.Name, Field: v.Name}
+	finding := Finding{Rule: ruleClassicResource, Object: crd.Name, Field: v.Name}
 	converted := convertsByWebhook(crd)
 	if converted {
 		finding.Severity = problem.Warning

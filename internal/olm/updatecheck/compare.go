@@ -3,10 +3,13 @@ package updatecheck
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -15,7 +18,7 @@ import (
 type Finding struct {
 	Rule     *problem.Rule    // one of [Rules]
 	Severity problem.Severity // "" for the severity of the rule
-	CRD      string           // the name of the definition
+	Object   string           // the name of the definition, or the kind and name of another object
 	Field    string           // such as "v1: ^.spec.size", or a stored version; "" for none
 	Message  string           // the message of OLM
 }
@@ -39,7 +42,7 @@ func Compare(
 		// OLM itself reports only the first finding.
 		if len(after.Spec.Versions) == 0 {
 			return []Finding{{
-				Rule: ruleClassicVersions, CRD: after.Name, Message: "could not find any versions in the new CRD",
+				Rule: ruleClassicVersions, Object: after.Name, Message: "could not find any versions in the new CRD",
 			}}
 		}
 		var found []Finding
@@ -52,15 +55,49 @@ func Compare(
 		for _, name := range before.Status.StoredVersions {
 			if versionOf(after, name) == nil {
 				found = append(found, Finding{
-					Rule: ruleClassicStoredVersion, CRD: after.Name, Field: name,
+					Rule: ruleClassicStoredVersion, Object: after.Name, Field: name,
 					Message: fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s "+
 						"that is listed as a stored version on the existing CRD", after.Name, name),
 				})
 			}
 		}
-		return append(found, checkCABundle(before, after)...)
+		return found
 	}
 	return compareV1(before, after)
+}
+
+// isV1 reports whether an API server checks a definition as one of version v1. It accepts more of older definitions.
+func isV1(crd *definition) bool { return crd.APIVersion == apiextensionsv1.SchemeGroupVersion.String() }
+
+// refusedCreation returns the error of an API server that refuses to create a definition.
+func refusedCreation(crd *definition) error {
+	if !isV1(crd) {
+		return nil
+	}
+	return admission.Invalid(crd, admission.Create(crd))
+}
+
+// refusedUpdate returns the error of an API server that refuses to update a definition, without what OLM finds itself.
+func refusedUpdate(before, after *definition, found []Finding) error {
+	if !isV1(after) {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, f := range found {
+		switch f.Rule.Name {
+		case "v1-scope":
+			known["spec.scope"] = true
+		case ruleClassicStoredVersion.Name, "v1-stored-version-removal":
+			known["status.storedVersions"] = true
+		case ruleClassicVersions.Name:
+			return nil
+		}
+	}
+	errs := slices.DeleteFunc(admission.Update(after, normalized(before)), func(e *field.Error) bool {
+		name, _, _ := strings.Cut(e.Field, "[")
+		return known[name]
+	})
+	return admission.Invalid(after, errs)
 }
 
 // normalized returns a copy with stored versions, and with a schema in every version.

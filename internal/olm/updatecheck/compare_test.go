@@ -103,6 +103,7 @@ func TestDefinitions(t *testing.T) {
 			Resources     []map[string]any
 			Warning       bool // OLM Classic's findings are warnings
 			Classic, V1   []string
+			Server        *string // the error of the API server; nil if the definitions are not complete
 		}
 	}
 	if err := yaml.Unmarshal(text, &table); err != nil {
@@ -125,6 +126,16 @@ func TestDefinitions(t *testing.T) {
 			}
 			if got := messages(Compare(graph.V1, before, after, resources)); !slices.Equal(got, row.V1) {
 				t.Errorf("OLM v1:\ngot  %q\nwant %q", got, row.V1)
+			}
+			if row.Server == nil {
+				return
+			}
+			got := ""
+			if err := refusedUpdate(before, after, nil); err != nil {
+				got = err.Error()
+			}
+			if got != *row.Server {
+				t.Errorf("API server:\ngot  %s\nwant %s", got, *row.Server)
 			}
 		})
 	}

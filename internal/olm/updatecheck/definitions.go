@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,50 +18,54 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// A digest identifies the parts of a definition that an update may change.
+// A digest identifies the parts of an object that an update may not change freely.
 type digest [sha256.Size]byte
 
-// contents are the definitions of a bundle.
+// none is the digest of an object that a bundle does not have, or whose parts may all change.
+var none digest
+
+// contents are the objects of a bundle that an update creates or changes.
 type contents struct {
-	names   []string // of the definitions
-	digests []digest
-	err     error // the reason why the definitions are unknown
+	objects []object
+	err     error // the reason why the objects are unknown
 }
 
-// find returns the digest of the definition with this name.
-func (c *contents) find(name string) (digest, bool) {
-	for i := range c.names {
-		if c.names[i] == name {
-			return c.digests[i], true
-		}
+// find returns the object with this key, or nil.
+func (c *contents) find(k key) *object {
+	i := slices.IndexFunc(c.objects, func(o object) bool { return o.key == k })
+	if i < 0 {
+		return nil
 	}
-	return digest{}, false
+	return &c.objects[i]
 }
 
-// add stores the definitions of a bundle without duplicates. Calls may be concurrent. The returned contents have the
-// error [bundle.ErrNoManifests] if the manifests of the bundle are only in its image.
+// add stores the objects of a bundle without duplicates. Calls may be concurrent. The returned contents have the error
+// [bundle.ErrNoManifests] if the manifests of the bundle are only in its image.
 func (b *Bundles) add(of *declcfg.Bundle) *contents {
 	c := &contents{err: bundle.ErrNoManifests}
 	for manifest, err := range of.Manifests() {
+		var parts comparedParts
+		if err == nil {
+			err = json.Unmarshal(manifest, &parts, document.Lenient)
+		}
 		if err != nil {
 			c.err = err
 			return c
 		}
-		var crd comparedParts
-		if err := json.Unmarshal(manifest, &crd, document.Lenient); err != nil {
-			c.err = err
-			return c
-		}
-		switch crd.Kind {
+		switch parts.Kind {
 		case declcfg.KindCSV:
 			c.err = nil
+			err = b.addOperator(c, parts.Metadata.Name, manifest)
 		case declcfg.KindCRD:
-			d, err := b.addText(crd)
-			if err != nil {
-				c.err = err
-				return c
-			}
-			c.names, c.digests = append(c.names, crd.Metadata.Name), append(c.digests, d)
+			var d digest
+			d, err = b.addText(parts)
+			c.objects = append(c.objects, object{key: key{parts.Kind, parts.Metadata.Name}, digest: d})
+		default:
+			err = b.addManifest(c, manifest, parts)
+		}
+		if err != nil {
+			c.err = err
+			return c
 		}
 	}
 	return c
@@ -79,8 +84,9 @@ type comparedParts struct {
 	} `json:"status"`
 }
 
-func (b *Bundles) addText(crd comparedParts) (digest, error) {
-	text, err := json.Marshal(crd, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+// addText stores the JSON of a value.
+func (b *Bundles) addText(v any) (digest, error) {
+	text, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		return digest{}, err
 	}
@@ -105,12 +111,17 @@ const (
 	maxTogether = 2 << 20 // bytes of all pairs compared at once, unless one is larger; it takes 200 times the memory
 )
 
-// read returns a definition, or an error if it exceeds the limits.
-func (m *Memo) read(d digest) (*definition, error) {
+// text returns a stored text, or an error if it is too large.
+func (m *Memo) text(d digest) (jsontext.Value, error) {
 	if m.texts[d].Size() > maxSize {
 		return nil, fmt.Errorf("it has more than the %s that a cluster accepts", plural.Bytes(maxSize))
 	}
-	text, err := io.ReadAll(io.NewSectionReader(m.texts[d], 0, m.texts[d].Size()))
+	return io.ReadAll(io.NewSectionReader(m.texts[d], 0, m.texts[d].Size()))
+}
+
+// read returns a definition, or an error if it exceeds the limits.
+func (m *Memo) read(d digest) (*definition, error) {
+	text, err := m.text(d)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -23,7 +25,7 @@ type Report struct {
 	Updates   int // pairs of bundles
 	Unchecked int // updates that were not or only partly checked
 	Refused   map[graph.Semantics]int
-	Compared  int // pairs of definitions
+	Compared  int // pairs of objects
 
 	olm            []graph.Semantics
 	knowsResources bool
@@ -97,7 +99,8 @@ func newReport(updates []update, verdicts map[pair]verdict, opts Options) *Repor
 	if hidden > 0 {
 		r.add(ruleTooMany, plural.Words(hidden, "more problem is", "more problems are")+" not reported")
 	}
-	if !r.evaluatesResources() && r.Compared > 0 {
+	isDefinition := func(p pair) bool { return p.kind == declcfg.KindCRD && p.before != none }
+	if !r.evaluatesResources() && slices.ContainsFunc(slices.Collect(maps.Keys(verdicts)), isDefinition) {
 		r.add(ruleResources, "custom resources are not known, so they were not evaluated for OLM Classic")
 	}
 	problem.Sort(r.Problems)
@@ -127,11 +130,32 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 		return
 	}
 	refused, broken := map[graph.Semantics]bool{}, false
+	refuse := func(k key, err error) {
+		var titles []string
+		for _, olm := range p.report.olm {
+			refused[olm] = true
+			titles = append(titles, olm.Title())
+		}
+		p.add(from, Finding{Rule: ruleRefused, Object: k.String()},
+			strings.Join(titles, " and ")+" cannot finish the update from ", ": "+truncated(err.Error()))
+	}
+	for _, o := range p.to.objects {
+		err := o.changed
+		if from.find(o.key) == nil {
+			err = o.created
+		}
+		if err != nil {
+			refuse(o.key, err)
+		}
+	}
 	for d := range common(from, p.to, p.report.comparesEqual) {
 		v := p.verdicts[d]
 		if v.err != nil {
 			broken = true
-			p.add(from, Finding{Rule: ruleCRD, CRD: d.name}, "the update from ", " is not checked: "+v.err.Error())
+			p.add(from, Finding{Rule: ruleCRD, Object: d.name}, "the update from ", " is not checked: "+v.err.Error())
+		}
+		if v.refused != nil {
+			refuse(d.key, v.refused)
 		}
 		for _, olm := range p.report.olm {
 			found := v.findings[olm]
@@ -140,7 +164,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 				p.add(from, f, olm.Title()+" refuses the update from ", ": "+truncated(f.Message))
 			}
 			if found.more > 0 {
-				p.add(from, Finding{Rule: ruleTooMany, CRD: d.name}, olm.Title()+" refuses the update from ", fmt.Sprintf(
+				p.add(from, Finding{Rule: ruleTooMany, Object: d.name}, olm.Title()+" refuses the update from ", fmt.Sprintf(
 					": %s of %q, which this report omits", plural.Words(found.more, "more change", "more changes"), d.name))
 			}
 		}
@@ -172,7 +196,7 @@ func (p *reporter) add(from *node, f Finding, before, after string) {
 	if r == nil {
 		r = &refusal{Problem: p.to.problem(f.Rule), before: before, after: after}
 		r.Severity = cmp.Or(f.Severity, r.Severity)
-		for _, name := range []string{f.CRD, f.Field} {
+		for _, name := range []string{f.Object, f.Field} {
 			if name != "" {
 				r.Names = append(r.Names, name)
 			}

@@ -15,7 +15,7 @@ import (
 // the files in example.txtar: each line replaces the line with the same key. Lines that begin with apiVersion
 // replace the whole file, and a file without lines is removed.
 var Rules = sync.OnceValue(func() *problem.Rules {
-	return problem.NewRules(example, ruleFiles, classicRules, v1Rules, unknownRules)
+	return problem.NewRules(example, ruleFiles, classicRules, v1Rules, serverRules, unknownRules)
 })
 
 //go:embed example.txtar
@@ -25,7 +25,7 @@ var example string
 var ruleFiles embed.FS
 
 var classicRules = &problem.Group{Title: "OLM Classic", Rules: []*problem.Rule{
-	ruleClassicVersions, ruleClassicStoredVersion, ruleClassicResource, ruleClassicCABundle,
+	ruleClassicVersions, ruleClassicStoredVersion, ruleClassicResource,
 }}
 
 var (
@@ -40,11 +40,6 @@ var (
 		Summary: "the custom resources of a cluster are valid in the schemas of an update",
 		Reason: "OLM Classic does not continue with the InstallPlan. A conversion webhook makes it a warning. OLM does not " +
 			"evaluate CEL rules: Kubernetes does, when a custom resource is next written."}
-	ruleClassicCABundle = &problem.Rule{Name: "classic-ca-bundle", Severity: problem.Error,
-		Summary: "the certificate of a conversion webhook can be read",
-		Reason: "Kubernetes refuses the update since version 1.31, unless it could not read the certificate before the " +
-			"update either. OLM sets the certificates of webhooks that a ClusterServiceVersion defines when it installs the " +
-			"operator; omit caBundle."}
 )
 
 // The rules about changes that crdify finds are looked up by the names of its checks.
@@ -111,6 +106,15 @@ var v1Rules = &problem.Group{Title: "OLM v1", Rules: []*problem.Rule{
 var ruleV1ExistingFieldRemoval = &problem.Rule{Name: "v1-existing-field-removal", Severity: problem.Error,
 	Summary: "fields are not removed",
 	Reason:  "The values of a removed field are dropped from custom resources."}
+
+var serverRules = &problem.Group{Title: "Both versions of OLM", Rules: []*problem.Rule{ruleRefused}}
+
+var ruleRefused = &problem.Rule{Name: "refused-update", Severity: problem.Error,
+	Summary: "an API server accepts the objects of an update",
+	Reason: "Some fields of an object never change, such as the selector of a Deployment, the role of a binding, the " +
+		"value of a PriorityClass, the data of an immutable ConfigMap. OLM tries the update again and again; users " +
+		"have to delete the object. An update also fails if an API server does not create a new object.",
+	Fix: "keep the field, or give the object another name"}
 
 var unknownRules = &problem.Group{Title: "What cannot be checked", Rules: []*problem.Rule{
 	ruleManifests, ruleCRD, ruleTooMany, ruleNotInCatalog, ruleResources,

@@ -70,7 +70,7 @@ type (
 
 // compareV1 returns the findings of OLM v1. It skips definitions of version v1beta1, which a cluster does not accept.
 func compareV1(before, after *definition) []Finding {
-	if after.APIVersion != apiextensionsv1.SchemeGroupVersion.String() {
+	if !isV1(after) {
 		return nil
 	}
 	check := v1Check()
@@ -79,7 +79,7 @@ func compareV1(before, after *definition) []Finding {
 		for _, r := range results {
 			slices.Sort(r.Errors)
 			for _, text := range r.Errors {
-				f := Finding{Rule: Rules().Of("v1-" + kebab(r.Name)), CRD: after.Name, Field: field}
+				f := Finding{Rule: Rules().Of("v1-" + kebab(r.Name)), Object: after.Name, Field: field}
 				text = r.Name + ": " + text
 				if field != "" {
 					text = field + ": " + text
