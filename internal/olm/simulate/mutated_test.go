@@ -137,7 +137,7 @@ func TestMutated(t *testing.T) {
 			continue
 		}
 		bundles++
-		for n := range shared.Number(15, 12) {
+		for n := range shared.Number(15, 4) {
 			random := rand.New(rand.NewPCG(uint64(i), uint64(n)))
 			mutated, what := mutate(t, random, files)
 			r := refusals(t, mutated)
