@@ -108,7 +108,7 @@ func TestBar(t *testing.T) {
 // TestLog checks that a log gets a line a minute, without a bar, and nothing at the end.
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
+		var log lockedText
 		c := NewLog(&log)
 		done := c.Start("mirroring")
 		w := c.Work()
@@ -117,8 +117,8 @@ func TestLog(t *testing.T) {
 		w.Expect(60 << 20)
 		w.Copied(30 << 20)
 		time.Sleep(59 * time.Second)
-		if log.Len() > 0 {
-			t.Errorf("in the first minute: %q", &log)
+		if text := log.String(); text != "" {
+			t.Errorf("in the first minute: %q", text)
 		}
 		time.Sleep(2 * time.Second)
 		fmt.Fprintln(c, "opm: warning: b")
@@ -131,6 +131,24 @@ func TestLog(t *testing.T) {
 			t.Errorf("got %q", lines)
 		}
 	})
+}
+
+// A lockedText is text that is read while others write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func TestConsoleAtOnce(t *testing.T) {
