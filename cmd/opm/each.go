@@ -164,8 +164,8 @@ func (f *eachFlag) counterpart(ref string) string {
 }
 
 // run calls one for each catalog. If it fails for a catalog, run reports the error and continues with the next catalog;
-// the returned error names all catalogs that failed. Catalogs that do not have what the command names are noted only,
-// unless no catalog has it.
+// the returned error names all catalogs that failed. Catalogs without the named package or object are only noted,
+// unless all lack it.
 func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 	refs, err := f.refs()
 	if err != nil {
@@ -217,15 +217,15 @@ func (f *eachFlag) runAll(cmd *cobra.Command, refs []*namedRef, one func(*namedR
 	return nil
 }
 
-// isAbsent reports whether an error says only that a catalog does not have what a command names.
+// isAbsent reports whether an error is only about a package or an object that a catalog lacks.
 func isAbsent(err error) bool {
 	return err != nil && !slices.ContainsFunc(flatten(err), func(err error) bool {
 		return !errors.Is(err, declcfg.ErrNotFound)
 	})
 }
 
-// noteAbsent prints a line with the catalogs that do not have what a command names: absent, in the order of all. Three
-// and more that follow each other are its first and its last.
+// noteAbsent prints a line with the absent catalogs, which lack the named package or object, in the order of all. Of
+// three and more in a row, it names the first and the last.
 func noteAbsent(cmd *cobra.Command, all, absent []string) {
 	var texts []string
 	for i := 0; i < len(all); i++ {
@@ -233,10 +233,9 @@ func noteAbsent(cmd *cobra.Command, all, absent []string) {
 		for i+n < len(all) && slices.Contains(absent, all[i+n]) {
 			n++
 		}
-		switch {
-		case n > 2:
+		if n > 2 {
 			texts = append(texts, legible.Name(all[i])+" … "+legible.Name(all[i+n-1]))
-		default:
+		} else {
 			for _, name := range all[i : i+n] {
 				texts = append(texts, legible.Name(name))
 			}

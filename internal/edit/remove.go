@@ -241,7 +241,7 @@ func (e Deprecate) apply(p *pkg) error {
 	}))
 }
 
-// object describes what is deprecated.
+// object describes the deprecated object.
 func (e Deprecate) object(p *pkg) string {
 	if e.Kind == Package {
 		return fmt.Sprintf("package %q", e.Name)
