@@ -55,26 +55,27 @@ func (s *Set) chartValues() ([]byte, error) {
 		probes = httpPortName
 	}
 	from := append([]networkingv1.NetworkPolicyPeer{}, o.ingress().From...) // not null
-	values := map[string]any{
+	texts := map[string]string{}
+	for key, v := range map[string]any{
 		"Repository": strings.TrimSuffix(strings.TrimSuffix(o.Image, "@"+digest), ":"+tag), "Tag": tag, "Digest": digest,
 		"PullPolicy": o.pullPolicy(), "Replicas": o.Replicas, "Autoscaled": o.autoscaled(),
 		"MaxReplicas": max(o.MaxReplicas, o.Replicas), "Resources": o.resources(), "PodSecurity": podSecurity(),
 		"ContainerSecurity": containerSecurity(), "Probes": probes, "HTTP": o.HTTPPort != 0,
 		"HTTPPort": cmp.Or(o.HTTPPort, defaultHTTPPort), "From": from, "ServiceMonitor": o.ServiceMonitor,
 		"CatalogSource": o.WithCatalogSource, "DisplayName": o.DisplayName, "Publisher": o.Publisher, "Priority": o.Priority,
-	}
-	for key, v := range values {
+	} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			return nil, err
 		}
-		values[key] = string(text)
+		texts[key] = string(text)
 	}
-	t, err := template.New("values.yaml.tmpl").Delims("[[", "]]").ParseFS(chartFiles, "chart/values.yaml.tmpl")
+	t, err := template.New("values.yaml.tmpl").Option("missingkey=error").Delims("[[", "]]").
+		ParseFS(chartFiles, "chart/values.yaml.tmpl")
 	if err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
-	err = t.Execute(&text, values)
+	err = t.Execute(&text, texts)
 	return text.Bytes(), err
 }
