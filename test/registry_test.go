@@ -77,7 +77,7 @@ func newDistribution(t *testing.T, access string) *distribution {
 	write(t, filepath.Join(d.ca, "ca.crt"), string(cert))
 
 	// Its storage in memory copies a blob for each part of 32 KB.
-	storage := configuration.Storage{"filesystem": {"rootdirectory": t.TempDir()}}
+	storage := configuration.Storage{"filesystem": {"rootdirectory": t.TempDir()}, "delete": {"enabled": true}}
 	config := &configuration.Configuration{Storage: storage}
 	config.HTTP.Secret = "of uploads"
 	config.Auth = configuration.Auth{access: d.accessOptions(t, access, key)}
