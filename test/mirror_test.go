@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/test/program"
 )
 
@@ -34,7 +35,7 @@ func distribution3(t *testing.T) target {
 func debianRegistry(t *testing.T) target {
 	path, err := exec.LookPath("docker-registry")
 	if err != nil {
-		t.Skip("there is no docker-registry: apt-get install docker-registry")
+		shared.Missing(t, "docker-registry of Debian")
 	}
 	dir := t.TempDir()
 	cmd := exec.Command(path, "serve", write(t, filepath.Join(dir, "config.yml"), fmt.Sprintf(`version: 0.1
