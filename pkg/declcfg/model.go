@@ -20,9 +20,9 @@ type Package struct {
 	Schema         string     `json:"schema"`
 	Name           string     `json:"name"`
 	DefaultChannel string     `json:"defaultChannel"`
-	Icon           *Icon      `json:"icon"`        // nil if there is none
-	Description    string     `json:"description"` // Markdown
-	Properties     []Property `json:"properties"`
+	Icon           *Icon      `json:"icon,omitempty"`        // nil if there is none
+	Description    string     `json:"description,omitempty"` // Markdown
+	Properties     []Property `json:"properties,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"` // keys that the format does not define, as one JSON object; nil for none
 }
@@ -41,17 +41,17 @@ type Channel struct {
 	Name       string     `json:"name"`
 	Package    string     `json:"package"`
 	Entries    []Entry    `json:"entries"` // in the order of the author, which has no meaning
-	Properties []Property `json:"properties"`
+	Properties []Property `json:"properties,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
 // An Entry puts a bundle into a channel and says which bundles it updates.
 type Entry struct {
-	Name      string   `json:"name"`      // of an olm.bundle of the package
-	Replaces  string   `json:"replaces"`  // the bundle that this one updates; it need not exist
-	Skips     []string `json:"skips"`     // further bundles that this one updates, and that are no longer installed
-	SkipRange string   `json:"skipRange"` // further versions that this one updates, a range in the syntax of blang/semver
+	Name      string   `json:"name"`                // of an olm.bundle of the package
+	Replaces  string   `json:"replaces,omitempty"`  // the bundle that this one updates; it need not exist
+	Skips     []string `json:"skips,omitempty"`     // further bundles that this one updates, and that are no longer installed
+	SkipRange string   `json:"skipRange,omitempty"` // further versions that this one updates, a range in the syntax of blang/semver
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -59,11 +59,11 @@ type Entry struct {
 // A Bundle is an object of schema olm.bundle: one installable version of an operator.
 type Bundle struct {
 	Schema        string         `json:"schema"`
-	Name          string         `json:"name"`
-	Package       string         `json:"package"`
+	Name          string         `json:"name,omitempty"`
+	Package       string         `json:"package,omitempty"`
 	Image         string         `json:"image"` // may be empty if the properties of the bundle contain its manifests
-	Properties    []Property     `json:"properties"`
-	RelatedImages []RelatedImage `json:"relatedImages"`
+	Properties    []Property     `json:"properties,omitempty"`
+	RelatedImages []RelatedImage `json:"relatedImages,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -108,7 +108,7 @@ type Deprecation struct {
 // A Reference names a deprecated object: the package itself (schema olm.package, no name), a channel or a bundle.
 type Reference struct {
 	Schema string `json:"schema"`
-	Name   string `json:"name"`
+	Name   string `json:"name,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
 }

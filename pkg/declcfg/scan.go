@@ -3,10 +3,10 @@ package declcfg
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 	"unicode"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -51,9 +51,11 @@ func (s *scannedObject) read(r reader) error {
 		names[folded] = true
 		into := s.headField(folded)
 		if into == nil {
-			if err := s.member(name, r); err != nil {
+			plain, err := bundleFields().named([]byte(name)).scan(r, reflect.ValueOf(&s.rest).Elem())
+			if err != nil {
 				return err
 			}
+			s.needsDecode = s.needsDecode || !plain
 			continue
 		}
 		value, err := r.ReadValue()
@@ -164,99 +166,20 @@ func (r reader) value() (jsontext.Value, error) {
 type scannedObject struct {
 	schema, pkg, name string
 
-	image         string
-	properties    []Property
-	relatedImages jsontext.Value
+	rest Bundle // without the head
 
 	// needsDecode is true if the object is not a bundle in the form that opm writes, valid or not.
 	needsDecode bool
 }
 
-// member reads the value of a member that is not part of the head of an object.
-func (s *scannedObject) member(name string, r reader) (err error) {
-	switch name {
-	case "image":
-		return s.string(&s.image, r)
-	case "properties":
-		return s.list(r)
-	case "relatedImages":
-		s.relatedImages, err = r.value()
-		return err
-	}
-	return s.skip(r)
-}
-
-func (s *scannedObject) skip(r reader) error {
-	s.needsDecode = true
-	return r.SkipValue()
-}
-
-func (s *scannedObject) string(into *string, r reader) error {
-	if r.PeekKind() != '"' {
-		return s.skip(r)
-	}
-	value, err := r.ReadValue()
-	if err == nil {
-		*into = unquoted(value)
-	}
-	return err
-}
-
-func (s *scannedObject) list(r reader) error {
-	if r.PeekKind() != '[' {
-		return s.skip(r)
-	}
-	if _, err := r.ReadToken(); err != nil {
-		return err
-	}
-	s.properties = []Property{}
-	for kind := r.PeekKind(); kind != ']' && kind != jsontext.KindInvalid; kind = r.PeekKind() {
-		if err := s.property(r); err != nil {
-			return err
-		}
-	}
-	_, err := r.ReadToken()
-	return err
-}
-
-func (s *scannedObject) property(r reader) error {
-	if r.PeekKind() != '{' {
-		return s.skip(r)
-	}
-	if _, err := r.ReadToken(); err != nil {
-		return err
-	}
-	var p Property
-	for r.PeekKind() == '"' {
-		name, err := r.ReadValue()
-		if err != nil {
-			return err
-		}
-		switch string(name) {
-		case `"type"`:
-			err = s.string(&p.Type, r)
-		case `"value"`:
-			p.Value, err = r.value()
-		default:
-			err = s.skip(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	s.properties = append(s.properties, p)
-	_, err := r.ReadToken()
-	return err
-}
-
 // bundle returns the object as a bundle, or nil if it has to be decoded.
 func (s *scannedObject) bundle() *Bundle {
-	b := &Bundle{Schema: s.schema, Name: s.name, Package: s.pkg, Image: s.image, Properties: s.properties}
-	if s.needsDecode ||
-		s.relatedImages != nil && json.Unmarshal(s.relatedImages, &b.RelatedImages, structOptions) != nil {
+	if s.needsDecode {
 		return nil
 	}
-	return b
+	b := s.rest
+	b.Schema, b.Name, b.Package = s.schema, s.name, s.pkg
+	return &b
 }
 
 // bundleOf decodes a bundle without copying the values of its properties. It returns nil if that is not possible.
