@@ -5,10 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/opm-toolchain/opm/internal/document"
 )
 
 // A packedPackage holds the objects of a package in bytes: about 100 for a bundle with its entries in channels, a fifth
@@ -20,8 +17,8 @@ type packedPackage struct {
 	channels int // number of objects
 	bundles  int
 
-	values packer  // schema, name and value of each other object, in the order read
-	places packer  // the rest of each Meta
+	values coder   // schema, name and value of each other object, in the order read
+	places coder   // the rest of each Meta
 	files  []*file // which places refer to, counted from 1
 	loose  []*Meta // of objects that are in no file
 
@@ -43,64 +40,36 @@ func (p *packedPackage) add(m *Meta, v any) {
 		return
 	}
 	w := &p.values
-	w.number(slices.Index(packedSchemas, m.Schema))
-	w.textLike(&w.name, m.Name)
-	w.textUnless(m.Package, p.name)
+	w.head(m, p.name)
+	isDecoded := v != nil
+	w.flag(&isDecoded)
 	switch v := v.(type) {
 	case *Channel:
 		p.channels++
-		w.flag(true)
-		w.textUnless(v.Name, m.Name)
-		w.textUnless(v.Package, m.Package)
-		w.number(len(v.Entries))
-		for _, e := range v.Entries {
-			w.textLike(&w.name, e.Name)
-			w.textLike(&w.name, e.Replaces)
-			w.text(e.SkipRange)
-			w.text(string(e.Unknown))
-			w.number(len(e.Skips))
-			for _, name := range e.Skips {
-				w.textLike(&w.name, name)
-			}
-		}
+		w.channel(v, m)
 	case *BundleSummary:
 		p.bundles++
-		w.flag(true)
-		w.bundle(v, m.Name)
+		w.bundle(v, m)
 	case *Deprecations:
-		w.flag(true)
-		w.textUnless(v.Package, m.Package)
-		w.number(len(v.Entries))
-		for _, e := range v.Entries {
-			w.text(e.Reference.Schema)
-			w.text(e.Reference.Name)
-			w.text(e.Message)
-		}
-	default:
-		w.flag(false)
+		w.deprecations(v, m)
 	}
 	p.place(m)
 }
 
 // place adds the position and the source of an object.
 func (p *packedPackage) place(m *Meta) {
-	w, s := &p.places, &m.src
-	if s.file == nil {
+	n := 0 // of its file
+	if f := m.src.file; f == nil {
 		p.loose = append(p.loose, m)
-		w.number(0)
-		return
+	} else {
+		if len(p.files) == 0 || p.files[len(p.files)-1] != f {
+			p.files = append(p.files, f)
+		}
+		n = len(p.files)
 	}
-	if n := len(p.files); n == 0 || p.files[n-1] != s.file {
-		p.files = append(p.files, s.file)
+	if number(&p.places, &n); n > 0 {
+		p.places.place(m)
 	}
-	for _, n := range []int{
-		len(p.files), m.Pos.Line, m.Pos.Column, int(s.off), s.size, s.start.Line, s.start.Column,
-	} {
-		w.number(n)
-	}
-	w.buf = binary.NativeEndian.AppendUint64(w.buf, s.sum)
-	w.flag(s.yaml)
-	w.flag(s.repaired)
 }
 
 func (p *packedPackage) definitions() []Indexed[Package] {
@@ -118,7 +87,7 @@ func (p *packedPackage) load() *PackageIndex {
 	defer p.mu.Unlock()
 	if p.loaded == nil {
 		p.loaded = p.unpack()
-		p.packages, p.values, p.places, p.files, p.loose = nil, packer{}, packer{}, nil, nil
+		p.packages, p.values, p.places, p.files, p.loose = nil, coder{}, coder{}, nil, nil
 	}
 	return p.loaded
 }
@@ -137,25 +106,21 @@ func (p *packedPackage) unpack() *PackageIndex {
 	x := &PackageIndex{Name: p.name, Packages: slices.Clip(p.packages)}
 	x.Channels = make([]Indexed[Channel], 0, p.channels)
 	x.Bundles = make([]Indexed[BundleSummary], 0, p.bundles)
-	values := unpacker{rest: p.values.buf, shared: make(map[string]string, len(p.values.buf)/bytesPerText)}
-	places := unpacker{rest: p.places.buf}
+	values := coder{reads: true, buf: p.values.buf, shared: make(map[string]string, len(p.values.buf)/bytesPerText)}
+	places := coder{reads: true, buf: p.places.buf}
 	loose := p.loose
-	for len(values.rest) > 0 {
+	for len(values.buf) > 0 {
 		o := &unpackedObject{} // one for all parts: few objects outlive the others of their package
 		m := &o.meta
-		m.Schema, m.Name = packedSchemas[values.number()], values.textLike(&values.name)
-		m.Package = values.textOr(p.name)
+		values.head(m, p.name)
 		v := values.value(o)
-		if n := places.number(); n == 0 {
+		n := 0
+		if number(&places, &n); n == 0 {
 			m, loose = loose[0], loose[1:]
 		} else {
-			f := p.files[n-1]
-			m.Pos = Pos{File: f.label, Line: places.number(), Column: places.number()}
-			m.src = source{file: f, off: int64(places.number()), size: places.number()}
-			m.src.start = document.Place{Line: places.number(), Column: places.number()}
-			m.src.sum = binary.NativeEndian.Uint64(places.rest)
-			places.rest = places.rest[8:]
-			m.src.yaml, m.src.repaired = places.flag(), places.flag()
+			m.src.file = p.files[n-1]
+			m.Pos.File = m.src.file.label
+			places.place(m)
 		}
 		x.add(m, v)
 	}
@@ -171,174 +136,214 @@ type unpackedObject struct {
 	version Version
 }
 
-// value returns the value of an object whose names and schema are set; nil if it has none.
-func (u *unpacker) value(o *unpackedObject) any {
-	if !u.flag() {
+// value reads the value of an object whose head is read; nil if it has none.
+func (c *coder) value(o *unpackedObject) any {
+	isDecoded := false
+	if c.flag(&isDecoded); !isDecoded {
 		return nil
 	}
 	m := &o.meta
 	switch m.Schema {
 	case SchemaChannel:
-		c := &Channel{Schema: m.Schema, Name: u.textOr(m.Name), Package: u.textOr(m.Package)}
-		c.Entries = listOf[Entry](u)
-		for i := range c.Entries {
-			e := &c.Entries[i]
-			e.Name, e.Replaces, e.SkipRange = u.textLike(&u.name), u.textLike(&u.name), u.text()
-			if keys := u.text(); keys != "" {
-				e.Unknown = jsontext.Value(keys)
-			}
-			e.Skips = listOf[string](u)
-			for k := range e.Skips {
-				e.Skips[k] = u.textLike(&u.name)
-			}
-		}
-		return c
+		v := &Channel{Schema: m.Schema}
+		c.channel(v, m)
+		return v
 	case SchemaBundle:
-		u.bundle(o)
+		o.bundle.Version = &o.version
+		c.bundle(&o.bundle, m)
 		return &o.bundle
 	}
-	d := &Deprecations{Schema: m.Schema, Package: u.textOr(m.Package)}
-	d.Entries = listOf[Deprecation](u)
-	for i := range d.Entries {
-		e := &d.Entries[i]
-		e.Reference.Schema, e.Reference.Name, e.Message = u.text(), u.text(), u.text()
-	}
-	return d
+	v := &Deprecations{Schema: m.Schema}
+	c.deprecations(v, m)
+	return v
 }
 
-// A packer has packed text, to which its methods add.
-type packer struct {
-	buf         []byte
-	name, image string // the last ones
-}
+// A coder has packed text. Its methods add a value to it or, if it reads, set the value to the next one, so that each
+// field is named once.
+type coder struct {
+	buf   []byte // what is not read yet, if it reads
+	reads bool
 
-func (w *packer) number(n int) { w.buf = binary.AppendUvarint(w.buf, uint64(n)) }
-
-func (w *packer) flag(set bool) {
-	n := 0
-	if set {
-		n = 1
-	}
-	w.number(n)
-}
-
-func (w *packer) text(s string) {
-	w.number(len(s))
-	w.buf = append(w.buf, s...)
-}
-
-// textLike adds a text that usually begins like the last one of its kind, without this beginning.
-func (w *packer) textLike(last *string, s string) {
-	n := 0
-	for n < min(len(s), len(*last)) && s[n] == (*last)[n] {
-		n++
-	}
-	w.number(n)
-	w.text(s[n:])
-	if s != "" {
-		*last = s
-	}
-}
-
-// textUnless adds a text that usually has the value usual.
-func (w *packer) textUnless(s, usual string) {
-	w.flag(s == usual)
-	if s != usual {
-		w.text(s)
-	}
-}
-
-func (w *packer) bundle(b *BundleSummary, name string) {
-	w.textUnless(b.Name, name)
-	w.textLike(&w.image, b.Image)
-	w.text(b.Dependency)
-	w.flag(b.Deprecated)
-	w.flag(b.Version != nil)
-	if b.Version == nil {
-		return
-	}
-	v := b.Version.Semver
-	for _, n := range []uint64{v.Major, v.Minor, v.Patch} {
-		w.buf = binary.AppendUvarint(w.buf, n)
-	}
-	more := len(v.Pre) + len(v.Build) + len(b.Version.Release)
-	w.flag(more > 0)
-	if more > 0 { // few have more
-		w.text(v.String())
-		w.text(b.Version.Release.String())
-	}
-}
-
-// An unpacker reads the text of a packer, in the same order.
-type unpacker struct {
-	rest        []byte
-	shared      map[string]string // equal texts share their memory: most bundles are named by two entries
 	name, image string            // the last ones
+	shared      map[string]string // equal texts that are read share their memory: most bundles are named by two entries
 	whole       []byte            // memory of textLike
 }
 
-func (u *unpacker) number() int { return int(u.uint()) }
-
-func (u *unpacker) uint() uint64 {
-	n, size := binary.Uvarint(u.rest)
-	u.rest = u.rest[size:]
-	return n
-}
-
-// listOf reads the length of a list, and returns a list of that length; nil if it is 0.
-func listOf[T any](u *unpacker) []T {
-	if n := u.number(); n > 0 {
-		return make([]T, n)
+func (c *coder) head(m *Meta, pkg string) {
+	schema := slices.Index(packedSchemas, m.Schema)
+	number(c, &schema)
+	if c.reads {
+		m.Schema = packedSchemas[schema]
 	}
-	return nil
+	c.textLike(&c.name, &m.Name)
+	c.textUnless(&m.Package, pkg)
 }
 
-func (u *unpacker) flag() bool { return u.number() == 1 }
+func (c *coder) place(m *Meta) {
+	s := &m.src
+	for _, n := range []*int{&m.Pos.Line, &m.Pos.Column, &s.size, &s.start.Line, &s.start.Column} {
+		number(c, n)
+	}
+	number(c, &s.off)
+	c.sum(&s.sum)
+	c.flag(&s.yaml)
+	c.flag(&s.repaired)
+}
 
-func (u *unpacker) text() string { return u.share(u.bytes()) }
+func (c *coder) channel(v *Channel, m *Meta) {
+	c.textUnless(&v.Name, m.Name)
+	c.textUnless(&v.Package, m.Package)
+	list(c, &v.Entries, (*coder).entry)
+}
 
-func (u *unpacker) bytes() []byte {
-	n := u.number()
-	b := u.rest[:n]
-	u.rest = u.rest[n:]
+func (c *coder) entry(e *Entry) {
+	c.textLike(&c.name, &e.Name)
+	c.textLike(&c.name, &e.Replaces)
+	c.text(&e.SkipRange)
+	c.json(&e.Unknown)
+	list(c, &e.Skips, func(c *coder, name *string) { c.textLike(&c.name, name) })
+}
+
+func (c *coder) deprecations(v *Deprecations, m *Meta) {
+	c.textUnless(&v.Package, m.Package)
+	list(c, &v.Entries, func(c *coder, e *Deprecation) {
+		c.text(&e.Reference.Schema)
+		c.text(&e.Reference.Name)
+		c.text(&e.Message)
+	})
+}
+
+func (c *coder) bundle(b *BundleSummary, m *Meta) {
+	c.textUnless(&b.Name, m.Name)
+	c.textLike(&c.image, &b.Image)
+	c.text(&b.Dependency)
+	c.flag(&b.Deprecated)
+	hasVersion := b.Version != nil
+	if c.flag(&hasVersion); !hasVersion {
+		b.Version = nil
+		return
+	}
+	v := &b.Version.Semver
+	number(c, &v.Major)
+	number(c, &v.Minor)
+	number(c, &v.Patch)
+	hasMore := len(v.Pre)+len(v.Build)+len(b.Version.Release) > 0
+	if c.flag(&hasMore); hasMore { // few have more
+		version, release := v.String(), b.Version.Release.String()
+		c.text(&version)
+		c.text(&release)
+		if c.reads {
+			*b.Version, _ = ParseVersion(version, release) // it was parsed before
+		}
+	}
+}
+
+func number[N int | int64 | uint64](c *coder, n *N) {
+	if !c.reads {
+		c.buf = binary.AppendUvarint(c.buf, uint64(*n))
+		return
+	}
+	read, size := binary.Uvarint(c.buf)
+	*n, c.buf = N(read), c.buf[size:]
+}
+
+// sum is a number with all its bytes.
+func (c *coder) sum(n *uint64) {
+	if !c.reads {
+		c.buf = binary.NativeEndian.AppendUint64(c.buf, *n)
+		return
+	}
+	*n, c.buf = binary.NativeEndian.Uint64(c.buf), c.buf[8:]
+}
+
+func (c *coder) flag(isSet *bool) {
+	n := 0
+	if *isSet {
+		n = 1
+	}
+	number(c, &n)
+	if c.reads {
+		*isSet = n == 1
+	}
+}
+
+// list is a list; one that is empty is read as nil.
+func list[T any](c *coder, items *[]T, item func(*coder, *T)) {
+	n := len(*items)
+	number(c, &n)
+	if c.reads && n > 0 {
+		*items = make([]T, n)
+	}
+	for i := range *items {
+		item(c, &(*items)[i])
+	}
+}
+
+func (c *coder) text(s *string) {
+	if c.reads {
+		*s = c.share(c.bytes())
+		return
+	}
+	c.add(*s)
+}
+
+// json is JSON; what is empty is read as nil.
+func (c *coder) json(v *jsontext.Value) {
+	text := string(*v)
+	if c.text(&text); c.reads && text != "" {
+		*v = jsontext.Value(text)
+	}
+}
+
+// textLike is a text that usually begins like the last one of its kind. It is packed without this beginning.
+func (c *coder) textLike(last, s *string) {
+	n := 0
+	for !c.reads && n < min(len(*s), len(*last)) && (*s)[n] == (*last)[n] {
+		n++
+	}
+	number(c, &n)
+	if c.reads {
+		c.whole = append(c.whole[:0], (*last)[:n]...)
+		c.whole = append(c.whole, c.bytes()...)
+		*s = c.share(c.whole)
+	} else {
+		c.add((*s)[n:])
+	}
+	if *s != "" {
+		*last = *s
+	}
+}
+
+// textUnless is a text that usually has the value usual.
+func (c *coder) textUnless(s *string, usual string) {
+	isUsual := *s == usual
+	switch c.flag(&isUsual); {
+	case !isUsual:
+		c.text(s)
+	case c.reads:
+		*s = usual
+	}
+}
+
+func (c *coder) add(s string) {
+	n := len(s)
+	number(c, &n)
+	c.buf = append(c.buf, s...)
+}
+
+func (c *coder) bytes() []byte {
+	n := 0
+	number(c, &n)
+	b := c.buf[:n]
+	c.buf = c.buf[n:]
 	return b
 }
 
-func (u *unpacker) share(b []byte) string {
-	s, ok := u.shared[string(b)]
+func (c *coder) share(b []byte) string {
+	s, ok := c.shared[string(b)]
 	if !ok {
 		s = string(b)
-		u.shared[s] = s
+		c.shared[s] = s
 	}
 	return s
-}
-
-func (u *unpacker) textLike(last *string) string {
-	u.whole = append(u.whole[:0], (*last)[:u.number()]...)
-	u.whole = append(u.whole, u.bytes()...)
-	s := u.share(u.whole)
-	if s != "" {
-		*last = s
-	}
-	return s
-}
-
-func (u *unpacker) textOr(usual string) string {
-	if u.flag() {
-		return usual
-	}
-	return u.text()
-}
-
-func (u *unpacker) bundle(o *unpackedObject) {
-	b := &o.bundle
-	b.Name, b.Image, b.Dependency, b.Deprecated = u.textOr(o.meta.Name), u.textLike(&u.image), u.text(), u.flag()
-	if !u.flag() {
-		return
-	}
-	b.Version = &o.version
-	o.version.Semver = semver.Version{Major: u.uint(), Minor: u.uint(), Patch: u.uint()}
-	if u.flag() {
-		o.version, _ = ParseVersion(u.text(), u.text()) // it was parsed before
-	}
 }
