@@ -51,6 +51,11 @@ bundles (counts)`,
 		keys: "package, name, version, release, channels, headOf (channels of which it is the head), image",
 		args: []string{"CATALOG", "PACKAGE"}, least: 2, rows: rowsOf(list.Versions),
 	},
+	{
+		name: "images", short: "List the images of a catalog, or of one package, with their bundles", example: "catalog kiln",
+		keys: "package, image, bundles (names)",
+		args: []string{"CATALOG", "PACKAGE"}, least: 1, rows: rowsOf(list.Images),
+	},
 }
 
 // rowsOf makes a function that lists rows one that returns them as an answer.

@@ -42,6 +42,7 @@ var printingJSON = map[string][]string{
 	"init":           {"init my-operator -c stable -d README.md -i icon.svg"},
 	"list-bundles":   {"list bundles catalog", "list bundles PUBLISHED"},
 	"list-channels":  {"list channels catalog", "list channels PUBLISHED"},
+	"list-images":    {"list images catalog", "list images PUBLISHED"},
 	"list-matrix":    {"list matrix catalog/kiln all=catalog", "list matrix PUBLISHED catalog --channels"},
 	"list-packages":  {"list packages catalog", "list packages PUBLISHED"},
 	"list-versions":  {"list versions catalog kiln"},

@@ -120,10 +120,9 @@ func (r *Result) EachImage(ctx context.Context, fn func(image string, by *declcf
 		if b == nil {
 			continue
 		}
-		images := []declcfg.RelatedImage{{Image: b.Image}}
-		for _, i := range append(images, b.RelatedImages...) {
-			if i.Image != "" && (r.blocks == nil || !r.blocks(i.Image)) { // a bundle with its manifests needs no image
-				fn(i.Image, b)
+		for _, image := range b.Images() {
+			if r.blocks == nil || !r.blocks(image) {
+				fn(image, b)
 			}
 		}
 	}

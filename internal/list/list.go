@@ -1,4 +1,4 @@
-// Package list returns the packages, channels, bundles, versions and updates of a catalog as rows, and rows as answers
+// Package list returns the packages, channels, bundles, versions, images and updates of a catalog as rows, and rows as answers
 // to print.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
@@ -39,6 +39,12 @@ func Bundles(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Op
 // Versions lists the bundles of packages, the highest version first. The packages must be packages of a valid catalog.
 func Versions(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Options) ([]Version, error) {
 	return rows(ctx, packages, o, (*lister).versions)
+}
+
+// Images lists the images that the bundles of packages need, sorted by reference within each package. An image is
+// deprecated if all of these bundles are; it has no message. The packages must be packages of a valid catalog.
+func Images(ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o Options) ([]Image, error) {
+	return rows(ctx, packages, o, (*lister).images)
 }
 
 // rows returns the rows of packages that the options select.

@@ -224,6 +224,18 @@ func Slim(v any) any {
 	return v
 }
 
+// Images returns the references to the image of b and its related images, each once, in their order. A bundle with its
+// manifests needs no image of its own.
+func (b *Bundle) Images() []string {
+	var refs []string
+	for _, i := range append([]RelatedImage{{Image: b.Image}}, b.RelatedImages...) {
+		if i.Image != "" && !slices.Contains(refs, i.Image) {
+			refs = append(refs, i.Image)
+		}
+	}
+	return refs
+}
+
 // Version returns the version of b. It fails unless b has exactly one olm.package property, with a version that can be
 // parsed.
 func (b *Bundle) Version() (Version, error) {

@@ -68,11 +68,5 @@ func imagesOf(o *declcfg.Object) ([]string, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	var refs []string
-	for _, r := range append([]declcfg.RelatedImage{{Image: b.Image}}, b.RelatedImages...) {
-		if r.Image != "" {
-			refs = append(refs, r.Image)
-		}
-	}
-	return refs, nil
+	return b.Images(), nil
 }
