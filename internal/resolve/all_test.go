@@ -218,7 +218,7 @@ func askClassic(t *testing.T, ns *ClassicRequest, plan *graph.Plan, c *graph.Cha
 		want = step.To
 	}
 	one.Subscriptions = []Subscription{s}
-	answer, err := one.Resolve(t.Context(), Options{})
+	answer, err := one.Resolve(t.Context(), patient)
 	if err != nil {
 		t.Fatal(err)
 	}

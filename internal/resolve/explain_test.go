@@ -8,7 +8,7 @@ import (
 
 func explain(t testing.TB, ns *ClassicRequest) (*ClassicResult, *Explanation) {
 	t.Helper()
-	answer, err := ns.Resolve(t.Context(), Options{Explain: true})
+	answer, err := ns.Resolve(t.Context(), Options{Explain: true, Timeout: patient.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}

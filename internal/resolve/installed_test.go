@@ -126,7 +126,7 @@ func TestTwice(t *testing.T) {
 	ns.Installed = append(ns.Installed, ns.Installed[0])
 	ns.Subscriptions = slices.Repeat(ns.Subscriptions, 2)
 	ns.Catalogs = slices.Repeat(ns.Catalogs, 2)
-	_, err := ns.Resolve(t.Context(), Options{})
+	_, err := ns.Resolve(t.Context(), patient)
 	const want = "state.yaml:1: ClusterServiceVersion \"a.v1.0.0\" is already defined at state.yaml:1\n" +
 		"subs.yaml:1: Subscription \"sa\" is already defined at subs.yaml:1\n" +
 		"CatalogSource \"ns/c\" is defined twice"

@@ -28,7 +28,7 @@ func TestLimitsOfCEL(t *testing.T) {
 		{"to compile", strings.Repeat("[", 100) + strings.Repeat("]", 100) + " == []", "has too much CEL"},
 	} {
 		ns := parseScenario(t, base+fmt.Sprintf("has a.v2.0.0 {\"cel\":{\"rule\":%q}}\nsub sa a stable", tt.rule))
-		answer, err := ns.Resolve(t.Context(), Options{})
+		answer, err := ns.Resolve(t.Context(), patient)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestManyCatalogs(t *testing.T) {
 func TestManyCandidates(t *testing.T) {
 	const anything = `{"failureMessage":"m","not":{"constraints":[{"gvk":{"group":"g","version":"v","kind":"K"}}]}}`
 	ns := parseScenario(t, packagesOf(250, func(int, int) string { return anything })+"sub s p0 s\n")
-	answer, err := ns.Resolve(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), patient)
 	if err != nil || answer.Outcome != Undecided || answer.Message != errTooLarge.Error() {
 		t.Errorf("%.300v, %v", answer, err)
 	}
@@ -102,7 +102,7 @@ func TestManyCandidates(t *testing.T) {
 // verifyFast answers a question that is too large for a brute-force search, and checks the answer.
 func verifyFast(t *testing.T, ns *ClassicRequest) *ClassicResult {
 	t.Helper()
-	answer, err := ns.Resolve(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), patient)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestPath(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, loop, err := parseScenario(t, test.scenario).Path(t.Context(), Options{})
+			answers, loop, err := parseScenario(t, test.scenario).Path(t.Context(), patient)
 			if err != nil {
 				t.Fatal(err)
 			}

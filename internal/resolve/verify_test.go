@@ -4,15 +4,19 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/opm-toolchain/opm/internal/resolve/internal/solver"
 )
+
+// patient are options for answers that a busy machine needs long for.
+var patient = Options{Timeout: time.Hour}
 
 // verify answers a question and checks the answer without the solver: the choice against the constraints and against a
 // brute-force search, and a core by removing each of its constraints.
 func verify(t *testing.T, ns *ClassicRequest) *ClassicResult {
 	t.Helper()
-	answer, err := ns.Resolve(t.Context(), Options{})
+	answer, err := ns.Resolve(t.Context(), patient)
 	if err != nil {
 		t.Fatal(err)
 	}
