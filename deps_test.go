@@ -157,10 +157,11 @@ var arrows = map[string][]string{
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference", "internal/regular",
 		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
+		"internal/syntax",
 		"internal/parallel", "internal/plural",
 	},
 	"internal/edit/internal/layout": {
-		"internal/document", "internal/format", "internal/yamljson", "go.yaml.in/yaml/v4", json,
+		"internal/document", "internal/format", "internal/syntax", "internal/yamljson", json,
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
@@ -240,6 +241,7 @@ var arrows = map[string][]string{
 	"internal/strictyaml": {
 		"internal/place", "internal/document", "internal/nearest", json, "internal/format", "internal/plural",
 	},
+	"internal/syntax": {"internal/yamljson", "go.yaml.in/yaml/v4", json},
 	"internal/tarfs": {
 		"internal/parallel", "internal/plural", "internal/spool", "github.com/klauspost/compress", "golang.org/x/sync",
 	},

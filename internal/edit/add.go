@@ -308,11 +308,11 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 	if err != nil {
 		return err
 	}
-	if tree.child(stage) != nil {
+	if tree.Child(stage) != nil {
 		return fmt.Errorf("stage %q is empty: remove it from the template, and add the bundle again", stage)
 	}
 	bundles, key := "bundles", "image"
-	if last := tree.last().name; last != strings.ToLower(last[:1])+last[1:] { // capitalized keys are valid, too
+	if last := tree.Last().Name; last != strings.ToLower(last[:1])+last[1:] { // capitalized keys are valid, too
 		stage, bundles, key = capital(stage), capital(bundles), capital(key)
 	}
 	list := []map[string]string{{key: image}}

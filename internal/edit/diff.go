@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/opm-toolchain/opm/internal/syntax"
 )
 
 // Diff returns the changes to a file as a unified diff that patch and git apply accept, or nil if there are none. The
@@ -126,9 +128,9 @@ func (c *change) contextBefore(at int64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		start := lineStart(before, len(before))
+		start := syntax.LineStart(before, len(before))
 		for n := 0; n < contextLines && start > 0; n++ {
-			earlier := lineStart(before, start-1)
+			earlier := syntax.LineStart(before, start-1)
 			if earlier == 0 && from > 0 {
 				break // maybe only the end of the line was read
 			}
@@ -157,7 +159,7 @@ func (c *change) contextBehind(at int64) (int64, error) {
 		}
 		end := 0
 		for n := 0; n < contextLines && end < len(behind); n++ {
-			end = lineEnd(behind, end)
+			end = syntax.LineEnd(behind, end)
 		}
 		return at + int64(end), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -201,21 +202,21 @@ func (u *unit) add(raw jsontext.Value) error {
 		return err
 	}
 	u.order = min(u.order, addsOther)
-	if u.yaml {
+	if path := []*syntax.Node{tree}; u.yaml {
 		text := []byte("---\n")
-		byName := func(a, b *node) int { return strings.Compare(a.name, b.name) }
-		if slices.IsSortedFunc(tree.children, byName) { // the YAML layout of opm and upstream
+		byName := func(a, b *syntax.Node) int { return strings.Compare(a.Name, b.Name) }
+		if slices.IsSortedFunc(tree.Children, byName) { // the YAML layout of opm and upstream
 			text = bytes.TrimSuffix(format.AppendYAML(text, raw), []byte("\n"))
-		} else if text, err = u.styleOf([]*node{tree}, tree).append(text, like(raw, []*node{tree})); err != nil {
+		} else if text, err = u.styleOf(path, tree).append(text, like(raw, path)); err != nil {
 			return err
 		}
 		u.added = append(u.added, u.wholeLines(len(u.bytes), text).by...)
 		return nil
 	}
 	s := style{compact: u.isCompact(tree)}
-	if len(tree.children) > 0 {
-		s.unit = u.lineIndent(tree.children[0].start)
-		s.broken = bytes.IndexByte(u.bytes[:tree.children[0].start], '\n') >= 0
+	if len(tree.Children) > 0 {
+		s.unit = u.lineIndent(tree.Children[0].Start)
+		s.broken = bytes.IndexByte(u.bytes[:tree.Children[0].Start], '\n') >= 0
 	}
 	u.added, err = s.append(append(u.added, '\n'), raw)
 	return err

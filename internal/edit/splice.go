@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -21,34 +22,37 @@ type source struct {
 	yaml  bool
 }
 
+// column returns the column of the start of a node, counted from 0.
+func (d source) column(n *syntax.Node) int { return syntax.Column(d.bytes, n.Start) }
+
 // insertElement inserts an element after index i into the list at the end of a path, in the style of that neighbour.
-func (d source) insertElement(path []*node, i int, v jsontext.Value) (splice, error) {
+func (d source) insertElement(path []*syntax.Node, i int, v jsontext.Value) (splice, error) {
 	n := path[len(path)-1]
-	if n.kind != list {
-		return splice{}, &placeError{n.from, "it is not a list"}
+	if n.Kind != syntax.List {
+		return splice{}, &syntax.Error{At: n.From, Msg: "it is not a list"}
 	}
-	if len(n.children) == 0 {
+	if len(n.Children) == 0 {
 		by, err := style{yaml: d.yaml, flow: true, unit: defaultUnit}.append([]byte("["), v)
-		return splice{n.from, n.to, string(by) + "]"}, err
+		return splice{n.From, n.To, string(by) + "]"}, err
 	}
-	neighbour := n.children[i]
+	neighbour := n.Children[i]
 	s := d.styleOf(path, neighbour)
-	if n.flow {
+	if n.Flow {
 		by, err := s.append([]byte(","+d.gapBefore(path, i)), v)
-		return splice{neighbour.to, neighbour.to, string(by)}, err
+		return splice{neighbour.To, neighbour.To, string(by)}, err
 	}
 	indent, err := d.indentOf(neighbour)
 	if err != nil {
 		return splice{}, err
 	}
 	dash := "- "
-	if gap := d.bytes[neighbour.start+1 : neighbour.from]; strings.Trim(string(gap), " ") == "" {
+	if gap := d.bytes[neighbour.Start+1 : neighbour.From]; strings.Trim(string(gap), " ") == "" {
 		dash = "-" + string(gap)
 	}
 	s.indent = indent + strings.Repeat(" ", len(dash))
 	by, err := s.append([]byte(indent+dash), v)
-	at := lineEnd(d.bytes, neighbour.to)
-	if i == len(n.children)-1 && neighbour.column > n.column {
+	at := syntax.LineEnd(d.bytes, neighbour.To)
+	if i == len(n.Children)-1 && d.column(neighbour) > d.column(n) {
 		at = d.afterComments(at, indent)
 	}
 	if i > 0 && d.isBlankBefore(neighbour) {
@@ -58,20 +62,20 @@ func (d source) insertElement(path []*node, i int, v jsontext.Value) (splice, er
 }
 
 // insertMember adds a member after the others in the object at the end of a path.
-func (d source) insertMember(path []*node, name string, v jsontext.Value) (splice, error) {
+func (d source) insertMember(path []*syntax.Node, name string, v jsontext.Value) (splice, error) {
 	n := path[len(path)-1]
-	if n.kind != object || len(n.children) == 0 {
-		return splice{}, &placeError{n.from, "it is not an object with keys"}
+	if n.Kind != syntax.Object || len(n.Children) == 0 {
+		return splice{}, &syntax.Error{At: n.From, Msg: "it is not an object with keys"}
 	}
-	last := n.last()
+	last := n.Last()
 	s := d.styleOf(path, last)
-	if !n.flow {
-		s.flow, s.quote, s.indent = false, 0, strings.Repeat(" ", last.column)
+	if !n.Flow {
+		s.flow, s.quote, s.indent = false, 0, strings.Repeat(" ", d.column(last))
 		by, err := s.append([]byte(s.indent), joined([]member{{name, v}}))
-		return d.wholeLines(lineEnd(d.bytes, last.to), by), err
+		return d.wholeLines(syntax.LineEnd(d.bytes, last.To), by), err
 	}
 	key := name
-	if d.bytes[last.start] == '"' {
+	if d.bytes[last.Start] == '"' {
 		key = `"` + name + `"`
 	}
 	colon := ": "
@@ -79,32 +83,32 @@ func (d source) insertMember(path []*node, name string, v jsontext.Value) (splic
 		colon = ":"
 	}
 	s.flow = true
-	s.broken = bytes.IndexByte(d.bytes[n.from:last.start], '\n') >= 0
-	by, err := s.append([]byte(","+d.gapBefore(path, len(n.children)-1)+key+colon), v)
-	return splice{last.to, last.to, string(by)}, err
+	s.broken = bytes.IndexByte(d.bytes[n.From:last.Start], '\n') >= 0
+	by, err := s.append([]byte(","+d.gapBefore(path, len(n.Children)-1)+key+colon), v)
+	return splice{last.To, last.To, string(by)}, err
 }
 
 // replaceScalar replaces a scalar, and keeps its quotes.
-func (d source) replaceScalar(n *node, v jsontext.Value) (splice, error) {
-	if n.kind != scalar {
-		return splice{}, &placeError{n.from, "it is not a scalar"}
+func (d source) replaceScalar(n *syntax.Node, v jsontext.Value) (splice, error) {
+	if n.Kind != syntax.Scalar {
+		return splice{}, &syntax.Error{At: n.From, Msg: "it is not a scalar"}
 	}
-	s := style{yaml: d.yaml, unit: defaultUnit, quote: n.quote}
+	s := style{yaml: d.yaml, unit: defaultUnit, quote: n.Quote}
 	if bytes.Contains(v, []byte(`\n`)) {
 		s.quote = '"' // keeps it on one line
 	}
 	var by []byte
-	if n.from == n.to { // an empty value, maybe without a blank before it
+	if n.From == n.To { // an empty value, maybe without a blank before it
 		by = append(by, ' ')
 	}
 	by, err := s.append(by, v)
-	return splice{n.from, n.to, string(by)}, err
+	return splice{n.From, n.To, string(by)}, err
 }
 
 // removeChildren removes the children of n with the given indices, which are sorted.
-func (d source) removeChildren(n *node, indices ...int) (all splice, err error) {
-	if !n.flow && len(indices) == len(n.children) {
-		return splice{}, &placeError{n.from, "nothing would be left in it"}
+func (d source) removeChildren(n *syntax.Node, indices ...int) (all splice, err error) {
+	if !n.Flow && len(indices) == len(n.Children) {
+		return splice{}, &syntax.Error{At: n.From, Msg: "nothing would be left in it"}
 	}
 	for k, i := range indices {
 		s, err := d.removal(n, i, i == k)
@@ -123,24 +127,24 @@ func (d source) removeChildren(n *node, indices ...int) (all splice, err error) 
 
 // removal returns the splice that removes the child of n with index i, and its lines if it is in block style. Comments
 // between its lines are removed with it, other comments stay. If first is set, all children before it are also removed.
-func (d source) removal(n *node, i int, first bool) (splice, error) {
-	child, isLast := n.children[i], i == len(n.children)-1
+func (d source) removal(n *syntax.Node, i int, first bool) (splice, error) {
+	child, isLast := n.Children[i], i == len(n.Children)-1
 	switch _, err := d.indentOf(child); {
-	case n.flow && !first:
-		return splice{from: n.children[i-1].to, to: child.to}, nil
-	case n.flow && isLast:
-		return splice{from: child.start, to: child.to}, nil
-	case n.flow:
-		return splice{from: child.start, to: n.children[i+1].start}, nil
+	case n.Flow && !first:
+		return splice{from: n.Children[i-1].To, to: child.To}, nil
+	case n.Flow && isLast:
+		return splice{from: child.Start, to: child.To}, nil
+	case n.Flow:
+		return splice{from: child.Start, to: n.Children[i+1].Start}, nil
 	case err == nil:
-	case first && !isLast && bytes.IndexByte(d.bytes[child.to:n.children[i+1].start], '#') < 0:
-		return splice{from: child.start, to: n.children[i+1].start}, nil // the next child moves to the dash
+	case first && !isLast && bytes.IndexByte(d.bytes[child.To:n.Children[i+1].Start], '#') < 0:
+		return splice{from: child.Start, to: n.Children[i+1].Start}, nil // the next child moves to the dash
 	default:
 		return splice{}, err
 	}
-	from, to := lineStart(d.bytes, child.start), lineEnd(d.bytes, child.to)
+	from, to := syntax.LineStart(d.bytes, child.Start), syntax.LineEnd(d.bytes, child.To)
 	if i > 0 {
-		from = d.beforeBlank(n.children[i-1].to, from)
+		from = d.beforeBlank(n.Children[i-1].To, from)
 	} else {
 		to = d.afterBlank(to)
 	}
@@ -164,10 +168,10 @@ func (d source) wholeLines(at int, lines []byte) splice {
 }
 
 // indentOf returns the blanks before a node in its line. It is an error if the line has anything else before the node.
-func (d source) indentOf(n *node) (string, error) {
-	before := string(d.bytes[lineStart(d.bytes, n.start):n.start])
+func (d source) indentOf(n *syntax.Node) (string, error) {
+	before := string(d.bytes[syntax.LineStart(d.bytes, n.Start):n.Start])
 	if strings.TrimLeft(before, " ") != "" {
-		return "", &placeError{n.start, "it shares a line with other values"}
+		return "", &syntax.Error{At: n.Start, Msg: "it shares a line with other values"}
 	}
 	return before, nil
 }
@@ -176,7 +180,7 @@ func (d source) indentOf(n *node) (string, error) {
 // belong to the value before them.
 func (d source) afterComments(at int, indent string) int {
 	for at < len(d.bytes) && bytes.HasPrefix(d.bytes[at:], []byte(indent)) {
-		end := lineEnd(d.bytes, at)
+		end := syntax.LineEnd(d.bytes, at)
 		if rest := bytes.TrimSpace(d.bytes[at:end]); len(rest) == 0 || rest[0] != '#' {
 			break
 		}
@@ -186,23 +190,23 @@ func (d source) afterComments(at int, indent string) int {
 }
 
 // isBlankBefore reports whether the line before a node is blank.
-func (d source) isBlankBefore(n *node) bool {
-	at := lineStart(d.bytes, n.start)
-	return at > 0 && isBlank(d.bytes[lineStart(d.bytes, at-1):at])
+func (d source) isBlankBefore(n *syntax.Node) bool {
+	at := syntax.LineStart(d.bytes, n.Start)
+	return at > 0 && isBlank(d.bytes[syntax.LineStart(d.bytes, at-1):at])
 }
 
 // beforeBlank returns the start of the blank lines before an offset, but at least down.
 func (d source) beforeBlank(down, at int) int {
-	for start := lineStart(d.bytes, at-1); start > down && isBlank(d.bytes[start:at]); {
-		at, start = start, lineStart(d.bytes, start-1)
+	for start := syntax.LineStart(d.bytes, at-1); start > down && isBlank(d.bytes[start:at]); {
+		at, start = start, syntax.LineStart(d.bytes, start-1)
 	}
 	return at
 }
 
 // afterBlank returns the start of the first line at or after an offset that is not empty.
 func (d source) afterBlank(at int) int {
-	for at < len(d.bytes) && isBlank(d.bytes[at:lineEnd(d.bytes, at)]) {
-		at = lineEnd(d.bytes, at)
+	for at < len(d.bytes) && isBlank(d.bytes[at:syntax.LineEnd(d.bytes, at)]) {
+		at = syntax.LineEnd(d.bytes, at)
 	}
 	return at
 }
@@ -211,11 +215,11 @@ func isBlank(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 
 // gapBefore returns the white space to write before a new child of the flow value at the end of a path: the same as
 // before the child with index i.
-func (d source) gapBefore(path []*node, i int) string {
+func (d source) gapBefore(path []*syntax.Node, i int) string {
 	n := path[len(path)-1]
-	before := d.bytes[n.from+1 : n.children[i].start]
+	before := d.bytes[n.From+1 : n.Children[i].Start]
 	if i > 0 {
-		before = d.bytes[n.children[i-1].to:n.children[i].start]
+		before = d.bytes[n.Children[i-1].To:n.Children[i].Start]
 	}
 	blanks := string(before[len(bytes.TrimRight(before, " \t\r\n")):])
 	if i == 0 && blanks == "" && !d.isCompact(path[0]) {
@@ -228,17 +232,17 @@ func (d source) gapBefore(path []*node, i int) string {
 const defaultUnit = "  "
 
 // styleOf returns the style of a child of the value at the end of a path.
-func (d source) styleOf(path []*node, child *node) style {
+func (d source) styleOf(path []*syntax.Node, child *syntax.Node) style {
 	n := path[len(path)-1]
-	s := style{yaml: d.yaml, flow: child.flow, unit: defaultUnit, compact: d.isCompact(path[0]), quote: child.quote}
+	s := style{yaml: d.yaml, flow: child.Flow, unit: defaultUnit, compact: d.isCompact(path[0]), quote: child.Quote}
 	if d.yaml {
-		s.dashed, s.quotes = isDashed(path), quotes{}
+		s.dashed, s.quotes = d.isDashed(path), quotes{}
 		s.quotes.collect(d, n, "")
 		return s
 	}
-	s.indent = d.lineIndent(child.start)
-	s.broken = len(child.children) > 0 && bytes.IndexByte(d.bytes[child.from:child.children[0].start], '\n') >= 0
-	if unit, ok := strings.CutPrefix(s.indent, d.lineIndent(n.start)); ok && unit != "" {
+	s.indent = d.lineIndent(child.Start)
+	s.broken = len(child.Children) > 0 && bytes.IndexByte(d.bytes[child.From:child.Children[0].Start], '\n') >= 0
+	if unit, ok := strings.CutPrefix(s.indent, d.lineIndent(n.Start)); ok && unit != "" {
 		s.unit = unit
 	}
 	return s
@@ -246,32 +250,32 @@ func (d source) styleOf(path []*node, child *node) style {
 
 // lineIndent returns the blanks at the start of the line that contains an offset.
 func (d source) lineIndent(at int) string {
-	line := d.bytes[lineStart(d.bytes, at):]
+	line := d.bytes[syntax.LineStart(d.bytes, at):]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
 // collect records the quotes of the strings in n by key; the last string of a key wins. key is the key of n or of the
 // list around it. Quotes that a string needs are not recorded for its key, because other strings may not need them.
-func (q quotes) collect(d source, n *node, key string) {
-	if n.name != "" {
-		key = strings.ToLower(n.name)
+func (q quotes) collect(d source, n *syntax.Node, key string) {
+	if n.Name != "" {
+		key = strings.ToLower(n.Name)
 	}
-	if n.kind == scalar {
-		if n.quote == 0 || d.isFree(n) {
-			q[key] = n.quote
+	if n.Kind == syntax.Scalar {
+		if n.Quote == 0 || d.isFree(n) {
+			q[key] = n.Quote
 		}
-		if n.quote != 0 {
-			q[""] = n.quote
+		if n.Quote != 0 {
+			q[""] = n.Quote
 		}
 	}
-	for _, c := range n.children {
+	for _, c := range n.Children {
 		q.collect(d, c, key)
 	}
 }
 
 // isFree reports whether a quoted string would mean the same without quotes.
-func (d source) isFree(n *node) bool {
-	raw, err := yamljson.Append(nil, d.bytes[n.from:n.to])
+func (d source) isFree(n *syntax.Node) bool {
+	raw, err := yamljson.Append(nil, d.bytes[n.From:n.To])
 	if err != nil {
 		return false
 	}
@@ -280,22 +284,22 @@ func (d source) isFree(n *node) bool {
 }
 
 // isDashed reports whether new lists are indented further than their keys, like the list nearest to the end of a path.
-func isDashed(path []*node) bool {
+func (d source) isDashed(path []*syntax.Node) bool {
 	for _, n := range slices.Backward(path) {
 		if l := listIn(n); l != nil {
-			return l.children[0].column > l.column
+			return d.column(l.Children[0]) > d.column(l)
 		}
 	}
 	return false
 }
 
 // listIn returns the last list in n that is a member in block style; nil if there is none.
-func listIn(n *node) *node {
-	for _, c := range slices.Backward(n.children) {
+func listIn(n *syntax.Node) *syntax.Node {
+	for _, c := range slices.Backward(n.Children) {
 		if found := listIn(c); found != nil {
 			return found
 		}
-		if c.kind == list && !c.flow && c.name != "" {
+		if c.Kind == syntax.List && !c.Flow && c.Name != "" {
 			return c
 		}
 	}
@@ -303,12 +307,12 @@ func listIn(n *node) *node {
 }
 
 // isCompact reports whether n has no blanks after its colons.
-func (d source) isCompact(n *node) bool {
-	for _, c := range n.children {
-		if c.name != "" {
-			return d.bytes[c.from-1] == ':'
+func (d source) isCompact(n *syntax.Node) bool {
+	for _, c := range n.Children {
+		if c.Name != "" {
+			return d.bytes[c.From-1] == ':'
 		}
-		if len(c.children) > 0 {
+		if len(c.Children) > 0 {
 			return d.isCompact(c)
 		}
 	}

@@ -2,15 +2,16 @@ package edit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -21,16 +22,8 @@ type text struct {
 	start document.Place // of the document in the file
 	source
 
-	parsed *node // nil before the first use, and after a change
+	parsed *syntax.Node // nil before the first use, and after a change
 }
-
-// A placeError reports that a document cannot be edited safely at an offset.
-type placeError struct {
-	at  int
-	msg string
-}
-
-func (e *placeError) Error() string { return e.msg }
 
 // insertAfter inserts an element after the given index of a list; -1 is the end. The element takes the key order and
 // the key spelling of the other elements.
@@ -39,13 +32,15 @@ func (t *text) insertAfter(ptr jsontext.Pointer, i int, v jsontext.Value) error 
 	if err != nil {
 		return err
 	}
-	path := tree.find(ptr)
-	others := path[len(path)-1].children
+	path := tree.Find(ptr)
+	others := path[len(path)-1].Children
 	if i < 0 {
 		i = len(others) - 1
 	}
 	v = like(v, others)
-	return t.change(ptr, func(path []*node) (splice, error) { return t.insertElement(path, i, v) }, func(old any) any {
+	return t.change(ptr, func(path []*syntax.Node) (splice, error) {
+		return t.insertElement(path, i, v)
+	}, func(old any) any {
 		elements, _ := old.([]any)
 		return slices.Insert(slices.Clone(elements), min(i+1, len(elements)), decoded(v))
 	})
@@ -58,9 +53,9 @@ func (t *text) append(ptr jsontext.Pointer, v jsontext.Value) error {
 // set sets a member of an object: it replaces the scalar there, or adds the member after all others.
 func (t *text) set(ptr jsontext.Pointer, v jsontext.Value) error {
 	name := ptr.LastToken()
-	return t.change(ptr.Parent(), func(path []*node) (splice, error) {
+	return t.change(ptr.Parent(), func(path []*syntax.Node) (splice, error) {
 		parent := path[len(path)-1]
-		if old := parent.child(name); old != nil {
+		if old := parent.Child(name); old != nil {
 			return t.replaceScalar(old, v)
 		}
 		return t.insertMember(path, name, v)
@@ -73,11 +68,11 @@ func (t *text) set(ptr jsontext.Pointer, v jsontext.Value) error {
 
 func (t *text) remove(ptr jsontext.Pointer) error {
 	name := ptr.LastToken()
-	return t.change(ptr.Parent(), func(path []*node) (splice, error) {
+	return t.change(ptr.Parent(), func(path []*syntax.Node) (splice, error) {
 		parent := path[len(path)-1]
-		i := slices.Index(parent.children, parent.child(name))
+		i := slices.Index(parent.Children, parent.Child(name))
 		if i < 0 {
-			return splice{}, &placeError{parent.from, fmt.Sprintf("it has no %q", name)}
+			return splice{}, &syntax.Error{At: parent.From, Msg: fmt.Sprintf("it has no %q", name)}
 		}
 		return t.removeChildren(parent, i)
 	}, func(old any) any {
@@ -89,7 +84,7 @@ func (t *text) remove(ptr jsontext.Pointer) error {
 
 // removeElements removes the elements with the given indices, which are sorted, from a list.
 func (t *text) removeElements(ptr jsontext.Pointer, indices ...int) error {
-	return t.change(ptr, func(path []*node) (splice, error) {
+	return t.change(ptr, func(path []*syntax.Node) (splice, error) {
 		return t.removeChildren(path[len(path)-1], indices...)
 	}, func(old any) any {
 		elements, _ := old.([]any)
@@ -106,15 +101,15 @@ func (t *text) removeElements(ptr jsontext.Pointer, indices ...int) error {
 // change applies a splice to the text, and the change to the decoded value at ptr, and checks that both results are
 // equal.
 func (t *text) change(
-	ptr jsontext.Pointer, inText func(path []*node) (splice, error), inValue func(any) any,
+	ptr jsontext.Pointer, inText func(path []*syntax.Node) (splice, error), inValue func(any) any,
 ) error {
 	tree, err := t.tree()
 	if err != nil {
 		return err
 	}
-	path := tree.find(ptr)
+	path := tree.Find(ptr)
 	if len(path) <= strings.Count(string(ptr), "/") {
-		return t.unsafeError(&placeError{path[len(path)-1].from, fmt.Sprintf("it has no %s", ptr)})
+		return t.unsafeError(&syntax.Error{At: path[len(path)-1].From, Msg: fmt.Sprintf("it has no %s", ptr)})
 	}
 	if err := t.checkSafe(path); err != nil {
 		return err
@@ -132,55 +127,99 @@ func (t *text) change(
 	after.bytes = slices.Concat(t.bytes[:s.from], []byte(s.by), t.bytes[s.to:])
 	got, err := after.value()
 	if err != nil || !bytes.Equal(encoded(got), want) {
-		return t.unsafeError(&placeError{s.from, "the text around it does not allow that"})
+		return t.unsafeError(&syntax.Error{At: s.from, Msg: "the text around it does not allow that"})
 	}
 	t.bytes, t.parsed = after.bytes, nil
 	return nil
 }
 
 // checkSafe returns an error if a value on the path of an edit has a meaning beyond its own text, such as an alias.
-func (t *text) checkSafe(path []*node) error {
+func (t *text) checkSafe(path []*syntax.Node) error {
 	for i, n := range path {
-		if again := n.repeated(); again != nil {
-			return t.unsafeError(&placeError{again.start, fmt.Sprintf("the key %q is repeated", again.name)})
+		if again := repeated(n); again != nil {
+			return t.unsafeError(&syntax.Error{At: again.Start, Msg: fmt.Sprintf("the key %q is repeated", again.Name)})
 		}
 		shared := n
-		if i == len(path)-1 && n.kind == list { // its elements may be edited or removed
-			shared = n.sharing()
+		if i == len(path)-1 && n.Kind == syntax.List { // its elements may be edited or removed
+			shared = sharing(n)
 		}
-		if shared != nil && shared.shared != "" {
-			return t.unsafeError(&placeError{shared.from, "it has " + shared.shared})
+		if shared != nil && shared.Shared != "" {
+			return t.unsafeError(&syntax.Error{At: shared.From, Msg: "it has " + shared.Shared})
 		}
 	}
 	return nil
 }
 
-// unsafe returns the error for a document that cannot be edited safely.
+// repeated returns the first member with the same name as an earlier one, in any case; nil if there is none.
+func repeated(n *syntax.Node) *syntax.Node {
+	if n.Kind != syntax.Object {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, c := range n.Children {
+		name := strings.ToLower(c.Name)
+		if seen[name] {
+			return c
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// sharing returns the first node in n, including n, that must not be edited; nil if there is none.
+func sharing(n *syntax.Node) *syntax.Node {
+	if n.Shared != "" {
+		return n
+	}
+	for _, c := range n.Children {
+		if s := sharing(c); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// unsafeError returns the error for a document that cannot be edited safely.
 func (t *text) unsafeError(err error) error {
-	e, ok := err.(*placeError) //nolint:errorlint // it is never wrapped
+	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
 		return err
 	}
-	pos := t.start.After(t.bytes[:e.at]).Pos(t.file)
+	pos := t.start.After(t.bytes[:e.At]).Pos(t.file)
 	return &declcfg.Error{Pos: pos, Err: fmt.Errorf("cannot be edited safely: %w; edit it by hand", err)}
 }
 
-func (t *text) tree() (*node, error) {
+func (t *text) tree() (*syntax.Node, error) {
 	if t.parsed != nil {
 		return t.parsed, nil
 	}
-	var tree *node
-	var err error
-	if t.yaml {
-		tree, err = yamlTree(t.bytes)
-	} else {
-		tree, err = jsonReader{jsontext.NewDecoder(bytes.NewBuffer(t.bytes), document.Lenient), t.bytes}.value()
+	tree, err := syntax.Parse(t.bytes, t.yaml)
+	if err == nil {
+		err = t.checkKeys(tree.Root)
 	}
 	if err != nil {
 		return nil, t.unsafeError(err)
 	}
-	t.parsed = tree
-	return tree, nil
+	t.parsed = tree.Root
+	return t.parsed, nil
+}
+
+// checkKeys returns an error if a key in n is not plain text or in quotes with a colon after it.
+func (t *text) checkKeys(n *syntax.Node) error {
+	for _, c := range n.Children {
+		if k := c.Key; k != nil && t.yaml && (k.Kind != syntax.Scalar || k.Shared != "" || !t.isColon(k.To)) {
+			return &syntax.Error{At: k.From, Msg: "a key that is not plain text or in quotes"}
+		}
+		if err := t.checkKeys(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isColon reports whether there is a colon at an offset or after spaces.
+func (t *text) isColon(at int) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(t.bytes[at:], " "), []byte(":"))
 }
 
 func (t *text) value() (any, error) {
@@ -211,14 +250,9 @@ func changed(v any, ptr jsontext.Pointer, change func(any) any) any {
 		token = spelled(v, token)
 		v[token] = changed(v[token], rest, change)
 	case []any:
-		if i, ok := index(token); ok && i < len(v) {
+		if i, ok := syntax.Index(token); ok && i < len(v) {
 			v[i] = changed(v[i], rest, change)
 		}
 	}
 	return v
-}
-
-func index(token string) (int, bool) {
-	i, err := strconv.Atoi(token)
-	return i, err == nil && i >= 0
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/syntax"
 )
 
 // A textCase is one change of a document.
@@ -62,6 +63,7 @@ var textCases = []textCase{
 	{"quoted text", "a: 'x' # c\n", "set", "/a", `"y\nz"`, "a: \"y\\nz\" # c\n"},
 	{"text block", "a: |\n  x\n\n  y\n# c\nb: 1\n", "set", "/a", `"z"`, "a: z\n# c\nb: 1\n"},
 	{"nothing", "a:\nb: 1\n", "set", "/a", `"z"`, "a: z\nb: 1\n"},
+	{"nothing before a comment", "a: # c\n", "set", "/a", `"z"`, "a: z # c\n"},
 	{"key in another case", "DefaultChannel: x\n", "set", "/defaultChannel", `"k"`, "DefaultChannel: k\n"},
 
 	{"element", "a:\n- x\n# c\n- y # d\n- z\n", "remove", "/a/1", "", "a:\n- x\n# c\n- z\n"},
@@ -104,7 +106,7 @@ func (c textCase) edit(x *text) error {
 	case "set":
 		return x.set(c.ptr, jsontext.Value(c.value))
 	}
-	if i, ok := index(c.ptr.LastToken()); ok {
+	if i, ok := syntax.Index(c.ptr.LastToken()); ok {
 		return x.removeElements(c.ptr.Parent(), i)
 	}
 	return x.remove(c.ptr)

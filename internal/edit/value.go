@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -138,16 +139,16 @@ type member struct {
 }
 
 // like returns an object with its keys in the order and the spelling of the other elements of its list.
-func like(raw jsontext.Value, others []*node) jsontext.Value {
+func like(raw jsontext.Value, others []*syntax.Node) jsontext.Value {
 	var names []string            // in the order of the other elements
 	at := func(name string) int { // len(names) if no other element has it
 		i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 		return cmp.Or(i+1, len(names)+1) - 1
 	}
 	for _, other := range others {
-		for i, c := range other.children {
-			if other.kind == object && at(c.name) == len(names) {
-				names = slices.Insert(names, behind(names, other.children[:i]), c.name)
+		for i, c := range other.Children {
+			if other.Kind == syntax.Object && at(c.Name) == len(names) {
+				names = slices.Insert(names, behind(names, other.Children[:i]), c.Name)
 			}
 		}
 	}
@@ -166,9 +167,9 @@ func like(raw jsontext.Value, others []*node) jsontext.Value {
 }
 
 // behind returns the index after the last member that is in names.
-func behind(names []string, members []*node) int {
+func behind(names []string, members []*syntax.Node) int {
 	for _, m := range slices.Backward(members) {
-		if i := slices.Index(names, m.name); i >= 0 {
+		if i := slices.Index(names, m.Name); i >= 0 {
 			return i + 1
 		}
 	}

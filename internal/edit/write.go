@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -172,7 +173,7 @@ func (c *change) removal(u *unit) (fileSplice, error) {
 	keep := len(bytes.TrimRight(before, " \t\r\n"))
 	if u.yaml {
 		keep = len(before)
-		if line := lineStart(before, max(keep-1, 0)); bytes.HasPrefix(before[line:], []byte("---")) {
+		if line := syntax.LineStart(before, max(keep-1, 0)); bytes.HasPrefix(before[line:], []byte("---")) {
 			keep = line
 		}
 		if u.offset+int64(len(u.old)) == c.info.Size() && !bytes.HasSuffix(u.old, []byte("\n")) {

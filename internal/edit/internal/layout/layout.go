@@ -18,6 +18,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -42,19 +43,21 @@ func YAML(dst, doc []byte, order *Order) ([]byte, error) {
 	if i := bytes.IndexByte(text, '\r'); i >= 0 {
 		return dst, failure(text, i, "a carriage return that does not end a line")
 	}
-	before, err := read(text)
-	if err != nil {
-		return dst, err
+	before, err := syntax.Parse(text, true)
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
+		return dst, failure(text, e.At, e.Msg)
+	} else if err != nil {
+		return dst, document.YAMLError(start, err)
 	}
-	if !before.aliases {
-		order.sort(before.root)
+	if !before.Aliases {
+		order.sort(before.Root)
 	}
-	w := printer{dst: dst, limit: len(dst) + maxSize}
-	w.document(before.root)
+	w := printer{text: text, dst: dst, limit: len(dst) + maxSize}
+	w.document(before.Root)
 	if w.full {
 		return dst, failure(text, 0, errTooLarge.Error())
 	}
-	return w.dst, check(text, w.dst[len(dst):], before.comments)
+	return w.dst, check(text, w.dst[len(dst):], before.Comments)
 }
 
 // check reads out, the output for doc, and returns an error unless it has the same value and the same comments.
@@ -70,8 +73,8 @@ func check(doc, out []byte, comments []string) error {
 	if len(comments) == 0 {
 		return nil
 	}
-	after, err := read(out)
-	if err != nil || !slices.Equal(slices.Sorted(slices.Values(comments)), slices.Sorted(slices.Values(after.comments))) {
+	after, err := syntax.Parse(out, true)
+	if err != nil || !slices.Equal(slices.Sorted(slices.Values(comments)), slices.Sorted(slices.Values(after.Comments))) {
 		return failure(doc, 0, "formatting would lose a comment of this document")
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/syntax"
 )
 
 // An Order is the order of the keys of an object. Lists keep their order. The case of keys does not matter.
@@ -44,28 +45,28 @@ func (o *Order) in(key string) *Order { return o.In[strings.ToLower(key)] }
 // schemaKey is the key whose value is the type of an object.
 const schemaKey = "schema"
 
-// sort sorts the entries of n and of all nodes in it.
-func (o *Order) sort(n *node) {
+// sort sorts the members of n and of all nodes in it.
+func (o *Order) sort(n *syntax.Node) {
 	switch {
 	case o == nil:
-	case n.isList:
-		for _, e := range n.entries {
-			o.sort(e.value)
+	case n.Kind == syntax.List:
+		for _, c := range n.Children {
+			o.sort(c)
 		}
 	default:
-		o = o.of(n.schema())
-		slices.SortStableFunc(n.entries, func(a, b *entry) int { return o.compare(a.key.value, b.key.value) })
-		for _, e := range n.entries {
-			o.in(e.key.value).sort(e.value)
+		o = o.of(schema(n))
+		slices.SortStableFunc(n.Children, func(a, b *syntax.Node) int { return o.compare(a.Name, b.Name) })
+		for _, c := range n.Children {
+			o.in(c.Name).sort(c)
 		}
 	}
 }
 
 // schema returns the value of the key schema, or "".
-func (n *node) schema() string {
-	for _, e := range n.entries {
-		if strings.EqualFold(e.key.value, schemaKey) {
-			return e.value.value
+func schema(n *syntax.Node) string {
+	for _, c := range n.Children {
+		if strings.EqualFold(c.Name, schemaKey) {
+			return c.Value
 		}
 	}
 	return ""
@@ -79,7 +80,11 @@ func JSON(dst, text []byte, order *Order) ([]byte, error) {
 	err := checkJSON(text)
 	var ordered []byte
 	if err == nil {
-		ordered, err = order.appendJSON(nil, text)
+		var tree *syntax.Tree
+		if tree, err = syntax.Parse(text, false); err == nil {
+			order.sort(tree.Root)
+			ordered = appendNode(nil, text, tree.Root)
+		}
 	}
 	if err != nil {
 		return dst, &document.Error{Place: document.Place{Line: 1, Column: 1}, Err: err}
@@ -112,85 +117,20 @@ func checkJSON(text []byte) error {
 	}
 }
 
-// A member is a member of a JSON object.
-type member struct {
-	name       string
-	key, value jsontext.Value
-}
-
-// appendJSON appends v with its keys, and the keys of the objects in it, in order. A list in a list is not changed.
-func (o *Order) appendJSON(dst []byte, v jsontext.Value) ([]byte, error) {
-	switch {
-	case o != nil && v.Kind() == jsontext.KindBeginObject:
-		return o.appendObject(dst, v)
-	case o != nil && v.Kind() == jsontext.KindBeginArray:
-		return o.appendList(dst, v)
+// appendNode appends a JSON value without white space between its tokens.
+func appendNode(dst, text []byte, n *syntax.Node) []byte {
+	if n.Kind == syntax.Scalar {
+		return append(dst, text[n.From:n.To]...)
 	}
-	return append(dst, v...), nil
-}
-
-func (o *Order) appendObject(dst []byte, v jsontext.Value) ([]byte, error) {
-	members, err := membersOf(v)
-	if err != nil {
-		return dst, err
-	}
-	for _, m := range members {
-		if strings.EqualFold(m.name, schemaKey) && m.value.Kind() == jsontext.KindString {
-			schema, _ := jsontext.AppendUnquote(nil, m.value) // it was read before
-			o = o.of(string(schema))
-			break
-		}
-	}
-	slices.SortStableFunc(members, func(a, b member) int { return o.compare(a.name, b.name) })
-	dst = append(dst, '{')
-	for i, m := range members {
+	dst = append(dst, text[n.From])
+	for i, c := range n.Children {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(dst, m.key...), ':')
-		if dst, err = o.in(m.name).appendJSON(dst, m.value); err != nil {
-			return dst, err
+		if c.Key != nil {
+			dst = append(append(dst, text[c.Key.From:c.Key.To]...), ':')
 		}
+		dst = appendNode(dst, text, c)
 	}
-	return append(dst, '}'), nil
-}
-
-func (o *Order) appendList(dst []byte, v jsontext.Value) ([]byte, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(v))
-	_, err := d.ReadToken()
-	dst = append(dst, '[')
-	for i := 0; err == nil && d.PeekKind() != jsontext.KindEndArray; i++ {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		var element jsontext.Value
-		switch element, err = d.ReadValue(); {
-		case err != nil:
-		case element.Kind() == jsontext.KindBeginObject:
-			dst, err = o.appendObject(dst, element)
-		default:
-			dst = append(dst, element...)
-		}
-	}
-	return append(dst, ']'), err
-}
-
-// membersOf returns the members of an object.
-func membersOf(v jsontext.Value) (members []member, err error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(v))
-	_, err = d.ReadToken()
-	for err == nil && d.PeekKind() != jsontext.KindEndObject {
-		var m member
-		m.key, err = d.ReadValue()
-		m.key = bytes.Clone(m.key)
-		if name, unquoted := jsontext.AppendUnquote(nil, m.key); unquoted == nil {
-			m.name = string(name)
-		}
-		if err == nil {
-			m.value, err = d.ReadValue()
-			m.value = bytes.Clone(m.value)
-		}
-		members = append(members, m)
-	}
-	return members, err
+	return append(dst, text[n.To-1])
 }

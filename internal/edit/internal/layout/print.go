@@ -3,27 +3,30 @@ package layout
 import (
 	"slices"
 	"strings"
+
+	"github.com/opm-toolchain/opm/internal/syntax"
 )
 
 // A printer appends nodes to dst. Each node ends with a line break.
 type printer struct {
+	text   []byte // that the nodes are from
 	dst    []byte
 	limit  int  // the maximum length of dst
 	full   bool // the limit is reached, so lines are no longer indented
 	inLine bool // the line has begun, so it is not indented
 }
 
-func (w *printer) document(root *node) {
-	if root.text != nil { // a scalar, or a list or mapping in brackets
-		w.comments(withoutLeading(root.lead), 0)
-		w.text(root, 0, "")
-		w.comments(root.tail, 0)
+func (w *printer) document(root *syntax.Node) {
+	if !root.InBlockStyle() {
+		w.comments(withoutLeading(root.Lead), 0)
+		w.value(root, 0, -1)
+		w.comments(root.Tail, 0)
 		return
 	}
-	if root.props != "" {
-		w.line(root.props, 0)
+	if root.Props != "" {
+		w.line(root.Props, 0)
 	}
-	w.entries(root, 0)
+	w.children(root, 0)
 }
 
 // line appends a line with an indentation.
@@ -61,44 +64,44 @@ func withoutLeading(texts []string) []string {
 	return texts
 }
 
-// entries appends a list or mapping in block style.
-func (w *printer) entries(n *node, indent int) {
-	for i, e := range n.entries {
-		comments := e.head
+// children appends a list or mapping in block style.
+func (w *printer) children(n *syntax.Node, indent int) {
+	for i, c := range n.Children {
+		comments := c.Head
 		if i == 0 {
-			comments = withoutLeading(slices.Concat(n.lead, e.head))
+			comments = withoutLeading(slices.Concat(n.Lead, c.Head))
 		}
 		w.comments(comments, indent)
 		w.begin(indent)
-		w.entry(e, indent)
+		w.child(c, indent)
 	}
-	w.comments(n.tail, indent)
+	w.comments(n.Tail, indent)
 }
 
-// entry appends an entry. A list that is the value of a key has the indentation of the key.
-func (w *printer) entry(e *entry, indent int) {
-	v := e.value
+// child appends a child. A list that is the value of a key has the indentation of the key.
+func (w *printer) child(c *syntax.Node, indent int) {
 	inner := indent + 2
-	if e.key == nil {
+	column := syntax.Column(w.text, c.Start)
+	if c.Key == nil {
 		w.dst = append(w.dst, '-')
 	} else {
-		w.dst = append(w.dst, join(e.key.props, e.key.text[0])...)
-		w.dst = append(w.dst, ':')
-		if v.isList {
+		key, _ := w.lines(c.Key, column)
+		w.dst = append(append(w.dst, key[0]...), ':')
+		if c.Kind == syntax.List {
 			inner = indent
 		}
 	}
 	switch {
-	case v.text != nil:
-		w.text(v, indent, e.comment)
-	case e.key == nil && v.props == "":
+	case !c.InBlockStyle():
+		w.value(c, indent, column)
+	case c.Key == nil && c.Props == "":
 		w.dst = append(w.dst, ' ')
 		w.inLine = true
-		w.entries(v, inner)
+		w.children(c, inner)
 	default:
-		w.rest(join(v.props, e.comment))
+		w.rest(join(c.Props, c.Comment))
 		w.dst = append(w.dst, '\n')
-		w.entries(v, inner)
+		w.children(c, inner)
 	}
 }
 
@@ -109,22 +112,25 @@ func (w *printer) rest(text string) {
 	}
 }
 
-// text appends a value that is not a list or mapping in block style, then its trailing comment.
-func (w *printer) text(v *node, indent int, comment string) {
-	first := join(v.props, v.text[0])
+// value appends a value that is not a list or mapping in block style, then its trailing comment. The list or mapping
+// around it is at a column of the text.
+func (w *printer) value(v *syntax.Node, indent, column int) {
+	lines, further := w.lines(v, column)
 	if len(w.dst) > 0 && w.dst[len(w.dst)-1] != '\n' {
-		w.rest(first)
+		w.rest(lines[0])
 	} else {
-		w.dst = append(w.dst, first...)
+		w.dst = append(w.dst, lines[0]...)
 	}
-	for _, line := range v.text[1:] {
+	for _, line := range lines[1:] {
 		w.dst = append(w.dst, '\n')
 		if line != "" {
-			w.begin(indent + v.indent)
+			w.begin(indent + further)
 			w.dst = append(w.dst, line...)
 		}
 	}
-	w.rest(comment)
+	if !v.Block {
+		w.rest(v.Comment)
+	}
 	w.dst = append(w.dst, '\n')
 }
 
