@@ -214,7 +214,7 @@ var arrows = map[string][]string{
 	"internal/dockerfile": {json},
 	"internal/document": {
 		"internal/place", "internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
-		"internal/skim",
+		"internal/skim", "internal/syntax",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},
 	"internal/icon":        {},

@@ -28,11 +28,11 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/place"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -87,7 +87,7 @@ func Repair(raw []byte) jsontext.Value {
 }
 
 // Lenient accepts the same JSON as encoding/json, which upstream uses.
-var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var Lenient = syntax.Lenient
 
 // An Error is the reason why a document cannot be read.
 type Error struct {

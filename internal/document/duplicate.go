@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -35,10 +36,10 @@ func (d *Document) Duplicates() iter.Seq[Duplicate] {
 // repeatedInJSON calls found with the offsets of keys that repeat earlier ones, up to the end or the first error, or
 // until found returns false.
 func (o *origin) repeatedInJSON(found func(key string, first, again int) bool) {
-	r := newReader(o.json)
+	r := syntax.NewJSONReader(o.json)
 	var open []map[string]int // offsets of the first keys of each open object
 	for {
-		at, more := r.next()
+		at, more := r.Next()
 		kind, length := r.StackIndex(r.StackDepth())
 		isKey := more && kind == jsontext.KindBeginObject && length%2 == 0
 		token, err := r.ReadToken()

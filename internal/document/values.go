@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -108,14 +109,14 @@ func (o *origin) find(ptr jsontext.Pointer) location {
 	if o.root != nil {
 		return o.findNode(path)
 	}
-	start, ok := newReader(o.json).next()
+	start, ok := syntax.NewJSONReader(o.json).Next()
 	if !ok {
 		return location{}
 	}
 	at := member{key: start, value: start}
 	for i, token := range path {
 		if o.values[at.value] == nil {
-			r := newReader(o.json[at.value:])
+			r := syntax.NewJSONReader(o.json[at.value:])
 			o.read(r, at.value, path[i:])
 			o.scanned += int(r.InputOffset())
 		}
@@ -130,12 +131,12 @@ func (o *origin) find(ptr jsontext.Pointer) location {
 
 // read makes the table of the next value of r, at an offset of the JSON, and the tables on a path in it. It reports
 // false if the rest of the text cannot be read.
-func (o *origin) read(r reader, base int, path []string) bool {
+func (o *origin) read(r syntax.JSONReader, base int, path []string) bool {
 	t := new(table)
 	if o.values == nil {
 		o.values = make(map[int]*table)
 	}
-	value, ok := r.next()
+	value, ok := r.Next()
 	if !ok {
 		o.values[base] = t
 		return false
@@ -149,7 +150,7 @@ func (o *origin) read(r reader, base int, path []string) bool {
 		return false
 	}
 	for i := 0; ; i++ {
-		key, value, name, ok := r.child(kind)
+		key, value, name, ok := r.Child(kind)
 		if !ok {
 			break
 		}
@@ -222,8 +223,8 @@ func (t *table) find(token string) (m member, ok bool) {
 
 // element returns the element of a list with an index, as it is in pointers.
 func element[T any](list []T, token string) (e T, ok bool) {
-	i, err := strconv.Atoi(token)
-	if err != nil || i < 0 || i >= len(list) || token != strconv.Itoa(i) {
+	i, ok := syntax.Index(token)
+	if !ok || i >= len(list) {
 		return e, false
 	}
 	return list[i], true
@@ -240,44 +241,6 @@ func fold(name string) string {
 		}
 		return least
 	}, name)
-}
-
-// A reader is a decoder with the offset of the next value.
-type reader struct {
-	*jsontext.Decoder
-	text []byte
-}
-
-func newReader(text []byte) reader {
-	return reader{jsontext.NewDecoder(bytes.NewBuffer(text), Lenient), text}
-}
-
-// next returns the offset of the next key or value. It reports false at the end of a container and before an error.
-func (r reader) next() (int, bool) {
-	switch r.PeekKind() {
-	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
-		return 0, false
-	}
-	at := int(r.InputOffset())
-	for bytes.IndexByte([]byte(space+",:"), r.text[at]) >= 0 {
-		at++
-	}
-	return at, true
-}
-
-// child goes to the value of the next member of an object, or to the next element of an array, which has no name.
-func (r reader) child(kind jsontext.Kind) (key, value int, name string, ok bool) {
-	key, ok = r.next()
-	if !ok || kind == jsontext.KindBeginArray {
-		return key, key, "", ok
-	}
-	token, err := r.ReadToken()
-	if err != nil {
-		return 0, 0, "", false
-	}
-	name = token.String()
-	value, ok = r.next()
-	return key, value, name, ok
 }
 
 // findNode is find for a document with nodes.

@@ -3,69 +3,81 @@ package syntax
 import (
 	"bytes"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A jsonReader reads the tree of one JSON value.
-type jsonReader struct {
+// Lenient accepts the same JSON as encoding/json, which upstream uses.
+var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// A JSONReader is a decoder with the options [Lenient] that reports the offsets of keys and values.
+type JSONReader struct {
 	*jsontext.Decoder
 	text []byte
 }
 
-func (r jsonReader) value() (*Node, error) {
-	kind := r.PeekKind()
-	at := r.next()
+// NewJSONReader returns a reader of the JSON value at the start of a text.
+func NewJSONReader(text []byte) JSONReader {
+	return JSONReader{jsontext.NewDecoder(bytes.NewBuffer(text), Lenient), text}
+}
+
+// Next returns the offset of the next key or value. It reports false at the end of an object or a list and before an
+// error.
+func (r JSONReader) Next() (int, bool) {
+	switch r.PeekKind() {
+	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
+		return 0, false
+	}
+	at := int(r.InputOffset())
+	for bytes.IndexByte([]byte(" \t\r\n,:"), r.text[at]) >= 0 {
+		at++
+	}
+	return at, true
+}
+
+// Child goes to the value of the next member of an object, or to the next element of an array, which has no name. It
+// reports false as Next does.
+func (r JSONReader) Child(kind jsontext.Kind) (key, value int, name string, ok bool) {
+	key, ok = r.Next()
+	if !ok || kind == jsontext.KindBeginArray {
+		return key, key, "", ok
+	}
+	token, err := r.ReadToken()
+	if err != nil {
+		return 0, 0, "", false
+	}
+	name = token.String()
+	value, ok = r.Next()
+	return key, value, name, ok
+}
+
+// node reads the value that starts at an offset.
+func (r JSONReader) node(at int) (*Node, error) {
 	n := &Node{Start: at, From: at, Body: at, Flow: true}
+	token, err := r.ReadToken()
+	kind := token.Kind()
 	switch kind {
 	case jsontext.KindBeginObject:
 		n.Kind = Object
 	case jsontext.KindBeginArray:
 		n.Kind = List
-	default:
-		token, err := r.ReadToken()
-		if kind == jsontext.KindString && err == nil {
-			n.Quote, n.Value = '"', token.String()
+	case jsontext.KindString:
+		n.Quote, n.Value = '"', token.String()
+	}
+	for n.Kind != Scalar && err == nil {
+		start, value, name, ok := r.Child(kind)
+		if !ok {
+			_, err = r.ReadToken()
+			break
 		}
-		n.To = int(r.InputOffset())
-		return n, err
-	}
-	if _, err := r.ReadToken(); err != nil {
-		return nil, err
-	}
-	for k := r.PeekKind(); k != jsontext.KindEndObject && k != jsontext.KindEndArray; k = r.PeekKind() {
-		child, err := r.child(n.Kind)
-		if err != nil {
-			return nil, err
+		end := int(r.InputOffset())
+		var child *Node
+		if child, err = r.node(value); n.Kind == Object {
+			child.Name, child.Start = name, start
+			child.Key = &Node{Flow: true, Quote: '"', Value: name, Start: start, From: start, Body: start, To: end}
 		}
 		n.Children = append(n.Children, child)
 	}
-	_, err := r.ReadToken()
 	n.To = int(r.InputOffset())
 	return n, err
-}
-
-func (r jsonReader) child(parent Kind) (*Node, error) {
-	if parent == List {
-		return r.value()
-	}
-	key := &Node{Start: r.next(), Quote: '"', Flow: true}
-	name, err := r.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	key.From, key.Body, key.To, key.Value = key.Start, key.Start, int(r.InputOffset()), name.String()
-	n, err := r.value()
-	if err == nil {
-		n.Name, n.Key, n.Start = key.Value, key, key.Start
-	}
-	return n, err
-}
-
-// next returns the start of the next key or value.
-func (r jsonReader) next() int {
-	at := int(r.InputOffset())
-	for at < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[at]) >= 0 {
-		at++
-	}
-	return at
 }

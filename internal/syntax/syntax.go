@@ -78,8 +78,9 @@ func Parse(text []byte, yaml bool) (*Tree, error) {
 	if yaml {
 		return parseYAML(text)
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	root, err := jsonReader{d, text}.value()
+	r := NewJSONReader(text)
+	at, _ := r.Next()
+	root, err := r.node(at)
 	return &Tree{Text: text, Root: root}, err
 }
 
@@ -120,7 +121,7 @@ func (n *Node) Child(token string) *Node {
 // Index returns the index of an element that a token of a pointer refers to. It reports false for other tokens.
 func Index(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
-	return i, err == nil && i >= 0
+	return i, err == nil && i >= 0 && token == strconv.Itoa(i)
 }
 
 // Last returns the last child; n must have one.

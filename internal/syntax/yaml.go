@@ -162,8 +162,7 @@ func (r *yamlReader) properties(n *yaml.Node) (props string, comments []string) 
 
 // isMissing reports whether n is a null without text, as in "key:".
 func isMissing(n *yaml.Node) bool {
-	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
-	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&quoted == 0
+	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
 }
 
 // pairs yields the keys and values of a mapping, or nil and the elements of a list.
