@@ -29,7 +29,7 @@ Subscription sa (subs.yaml:1) gets a.v2.0.0 from channel stable
 		{"an update", one, `
 Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
   rather than the installed a.v1.0.0: an update is preferred to the installed bundle
-  not a.v2.0.0, which does not update a.v1.0.0 directly: it replaces a.v1.1.0 (c/catalog.json:3:228)
+  not a.v2.0.0, which does not update a.v1.0.0 directly: it replaces a.v1.1.0 (c/catalog.json:3:158)
 `},
 		{"the installed head", "installed a.v2.0.0 like\nsub sa a stable installed=a.v2.0.0", `
 Subscription sa (subs.yaml:1) keeps the installed a.v2.0.0
@@ -52,7 +52,7 @@ Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
 		{"the update is withheld", one + "has a.v1.1.0 requires-gvk=X", `
 Subscription sa (subs.yaml:1) keeps the installed a.v1.0.0
   not a.v1.1.0, which requires an operator that provides X (g.io/v1); there is none (c/catalog.json:7:171)
-  not a.v2.0.0, which does not update a.v1.0.0 directly: it replaces a.v1.1.0 (c/catalog.json:3:228)
+  not a.v2.0.0, which does not update a.v1.0.0 directly: it replaces a.v1.1.0 (c/catalog.json:3:158)
   This would give a.v1.1.0:
     - add an operator that provides X (g.io/v1)
 `},
@@ -68,13 +68,13 @@ Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
 Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
   rather than the installed a.v1.0.0: an update is preferred to the installed bundle
   not a.v5, which is in channel fast; the Subscription asks for stable (c/catalog.json:6:64)
-  not a.v4, which does not update a.v1.0.0 directly: it replaces a.v3, skips a.v3 and has the skipRange ">=2.0.0 <4.0.0", which 1.0.0 is not in (c/catalog.json:5:394)
-  not a.v3, which is skipped by a.v4 in channel stable (c/catalog.json:5:313)
-  not a.v2.0.0, which does not update a.v1.0.0 directly (c/catalog.json:5:228)
+  not a.v4, which does not update a.v1.0.0 directly: it replaces a.v3, skips a.v3 and has the skipRange ">=2.0.0 <4.0.0", which 1.0.0 is not in (c/catalog.json:5:268)
+  not a.v3, which is skipped by a.v4 in channel stable (c/catalog.json:5:215)
+  not a.v2.0.0, which does not update a.v1.0.0 directly (c/catalog.json:5:158)
 `},
 		{"startingCSV", "sub sa a stable starting=a.v1.0.0", `
 Subscription sa (subs.yaml:1) gets a.v1.0.0 from channel stable
-  not a.v2.0.0 and a.v1.1.0, which are not the startingCSV a.v1.0.0 (c/catalog.json:3:228, c/catalog.json:3:143)
+  not a.v2.0.0 and a.v1.1.0, which are not the startingCSV a.v1.0.0 (c/catalog.json:3:158, c/catalog.json:3:101)
 `},
 		{"deprecated", sa + "has a.v2.0.0 deprecated", `
 Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
@@ -115,7 +115,7 @@ Subscription sa (subs.yaml:1) keeps the installed a.v1.0.0
     d.v2.0.0 is of package d, as is the installed d.v1.0.0 (c/catalog.json:10:87)
       the installed e.v1 requires package d "<2.0.0" (state.yaml:3)
         the installed e.v1 has no Subscription, so it has to stay (state.yaml:3)
-  not a.v2.0.0, which does not update a.v1.0.0 directly: it replaces a.v1.1.0 (c/catalog.json:3:228)
+  not a.v2.0.0, which does not update a.v1.0.0 directly: it replaces a.v1.1.0 (c/catalog.json:3:158)
   Each of these would give a.v1.1.0:
     - let a.v1.1.0 require package d ">=2.0.0 <3.0.0 || 1.0.0" instead of ">=2.0.0 <3.0.0" (c/catalog.json:7:171)
     - remove the installed e.v1 (state.yaml:3)
@@ -123,7 +123,7 @@ Subscription sd (subs.yaml:2) keeps the installed d.v1.0.0
   not d.v2.0.0, which is of package d, as is the installed d.v1.0.0 (c/catalog.json:10:87)
     the installed e.v1 requires package d "<2.0.0" (state.yaml:3)
       the installed e.v1 has no Subscription, so it has to stay (state.yaml:3)
-  not d.v3.0.0, which is in channel beta; the Subscription asks for stable (c/catalog.json:5:141)
+  not d.v3.0.0, which is in channel beta; the Subscription asks for stable (c/catalog.json:5:99)
   This would give d.v2.0.0:
     - remove the installed e.v1 (state.yaml:3)
 `},
