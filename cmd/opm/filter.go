@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -84,6 +85,10 @@ type filterFlags struct {
 	entry     *filter.Entry // of the config; nil: the entry of the catalog
 	transport bool          // accept docker:// before the references of images
 
+	// unusable returns the reason why an image cannot be used, or nil. With keepGoing, the bundles that name such an image
+	// are left out. nil accepts all images.
+	unusable func(image string) error
+
 	// use is called with the kept part of the catalog; nil writes it.
 	use func(c *catalog, kept *filter.Result) error
 }
@@ -142,14 +147,7 @@ func (f *filterFlags) filter(
 	cmd *cobra.Command, c *catalog, from filter.Catalog, selection filter.Selection, report *validate.Report,
 	done func(),
 ) error {
-	if f.dependencies {
-		resolved, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
-		if err != nil {
-			return err
-		}
-		from.Index, from.Dependencies = resolved.Index, resolved.Dependencies()
-	}
-	result, err := filter.Select(cmd.Context(), from, selection)
+	result, err := f.selectUsable(cmd, c, &from, selection)
 	if errors.Is(err, filter.ErrNoPackage) {
 		done()
 		return cmp.Or(reportProblems(cmd, problemsOfSelected(report, selection)), err)
@@ -190,6 +188,35 @@ func (f *filterFlags) filter(
 	return atomicfile.Write(f.summary, atomicfile.Options{Stream: true}, func(w io.Writer) error {
 		return (&output.Result{Value: result}).Write(w, output.JSON)
 	})
+}
+
+// selectUsable selects a part of a catalog. With keepGoing, it selects again without the bundles that name an unusable
+// image until no selected bundle names one, and adds those bundles to from.Unusable.
+func (f *filterFlags) selectUsable(
+	cmd *cobra.Command, c *catalog, from *filter.Catalog, selection filter.Selection,
+) (*filter.Result, error) {
+	for {
+		if f.dependencies {
+			resolved, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
+			if err != nil {
+				return nil, err
+			}
+			from.Index, from.Dependencies = resolved.Index, resolved.Dependencies()
+		}
+		result, err := filter.Select(cmd.Context(), *from, selection)
+		if err != nil || !f.images.keepGoing || f.unusable == nil {
+			return result, err
+		}
+		reasons, err := f.unusableImages(cmd, result)
+		if err != nil || len(reasons) == 0 {
+			return result, err
+		}
+		before := from.Unusable
+		from.Unusable = func(pkg, bundle string) string {
+			return cmp.Or(before(pkg, bundle), reasons[mirror.Use{Package: pkg, Bundle: bundle}])
+		}
+		omitBundles(c, func(pkg, bundle string) bool { return from.Unusable(pkg, bundle) != "" })
+	}
 }
 
 // dependencyHint returns a hint to use --with-dependencies, if kept bundles cannot be installed and the catalog has

@@ -5,8 +5,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -126,4 +130,36 @@ func (f *filterFlags) leaveOut(c *catalog, r *validate.Report, s filter.Selectio
 		}
 		return p.Message
 	}
+}
+
+// unusableImages returns the reasons to leave out the kept bundles that name an unusable image, and warns about each at
+// the place of its first such image.
+func (f *filterFlags) unusableImages(cmd *cobra.Command, kept *filter.Result) (map[mirror.Use]string, error) {
+	metas := map[mirror.Use]*declcfg.Meta{}
+	for _, m := range kept.Metas {
+		if m.Schema == declcfg.SchemaBundle {
+			metas[mirror.Use{Package: m.Package, Bundle: m.Name}] = m
+		}
+	}
+	reasons := map[mirror.Use]string{}
+	err := kept.EachImage(cmd.Context(), func(ref string, by *declcfg.Bundle) {
+		use := mirror.Use{Package: by.Package, Bundle: by.Name}
+		err := f.unusable(ref)
+		if err == nil || reasons[use] != "" {
+			return
+		}
+		reasons[use] = err.Error()
+		warnAt(cmd, metas[use].Place(imagePointer(by, ref)), fmt.Sprintf("package %q: bundle %q is left out: %v",
+			legible.Value(by.Package), legible.Value(by.Name), err))
+	})
+	return reasons, err
+}
+
+// imagePointer returns the pointer to the first mention of an image in a bundle.
+func imagePointer(b *declcfg.Bundle, ref string) jsontext.Pointer {
+	i := slices.IndexFunc(b.RelatedImages, func(r declcfg.RelatedImage) bool { return r.Image == ref })
+	if b.Image == ref || i < 0 {
+		return "/image"
+	}
+	return jsontext.Pointer(fmt.Sprintf("/relatedImages/%d/image", i))
 }

@@ -316,6 +316,12 @@ func (f *mirrorFlags) images(
 		closers = append(closers, func() error { return os.RemoveAll(tmp) })
 		filtering := f.filter
 		filtering.entry, filtering.transport = from.entry, true
+		filtering.unusable = func(ref string) error {
+			if img := f.imageOf(from, ref); img != nil && img.Failure != "" {
+				return errors.New(img.Failure)
+			}
+			return nil
+		}
 		filtering.use = func(c *catalog, kept *filter.Result) error {
 			found, err := f.ofCatalog(cmd.Context(), tmp, from, c, kept)
 			images = append(images, found...)

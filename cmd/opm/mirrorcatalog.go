@@ -205,18 +205,9 @@ func (f *mirrorFlags) ofCatalog(
 		if plain != ref {
 			transport[ref] = true
 		}
-		if from.entry != nil && from.entry.Blocks(plain) {
+		img := f.imageOf(from, ref, mirror.Use{Package: by.Package, Bundle: by.Name})
+		if img == nil {
 			return
-		}
-		use := mirror.Use{Package: by.Package, Bundle: by.Name}
-		img, err := f.names.New(ref, use)
-		switch {
-		case err == nil:
-		case f.filter.images.keepGoing:
-			warn(c.cmd, "package %q: bundle %q: %v: the image is left out", by.Package, by.Name, err)
-			return
-		default:
-			img = mirror.Unusable(ref, err, use)
 		}
 		img.Platforms = platforms
 		if full := image.OnDockerHub(plain); full != "" {
@@ -240,6 +231,19 @@ func (f *mirrorFlags) ofCatalog(
 			plural.Some(slices.Sorted(maps.Keys(short))))
 	}
 	return images, nil
+}
+
+// imageOf returns the image for a reference in a catalog, or nil if the config blocks it. If the reference is not valid,
+// the image has a failure.
+func (f *mirrorFlags) imageOf(from *mirroredCatalog, ref string, uses ...mirror.Use) *mirror.Image {
+	if from.entry != nil && from.entry.Blocks(reference.WithoutTransport(ref)) {
+		return nil
+	}
+	img, err := f.names.New(ref, uses...)
+	if err != nil {
+		return mirror.Unusable(ref, err, uses...)
+	}
+	return img
 }
 
 // buildCatalog makes built a copy of the catalog image if nothing of it changes, or else builds it in dir from what is

@@ -174,16 +174,10 @@ func (f *mirrorFlags) mirroredImages(
 			}
 		}
 		return (&filter.Result{Metas: metas}).EachImage(cmd.Context(), func(ref string, by *declcfg.Bundle) {
-			if from.entry.Blocks(ref) {
-				return
+			if img := f.imageOf(from, ref, mirror.Use{Package: by.Package, Bundle: by.Name}); img != nil {
+				img.Platforms = platforms
+				images = append(images, img)
 			}
-			use := mirror.Use{Package: by.Package, Bundle: by.Name}
-			img, err := f.names.New(ref, use)
-			if err != nil {
-				img = mirror.Unusable(ref, err, use)
-			}
-			img.Platforms = platforms
-			images = append(images, img)
 		})
 	}
 	err = opened.withCatalog(cmd, "reading", openOptions(cmd), []string{ref}, read)
