@@ -28,7 +28,9 @@ type judgedBundle struct {
 	pkg        string
 	version    int
 	modes      []string
-	definition string // the CustomResourceDefinition of the package, in JSON
+	definition string   // the CustomResourceDefinition of the package, in JSON
+	deployment string   // the name and the spec of its Deployment, in JSON
+	others     []string // a ConfigMap and a PriorityClass, in JSON
 	properties []declcfg.Property
 }
 
@@ -42,9 +44,9 @@ func (b *judgedBundle) manifest(metadata string) string {
 	}
 	return fmt.Sprintf(`{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
 		"metadata": {"name": %q%s}, "spec": {"displayName": %q, "version": "%d.0.0", "installModes": [%s],
-		"install": {"strategy": "deployment", "spec": {"deployments": []}}, "customresourcedefinitions": {"owned": [
+		"install": {"strategy": "deployment", "spec": {"deployments": [{%s}]}}, "customresourcedefinitions": {"owned": [
 		{"name": "%ss.crafts.example", "version": "v1", "kind": %q}]}}`,
-		b.name(), metadata, b.pkg, b.version, strings.Join(modes, ", "), b.pkg, kindOfPackage(b.pkg))
+		b.name(), metadata, b.pkg, b.version, strings.Join(modes, ", "), b.deployment, b.pkg, kindOfPackage(b.pkg))
 }
 
 func kindOfPackage(pkg string) string { return strings.ToUpper(pkg[:1]) + pkg[1:] }
@@ -52,7 +54,7 @@ func kindOfPackage(pkg string) string { return strings.ToUpper(pkg[:1]) + pkg[1:
 // object returns the bundle as an object of a catalog.
 func (b *judgedBundle) object() string {
 	list := slices.Clone(b.properties)
-	for _, text := range []string{b.manifest("") + "}", b.definition} {
+	for _, text := range append([]string{b.manifest("") + "}", b.definition}, b.others...) {
 		value := fmt.Sprintf(`{"data": %q}`, base64.StdEncoding.EncodeToString([]byte(text)))
 		list = append(list, declcfg.Property{Type: declcfg.PropertyBundleObject, Value: []byte(value)})
 	}
@@ -61,11 +63,26 @@ func (b *judgedBundle) object() string {
 		b.pkg, b.name(), properties)
 }
 
-// installed returns the ClusterServiceVersion as OLM Classic installs it, in YAML.
-func (b *judgedBundle) installed() string {
+// installed returns the objects of the bundle as OLM Classic installs them, in YAML.
+func (b *judgedBundle) installed() []string {
 	text, _ := json.Marshal(map[string]any{"properties": b.properties})
 	metadata := fmt.Sprintf(`, "namespace": "ns", "annotations": {"operatorframework.io/properties": %q}`, text)
-	return b.manifest(metadata) + `, "status": {"phase": "Succeeded", "reason": "InstallSucceeded"}}`
+	deployment := strings.Replace(b.deployment, `"name": `, `"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {
+		"namespace": "ns", "ownerReferences": [{"apiVersion": "operators.coreos.com/v1alpha1", "kind":
+		"ClusterServiceVersion", "name": "`+b.name()+`"}], "name": `, 1)
+	objects := []string{
+		b.manifest(metadata) + `, "status": {"phase": "Succeeded", "reason": "InstallSucceeded"}}`,
+		"{" + strings.Replace(deployment, `, "spec"`, `}, "spec"`, 1) + "}",
+		strings.TrimSuffix(b.definition, "}") +
+			`, "status": {"storedVersions": ["` + storageVersion(b.definition) + `"], "acceptedNames": {"kind": "` +
+			kindOfPackage(b.pkg) + `", "plural": "` + b.pkg + `s"}, "conditions": [{"type": "Established", "status": "True"}, ` +
+			`{"type": "NamesAccepted", "status": "True"}]}}`,
+	}
+	for _, o := range b.others {
+		objects = append(objects, strings.Replace(o, `"kind": "ConfigMap", "metadata": {`,
+			`"kind": "ConfigMap", "metadata": {"namespace": "ns", `, 1))
+	}
+	return objects
 }
 
 // A judgedCase is a random catalog, whose packages are in order, and the facts about it.
@@ -117,6 +134,14 @@ func randomCase(seed uint64) *judgedCase {
 
 func (c *judgedCase) pick(values ...string) string { return values[c.random.IntN(len(values))] }
 
+// rarely returns the second value once in ten times.
+func (c *judgedCase) rarely(value, other string) string {
+	if c.random.IntN(10) == 0 {
+		return other
+	}
+	return value
+}
+
 func (c *judgedCase) addBundle(pkg string, v int, sparse bool) {
 	b := &judgedBundle{pkg: pkg, version: v, modes: []string{"OwnNamespace", "SingleNamespace"}}
 	if c.random.IntN(4) > 0 {
@@ -146,7 +171,16 @@ func (c *judgedCase) addBundle(pkg string, v int, sparse bool) {
 	b.definition = fmt.Sprintf(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": {"name": "%ss.crafts.example"}, "spec": {"group": "crafts.example", "scope": %q,
 		"names": {"kind": %q, "plural": "%[1]ss", "singular": %[1]q, "listKind": "%[3]sList"}, "versions": [%[4]s]}}`,
-		pkg, "Namespaced", kindOfPackage(pkg), versions)
+		pkg, c.rarely("Namespaced", "Cluster"), kindOfPackage(pkg), versions)
+	b.deployment = fmt.Sprintf(`"name": %q, "spec": {"selector": {"matchLabels": {"app": %[2]q}}, "template": {"metadata":
+		{"labels": {"app": %[2]q}}, "spec": {"containers": [{"name": "a", "image": "registry.example/a:%[3]s"}]}}}`,
+		pkg, c.rarely("a", "b"), c.pick("v1", "v2"))
+	b.others = []string{
+		fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": %q}, "immutable": %s,
+			"data": {"a": %q}}`, pkg, c.pick("true", "false"), c.rarely("b", "c")),
+		fmt.Sprintf(`{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": %q}, "value": %s}`,
+			pkg, c.rarely("1", "2")),
+	}
 	c.bundles[b.name()] = b
 	c.text = append(c.text, b.object())
 }
@@ -235,12 +269,8 @@ func (c *judgedCase) state(q judgedQuestion) string {
 			"{packageName: %[1]s%[2]s}}%[4]s}, status: %[3]s}", pkg, channels, bundle, config),
 	}
 	if installed != nil {
-		objects = append(objects, installed.installed(), strings.TrimSuffix(installed.definition, "}")+
-			`, "status": {"storedVersions": ["`+storageVersion(installed.definition)+`"], "acceptedNames": {"kind": "`+
-			kindOfPackage(pkg)+`", "plural": "`+pkg+`s"}, "conditions": [{"type": "Established", "status": "True"}, `+
-			`{"type": "NamesAccepted", "status": "True"}]}}`,
-			fmt.Sprintf("{kind: %s, apiVersion: crafts.example/v1, metadata: {name: one, namespace: ns}, size: 15}",
-				kindOfPackage(pkg)))
+		objects = append(append(objects, installed.installed()...), fmt.Sprintf(
+			"{kind: %s, apiVersion: crafts.example/v1, metadata: {name: one, namespace: ns}, size: 15}", kindOfPackage(pkg)))
 	}
 	return strings.Join(objects, "\n---\n")
 }
@@ -278,8 +308,8 @@ func judgedV1(e *resolve.V1Request, r *resolve.V1Result) judgement {
 	return j
 }
 
-// TestJudges asks resolve --package, --all and --state, simulate, updates and check-updates --state about the same random
-// clusters. They must not contradict each other.
+// TestJudges asks resolve --package, --all and --state, simulate, updates, check-updates --state and diff --impact about
+// the same random clusters. They must not contradict each other.
 func TestJudges(t *testing.T) {
 	shared.OneGoroutine(t)
 	seen := map[string]int{}
@@ -295,7 +325,9 @@ func TestJudges(t *testing.T) {
 	}
 	for _, what := range []string{
 		"resolved by Classic", "refused by Classic", "resolved by v1", "refused by v1", "an update", "no update",
-		"held back", "definition accepted", "definition refused",
+		"held back", "an update that can finish",
+		"refused by classic-resource", "refused by classic-stored-version",
+		"refused scope", "refused Deployment", "refused ConfigMap", "refused PriorityClass",
 	} {
 		if seen[what] < 10 {
 			t.Errorf("%s: %d times: the test checks too little", what, seen[what])
@@ -392,7 +424,7 @@ func (j *judges) ask(q judgedQuestion) {
 		j.t.Fatal(err)
 	}
 	j.compareUpdates(q, classic, v1)
-	j.compareDefinitions(q, classic, simulated)
+	j.compareFinish(q, classic, simulated)
 }
 
 func (j *judges) count(olm string, answer judgement) {
@@ -477,8 +509,9 @@ func (j *judges) compareAll() {
 	}
 }
 
-// compareDefinitions compares the InstallPlan of an update with the problems that check-updates --state has.
-func (j *judges) compareDefinitions(q judgedQuestion, classic judgement, simulated *Result) {
+// compareFinish compares the InstallPlan and the operator of an update with the problems that check-updates --state and
+// diff --impact have: an update can finish, or OLM or an API server refuses an object.
+func (j *judges) compareFinish(q judgedQuestion, classic judgement, simulated *Result) {
 	j.t.Helper()
 	to := j.bundles[classic.install] // nil if several bundles are installed
 	if q.installed == nil || to == nil {
@@ -497,25 +530,69 @@ func (j *judges) compareDefinitions(q judgedQuestion, classic judgement, simulat
 		j.t.Fatal(err)
 	}
 	var refused []string
+	ofResources := true // all refusals are because of the custom resources of the cluster
 	for _, p := range report.Problems {
 		if p.Severity == problem.Error && slices.Contains(p.Names, q.installed.name()) {
 			refused = append(refused, p.Message)
-		}
-	}
-	var failed string
-	for o := range simulated.State.InstallPlans.In("ns") {
-		isTo := slices.Contains(o.Value.Spec.ClusterServiceVersionNames, to.name())
-		if isTo && o.Value.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
-			failed = o.Value.Status.GetCondition(v1alpha1.InstallPlanInstalled).Message
+			ofResources = ofResources && p.Rule == "classic-resource"
+			j.seen["refused by "+p.Rule]++
+			if kind, _, isOther := strings.Cut(p.Names[0], " "); isOther {
+				j.seen["refused "+kind]++
+			} else if p.Rule == "refused-update" {
+				j.seen["refused scope"]++
+			}
 		}
 	}
 	if refused == nil {
-		j.seen["definition accepted"]++
-	} else {
-		j.seen["definition refused"]++
+		j.seen["an update that can finish"]++
 	}
+	failed := failure(simulated, to.name())
 	if (refused != nil) != (failed != "") {
 		j.errorf("%s, update to %s: check-updates --state: %q\nsimulate: %q\n%s", q, to.name(), refused, failed,
 			timeline(simulated))
 	}
+	if found := j.impact(q.installed, to); !ofResources && (refused != nil) != (len(found) > 0) {
+		j.errorf("%s, update to %s: check-updates --state: %q\ndiff --impact: %q", q, to.name(), refused, found)
+	}
+}
+
+// failure returns the reason why the InstallPlan of an operator fails, or else why the operator fails, or "". OLM tries
+// to install the objects of an operator again and again.
+func failure(simulated *Result, csv string) string {
+	for o := range simulated.State.InstallPlans.In("ns") {
+		isTo := slices.Contains(o.Value.Spec.ClusterServiceVersionNames, csv)
+		if isTo && o.Value.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
+			return o.Value.Status.GetCondition(v1alpha1.InstallPlanInstalled).Message
+		}
+	}
+	o, ok := simulated.State.ClusterServiceVersions.Get("ns", csv)
+	if !ok || o.Value.Status.Phase == v1alpha1.CSVPhaseSucceeded {
+		return ""
+	}
+	for _, c := range slices.Backward(o.Value.Status.Conditions) {
+		if c.Phase == v1alpha1.CSVPhaseFailed {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// Impact returns the reasons that diff --impact has why updates to new bundles do not finish. It is set by a test of
+// another package, since package impact imports this one.
+var Impact func(t *testing.T, before, after declcfg.Source) []string
+
+// impact returns the reasons that diff --impact has why OLM Classic does not finish an update.
+func (j *judges) impact(from, to *judgedBundle) []string {
+	j.t.Helper()
+	source := func(entries string, bundles ...*judgedBundle) declcfg.Source {
+		text := fmt.Sprintf(`{"schema": "olm.channel", "package": %q, "name": "stable", "entries": [%s]}`, j.pkg, entries)
+		for _, b := range bundles {
+			text += "\n" + b.object()
+		}
+		return render.Text("catalog.json", []byte(text))
+	}
+	entry := fmt.Sprintf(`{"name": %q}`, from.name())
+	return slices.DeleteFunc(Impact(j.t, source(entry, from),
+		source(fmt.Sprintf(`%s, {"name": %q, "replaces": %q}`, entry, to.name(), from.name()), from, to),
+	), func(message string) bool { return !strings.Contains(message, graph.Classic.Title()) })
 }

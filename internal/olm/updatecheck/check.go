@@ -69,8 +69,10 @@ type pair struct {
 type verdict struct {
 	pair     pair
 	findings map[graph.Semantics]findings
-	refused  error // of an API server, which every version of OLM asks
 	err      error // of reading one of the definitions
+
+	// refused has the errors of an API server, which every version of OLM asks, without what the version reports itself.
+	refused map[graph.Semantics]error
 }
 
 // findings are the findings of one version of OLM about a pair.
@@ -204,9 +206,9 @@ func (b *Bundles) compare(ctx context.Context, pairs []pair, known resources, op
 }
 
 func (m *Memo) compare(p pair, known resources, opts Options) verdict {
-	v := verdict{pair: p, findings: map[graph.Semantics]findings{}}
+	v := verdict{pair: p, findings: map[graph.Semantics]findings{}, refused: map[graph.Semantics]error{}}
 	if p.kind != declcfg.KindCRD {
-		v.refused = m.compareObjects(p)
+		v.refused = byAll(opts.OLM, m.compareObjects(p))
 		return v
 	}
 	var after, before *definition
@@ -214,7 +216,7 @@ func (m *Memo) compare(p pair, known resources, opts Options) verdict {
 		return v
 	}
 	if p.before == none {
-		v.refused = refusedCreation(after)
+		v.refused = byAll(opts.OLM, refusedCreation(after))
 		return v
 	}
 	if before, v.err = m.read(p.before); v.err != nil {
@@ -225,12 +227,22 @@ func (m *Memo) compare(p pair, known resources, opts Options) verdict {
 			before.Status.StoredVersions = in.Value.Status.StoredVersions
 		}
 	}
-	var all []Finding
 	for _, olm := range opts.OLM {
 		found := Compare(olm, before, after, known.of(after))
 		v.findings[olm] = findings{kept: found, refuses: slices.ContainsFunc(found, Finding.refuses)}.cut(maxFindings)
-		all = append(all, found...)
+		v.refused[olm] = refusedUpdate(before, after, found)
 	}
-	v.refused = refusedUpdate(before, after, all)
 	return v
+}
+
+// byAll returns an error that all versions of OLM get, nil for no error.
+func byAll(olms []graph.Semantics, err error) map[graph.Semantics]error {
+	if err == nil {
+		return nil
+	}
+	errs := map[graph.Semantics]error{}
+	for _, olm := range olms {
+		errs[olm] = err
+	}
+	return errs
 }

@@ -77,7 +77,8 @@ func refusedCreation(crd *definition) error {
 	return admission.Invalid(crd, admission.Create(crd))
 }
 
-// refusedUpdate returns the error of an API server that refuses to update a definition, without what OLM finds itself.
+// refusedUpdate returns the error of an API server that refuses to update a definition, without the errors that a
+// version of OLM finds itself.
 func refusedUpdate(before, after *definition, found []Finding) error {
 	if !isV1(after) {
 		return nil

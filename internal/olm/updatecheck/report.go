@@ -130,23 +130,25 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 		return
 	}
 	refused, broken := map[graph.Semantics]bool{}, false
-	refuse := func(k key, err error) {
-		var titles []string
+	refuse := func(k key, errs map[graph.Semantics]error) {
+		titles := map[string][]string{} // by message
 		for _, olm := range p.report.olm {
-			refused[olm] = true
-			titles = append(titles, olm.Title())
+			if err := errs[olm]; err != nil {
+				refused[olm] = true
+				titles[err.Error()] = append(titles[err.Error()], olm.Title())
+			}
 		}
-		p.add(from, Finding{Rule: ruleRefused, Object: k.String()},
-			strings.Join(titles, " and ")+" cannot finish the update from ", ": "+truncated(err.Error()))
+		for _, message := range slices.Sorted(maps.Keys(titles)) {
+			p.add(from, Finding{Rule: ruleRefused, Object: k.String()},
+				strings.Join(titles[message], " and ")+" cannot finish the update from ", ": "+truncated(message))
+		}
 	}
 	for _, o := range p.to.objects {
 		err := o.changed
 		if from.find(o.key) == nil {
 			err = o.created
 		}
-		if err != nil {
-			refuse(o.key, err)
-		}
+		refuse(o.key, byAll(p.report.olm, err))
 	}
 	for d := range common(from, p.to, p.report.comparesEqual) {
 		v := p.verdicts[d]
@@ -154,9 +156,7 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 			broken = true
 			p.add(from, Finding{Rule: ruleCRD, Object: d.name}, "the update from ", " is not checked: "+v.err.Error())
 		}
-		if v.refused != nil {
-			refuse(d.key, v.refused)
-		}
+		refuse(d.key, v.refused)
 		for _, olm := range p.report.olm {
 			found := v.findings[olm]
 			refused[olm] = refused[olm] || found.refuses
