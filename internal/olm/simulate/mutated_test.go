@@ -59,12 +59,14 @@ func refusals(t *testing.T, fsys fs.FS) (r refused) {
 			return r
 		}
 	}
-	r.classic = simulatedInstallation(t, contents, source, b.Package)
+	r.classic = simulatedInstallation(t, contents, source, b.Package, b.Name)
 	return r
 }
 
-// simulatedInstallation returns the reason why an InstallPlan or the operator fails, or "".
-func simulatedInstallation(t *testing.T, contents *bundle.Contents, source declcfg.Source, pkg string) string {
+// simulatedInstallation returns the reason why the InstallPlan of a bundle or its operator fails, or "".
+func simulatedInstallation(
+	t *testing.T, contents *bundle.Contents, source declcfg.Source, pkg, name string,
+) string {
 	t.Helper()
 	catalog, err := resolve.ReadCatalog(t.Context(), source)
 	if err != nil {
@@ -85,17 +87,7 @@ func simulatedInstallation(t *testing.T, contents *bundle.Contents, source declc
 	if err != nil {
 		t.Fatal(err)
 	}
-	for o := range result.State.InstallPlans.In("ns") {
-		if o.Value.Status.Phase == v1alpha1.InstallPlanPhaseFailed {
-			return o.Value.Status.GetCondition(v1alpha1.InstallPlanInstalled).Message
-		}
-	}
-	for o := range result.State.ClusterServiceVersions.In("ns") {
-		if o.Value.Status.Phase == v1alpha1.CSVPhaseFailed {
-			return o.Value.Status.Message
-		}
-	}
-	return ""
+	return failure(result, name)
 }
 
 func supportsAll(csv *v1alpha1.ClusterServiceVersion) bool {
@@ -137,7 +129,7 @@ func TestMutated(t *testing.T) {
 			continue
 		}
 		bundles++
-		for n := range shared.Number(15, 4) {
+		for n := range shared.Number(20, 8) {
 			random := rand.New(rand.NewPCG(uint64(i), uint64(n)))
 			mutated, what := mutate(t, random, files)
 			r := refusals(t, mutated)
@@ -195,17 +187,18 @@ func readBundle(t *testing.T, dir string) fstest.MapFS {
 func mutate(t *testing.T, random *rand.Rand, files fstest.MapFS) (fstest.MapFS, string) {
 	t.Helper()
 	mutated := maps.Clone(files)
-	var names []string
+	var others []string
 	csv := ""
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		text := string(files[name].Data)
-		if strings.Contains(text, `"kind":"`+v1alpha1.ClusterServiceVersionKind+`"`) {
+		switch {
+		case strings.Contains(text, `"kind":"`+v1alpha1.ClusterServiceVersionKind+`"`):
 			csv = name
-		}
-		if strings.Contains(text, `"kind":"`+declcfg.KindCRD+`"`) {
-			names = append(names, name)
+		case strings.HasPrefix(name, "manifests/"):
+			others = append(others, name)
 		}
 	}
+	name, start := csv, ""
 	switch random.IntN(12) {
 	case 0:
 		mutated["manifests/zz-second.yaml"] = files[csv]
@@ -214,18 +207,35 @@ func mutate(t *testing.T, random *rand.Rand, files fstest.MapFS) (fstest.MapFS, 
 		text := strings.Replace(string(files[csv].Data), `{"apiVersion"`, `{"spec":{},"apiVersion"`, 1)
 		mutated[csv] = &fstest.MapFile{Data: []byte(text)}
 		return mutated, "a duplicate key"
+	case 2, 3, 4:
+		start = "/spec/install/spec"
+	case 5, 6:
+		if len(others) > 0 {
+			name = others[random.IntN(len(others))]
+		}
+	case 7, 8, 9:
+		name = "manifests/zz-added.yaml"
+		mutated[name] = &fstest.MapFile{Data: []byte(addedManifests[random.IntN(len(addedManifests))])}
 	}
-	name := csv
-	if len(names) > 0 && random.IntN(3) == 0 {
-		name = names[random.IntN(len(names))]
-	}
+	what := mutateFile(t, random, mutated, name, start)
+	return mutated, name + ": " + what
+}
+
+// mutateFile changes a value of a manifest at or below start.
+func mutateFile(t *testing.T, random *rand.Rand, files fstest.MapFS, name, start string) (what string) {
+	t.Helper()
 	var root map[string]any
 	if err := json.Unmarshal(files[name].Data, &root); err != nil {
 		t.Fatal(err)
 	}
-	what := ""
+	object := root
+	for key := range strings.SplitSeq(strings.TrimPrefix(start, "/"), "/") {
+		if below, ok := object[key].(map[string]any); ok {
+			object = below
+		}
+	}
 	for range 20 { // some places are not mutated
-		if what = mutateValue(random, root, ""); what != "" {
+		if what = mutateValue(random, object, start); what != "" {
 			break
 		}
 	}
@@ -233,8 +243,8 @@ func mutate(t *testing.T, random *rand.Rand, files fstest.MapFS) (fstest.MapFS, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	mutated[name] = &fstest.MapFile{Data: text}
-	return mutated, name + ": " + what
+	files[name] = &fstest.MapFile{Data: text}
+	return what
 }
 
 // mutateValue removes or replaces a value somewhere in an object. It returns "" if it changed nothing.
@@ -248,7 +258,7 @@ func mutateValue(random *rand.Rand, object map[string]any, path string) string {
 	if slices.Contains(unmutated, at) {
 		return ""
 	}
-	if random.IntN(3) > 0 {
+	if random.IntN(6) > 0 {
 		switch v := value.(type) {
 		case map[string]any:
 			return mutateValue(random, v, at)
@@ -264,10 +274,68 @@ func mutateValue(random *rand.Rand, object map[string]any, path string) string {
 		delete(object, key)
 		return "no " + at
 	}
-	object[key] = []any{"Not Valid!", "", 7.0, true, nil, []any{}, map[string]any{}}[random.IntN(7)]
-	return fmt.Sprintf("%s is %v", at, object[key])
+	object[key] = mutations[random.IntN(len(mutations))]
+	return fmt.Sprintf("%s is %#v", at, object[key])
 }
 
-// unmutated are values that are not mutated: schemas, which may be of any shape, and the Deployments and permissions
-// that an API server judges as objects of their own.
-var unmutated = []string{"/spec/install/spec", "/spec/versions/schema", "/spec/installModes", "/status"}
+// mutations are the values that replace a value.
+var mutations = []any{
+	"Not Valid!", "", strings.Repeat("long", 64), 7.0, -1.0, 70000.0, true, nil, []any{}, []any{"", "*"}, []any{nil},
+	map[string]any{}, map[string]any{"Not Valid!": "Not Valid!"},
+}
+
+// unmutated are values that are not mutated: schemas, which may be of any shape, and the install modes, for which the
+// question is asked.
+var unmutated = []string{"/spec/versions/schema", "/spec/installModes"}
+
+// addedManifests are valid manifests of all kinds that an API server checks by its own rules.
+var addedManifests = []string{
+	`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "added", "labels": {"a": "b"}}, "spec": {
+		"type": "ClusterIP", "selector": {"app": "added"}, "sessionAffinity": "None", "ports": [
+		{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}, {"name": "x", "port": 81}]}}`,
+	`{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "added"}, "rules": [
+		{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["one"]}]}`,
+	`{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "added"}, "rules": [
+		{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}, {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}`,
+	`{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "added"}, "roleRef": {
+		"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "added"}, "subjects": [
+		{"kind": "ServiceAccount", "name": "added"},
+		{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "me"}]}`,
+	`{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "added"},
+		"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "added"}, "subjects": [
+		{"kind": "ServiceAccount", "name": "added", "namespace": "ns"}]}`,
+	`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "added"}, "immutable": true, "data": {"a": "b"},
+		"binaryData": {"c": "eHk="}}`,
+	`{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "added"}, "type": "Opaque", "data": {"a": "eHk="},
+		"stringData": {"b": "c"}}`,
+	`{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "added"}, "secrets": [{"name": "a"}]}`,
+	`{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "added"}, "value": 1000,
+		"globalDefault": false, "preemptionPolicy": "Never", "description": "a class"}`,
+	`{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "added"}, "spec": {
+		"minAvailable": 1, "selector": {"matchLabels": {"app": "added"}}}}`,
+	`{"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "added"}, "spec": {
+		"podSelector": {"matchLabels": {"app": "added"}}, "policyTypes": ["Ingress"], "ingress": [
+		{"from": [{"podSelector": {}}, {"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 80, "protocol": "TCP"}]}]}}`,
+}
+
+// TestAddedManifests checks that all judges accept a bundle with any of the added manifests.
+func TestAddedManifests(t *testing.T) {
+	for _, dir := range shared.Glob(t, "data/operators/*/*") {
+		files := readBundle(t, dir)
+		if refusals(t, files) != (refused{}) {
+			continue
+		}
+		before := bundle.Check(files, "b", bundle.CheckOptions{})
+		for i, text := range addedManifests {
+			files["manifests/zz-added.yaml"] = &fstest.MapFile{Data: []byte(text)}
+			if r := refusals(t, files); r != (refused{}) {
+				t.Errorf("manifest %d: %+v", i, r)
+			}
+			if found := bundle.Check(files, "b", bundle.CheckOptions{}); len(found) != len(before) {
+				t.Errorf("manifest %d: %v, without it %v", i, found, before)
+			}
+		}
+		return
+	}
+	t.Error("no bundle is accepted")
+}
