@@ -72,6 +72,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
 		"pkg/problem", "internal/parallel", "internal/updates", "pkg/bundle", "internal/platform",
+		"internal/installmode",
 	},
 	"internal/resolve/internal/solver": {"github.com/go-air/gini"},
 	"internal/olm/simulate": {
@@ -178,7 +179,7 @@ var arrows = map[string][]string{
 	},
 	"internal/plain": {
 		"pkg/bundle", "internal/operator", "internal/platform", "pkg/declcfg", "github.com/operator-framework/api",
-		"k8s.io/api", "k8s.io/apimachinery", json,
+		"k8s.io/api", "k8s.io/apimachinery", json, "internal/installmode",
 	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
@@ -223,7 +224,7 @@ var arrows = map[string][]string{
 	"internal/admission": {
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 	},
-	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6"},
+	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6", json},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {"internal/legible"},
 	"internal/parallel":    {},

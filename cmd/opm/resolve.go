@@ -65,6 +65,8 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
 	flags.StringVar(&f.setup.StartingCSV, "starting", "",
 		"startingCSV of the Subscription: the `BUNDLE` to install first (OLM Classic)")
 	flags.StringVar(&f.setup.Version, "version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
+	flags.StringVar(&f.setup.Watch, "watch-namespace", "",
+		"let the operator, in the namespace ns, watch `NAMESPACE` only (OLM v1, with --single-own-namespace)")
 	f.olm.add(cmd, "which OLM to ask")
 	flags.StringVar(&f.target, "target", "", "ask the OLM v1 of the platform `TARGET`, such as ocp=4.20")
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
@@ -111,7 +113,7 @@ const (
 )
 
 var resolveModes = modes{
-	"": "package channel version starting installed path olm explain solver-timeout " +
+	"": "package channel version starting installed watch-namespace path olm explain solver-timeout " +
 		"single-own-namespace bundle-releases target",
 	"all": "package olm solver-timeout single-own-namespace bundle-releases info disable warnings-as-errors config " +
 		"baseline write-baseline each target images channels",

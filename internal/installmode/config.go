@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -34,6 +35,12 @@ func (m Modes) CheckConfig(config []byte, installed string) error {
 		return invalidConfig(describe(err))
 	}
 	return nil
+}
+
+// ConfigOf returns the inline configuration with which an operator watches one namespace, which need not be valid.
+func ConfigOf(namespace string) jsontext.Value {
+	config, _ := jsontext.AppendQuote([]byte(`{"`+watchNamespace+`":`), namespace)
+	return append(config, '}')
 }
 
 func invalidConfig(err error) error {

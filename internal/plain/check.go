@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/installmode"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -20,11 +21,7 @@ func check(b *bundle.Contents, opts Options) error {
 	if err := joined(bundle.Reported(all)); err != nil || opts.Watch == "" {
 		return err
 	}
-	config, err := json.Marshal(map[string]string{"watchNamespace": opts.Watch})
-	if err == nil {
-		err = b.InstallModes().CheckConfig(config, opts.Namespace)
-	}
-	if err != nil {
+	if err := b.InstallModes().CheckConfig(installmode.ConfigOf(opts.Watch), opts.Namespace); err != nil {
 		return b.ErrorIn(b.CSV, "/spec/installModes", err)
 	}
 	return nil

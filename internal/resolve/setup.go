@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/installmode"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -20,6 +21,10 @@ type SetupOptions struct {
 	Version     string   // version range in the ClusterExtension
 	StartingCSV string   // of the Subscription
 	Installed   []string // bundles, of the package or others
+
+	// Watch is the namespace that the operator watches, by the configuration of the ClusterExtension. The operator is in
+	// the namespace of the Subscription. With "", there is no configuration, and the namespace of the operator is not known.
+	Watch string
 
 	SingleOwnNamespace, Releases bool // the feature gates of OLM v1, see [V1Request]
 
@@ -62,6 +67,9 @@ func NewSetup(opts SetupOptions, catalogs []*Catalog) (*Setup, error) {
 	s.V1 = V1Request{
 		Name: opts.Package, Package: opts.Package, Version: opts.Version, SingleOwnNamespace: opts.SingleOwnNamespace,
 		Releases: opts.Releases, Target: opts.Target,
+	}
+	if opts.Watch != "" {
+		s.V1.Namespace, s.V1.Config = setupNamespace, installmode.ConfigOf(opts.Watch)
 	}
 	if opts.Channel != "" {
 		s.V1.Channels = []string{opts.Channel}
