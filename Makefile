@@ -23,9 +23,13 @@ RUN ?=
 # Where the pages of docs/ go, as a site.
 SITE ?= dist/site
 
-# What a release is built for, and where its image is pushed: HOST/PATH:TAG, or nowhere.
+# What a release is built for, and where its image is pushed: HOST/PATH:TAG, several with spaces, or nowhere.
 PLATFORMS ?= linux/amd64 linux/arm64 linux/ppc64le linux/s390x darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 IMAGE     ?=
+
+# Where install puts the program: below DESTDIR, which only packagers set.
+PREFIX  ?= /usr/local
+DESTDIR ?=
 
 FUZZTIME  ?= 10s
 BENCH     ?= .
@@ -49,7 +53,7 @@ TESTFLAGS := -timeout=60m -parallel=4 -vet=off
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build release image demo test test-program test-packages check fmt lint tidy generated test full attacks race hostile vuln startup conformance registry bench budget measured growth bench-serve compare fuzz generate site clean
+.PHONY: all help build install release packages image demo test test-program test-packages check fmt lint tidy generated test full attacks race hostile vuln startup conformance registry bench budget measured growth bench-serve compare fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -59,8 +63,14 @@ help: ## List the targets
 build: ## Build bin/opm, as go build does, stripped and with its version set
 	@go build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/opm ./cmd/opm
 
+install: build ## Install bin/opm below PREFIX, with man pages and completion
+	@sh scripts/install.sh bin/opm bin/opm '$(DESTDIR)$(PREFIX)'
+
 release: ## Build opm for PLATFORMS into dist/, with checksums and SBOMs
 	@sh scripts/release.sh dist '$(VERSION)' '$(LDFLAGS)' $(PLATFORMS)
+
+packages: build release ## Make archives and deb, rpm and apk packages in dist/, a Homebrew formula and a krew manifest
+	@sh scripts/packages.sh dist '$(VERSION)' bin/opm
 
 image: build release ## Make the image of opm from dist/, without a container engine; push it if IMAGE is set
 	@sh scripts/image.sh bin/opm dist '$(IMAGE)'
