@@ -232,15 +232,19 @@ func TestAction(t *testing.T) {
 
 func TestPreCommitHooks(t *testing.T) {
 	config := readYAML[preCommitConfig](t, "examples/ci/pre-commit-config.yaml")
-	hooks := map[string]bool{}
+	hooks, systems := map[string]bool{}, map[string]bool{}
 	for _, h := range readYAML[[]hook](t, ".pre-commit-hooks.yaml") {
+		if id, ok := strings.CutSuffix(h.ID, "-system"); ok {
+			systems[id] = h.Language == "system"
+			continue
+		}
 		hooks[h.ID] = true
 		if h.Name == "" || h.Description == "" || !strings.HasPrefix(h.Entry, "opm ") || h.Language != "golang" {
 			t.Errorf("got %+v", h)
 		}
 	}
 	for _, h := range config.Repos[0].Hooks {
-		if !hooks[h.ID] || h.Files == "" {
+		if !hooks[h.ID] || !systems[h.ID] || h.Files == "" {
 			t.Errorf("the example uses %+v", h)
 		}
 		delete(hooks, h.ID)
