@@ -25,6 +25,7 @@ func TestGraphPage(t *testing.T) {
 	t.Run("zoom and drag", func(t *testing.T) { testZoom(ctx, t) })
 	t.Run("texts fit", func(t *testing.T) { testTextsFit(ctx, t) })
 	t.Run("index and legend", func(t *testing.T) { testIndex(ctx, t) })
+	t.Run("default channel", func(t *testing.T) { testDefaultChannel(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostileGraph(ctx, t) })
 	t.Run("500 bundles", func(t *testing.T) { testLarge(ctx, t) })
 }
@@ -336,6 +337,28 @@ func testIndex(browser context.Context, t *testing.T) {
 	p.do(chromedp.EmulateViewport(400, 800))
 	if !eval[bool](p, legendFits+` && document.documentElement.scrollWidth <= 400`) {
 		t.Error("the page does not fit 400 px")
+	}
+}
+
+// testDefaultChannel checks that the page opens at the default channel, wherever it is.
+func testDefaultChannel(browser context.Context, t *testing.T) {
+	var text strings.Builder
+	text.WriteString("default channel00\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "channel channel%02d\n- p.v1.%d.0\n", i, i)
+	}
+	p := openGraph(browser, t, catalogOf(t, "p", text.String()))
+	const inView = `(() => { const r = document.querySelector(".badge.default").getBoundingClientRect(),
+		frame = view.getBoundingClientRect(); return r.left >= frame.left && r.right <= frame.right; })()`
+	if !eval[bool](p, inView) {
+		t.Error("the default channel is not in view")
+	}
+	const current = `document.querySelector(".bundle[tabindex='0']").closest(".lane").querySelector(".channel").firstChild.data`
+	if got := eval[string](p, current); got != "channel00" {
+		t.Errorf("Tab leads to channel %s", got)
+	}
+	if eval[float64](p, `view.scrollLeft`) == 0 {
+		t.Error("the test is void: the default channel is in view anyway")
 	}
 }
 

@@ -38,6 +38,9 @@ func TestServePage(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) { testServeKeyboard(ctx, t) })
 	t.Run("hostile names", func(t *testing.T) { testHostilePage(ctx, t) })
 	t.Run("several catalogs", func(t *testing.T) { testSeveral(ctx, t) })
+	t.Run("matrix", func(t *testing.T) { testMatrix(ctx, t) })
+	t.Run("differences", func(t *testing.T) { testDifferences(ctx, t) })
+	t.Run("withheld", func(t *testing.T) { testWithheld(ctx, t) })
 	t.Run("kept package", func(t *testing.T) { testKeptPackage(ctx, t) })
 	t.Run("missing", func(t *testing.T) { testMissing(ctx, t) })
 	t.Run("loading", func(t *testing.T) { testLoading(ctx, t) })
@@ -308,11 +311,11 @@ func testServeSearch(browser context.Context, t *testing.T) {
 	p.clickLink("kiln")
 	p.untilHeading("The Kiln")
 	search("e")
-	expect("2 of 2 packages", "#catalog=c&search=e", "The Kiln", "The Oven")
-	p.do(chromedp.KeyEvent(kb.Enter)) // the first of several
-	p.untilHeading("The Kiln")
-	search("oven" + kb.Enter) // before the packages are shown
+	expect("2 of 2 packages", "#catalog=c&search=e", "The Oven", "The Kiln") // a name before a display name
+	p.do(chromedp.KeyEvent(kb.Enter))                                        // the first of several
 	p.untilHeading("The Oven")
+	search("kiln" + kb.Enter) // before the packages are shown
+	p.untilHeading("The Kiln")
 }
 
 // testSearchMatches checks searches for texts that cards do not show, and the links to the matches.
@@ -573,6 +576,72 @@ func testSeveral(browser context.Context, t *testing.T) {
 	p.do(chromedp.SendKeys(chromedp.CSS("#query"), "ki"))
 	p.untilHeading("Packages of a")
 	p.until(`[...document.querySelectorAll("#cards > :not([hidden]) a")].length > 0 && document.querySelector("#query").value === "ki"`)
+}
+
+// testMatrix checks the matrix of many packages: its head and its first column stay in view, packages are links, and only
+// those that differ remain if the user wants that.
+func testMatrix(browser context.Context, t *testing.T) {
+	var a, b strings.Builder
+	for i := range 60 {
+		name := fmt.Sprintf("kiln%02d", i)
+		a.WriteString("---\n" + strings.ReplaceAll(kiln, "kiln", name))
+		if i != 7 {
+			b.WriteString("---\n" + strings.ReplaceAll(kiln, "kiln", name))
+		}
+	}
+	p := openPage(browser, t, "#compare=catalogs", namedSource{"a", textSource(a.String())},
+		namedSource{"b", textSource(b.String())},
+		namedSource{"c", textSource(a.String())})
+	p.untilHeading("Compare catalogs")
+	p.picture("matrix")
+	if got := p.text("caption"); got != "60 packages" {
+		t.Errorf("got %q", got)
+	}
+	const headStays = `(() => { const grid = document.querySelector(".matrix"); grid.scrollTop = 800; grid.scrollLeft = 200;
+		const head = grid.querySelector("thead th").getBoundingClientRect(), frame = grid.getBoundingClientRect();
+		const name = [...grid.querySelectorAll("tbody th")].find((e) => e.getBoundingClientRect().top > head.bottom);
+		return grid.scrollTop > 300 && Math.abs(head.top - frame.top) < 3 &&
+			Math.abs(name.getBoundingClientRect().left - frame.left) < 3; })()`
+	if !eval[bool](p, headStays) {
+		t.Error("the head or the first column is scrolled away")
+	}
+	p.do(chromedp.EmulateViewport(400, 800))
+	if !eval[bool](p, headStays+` && document.documentElement.scrollWidth <= 400`) {
+		t.Error("the matrix does not fit 400 px")
+	}
+	p.picture("matrix-narrow")
+	p.do(chromedp.EmulateViewport(1200, 800))
+	p.clickLink("kiln07")
+	p.untilHeading("The Kiln")
+}
+
+// testDifferences checks the choice of the matrix to show only the packages that differ.
+func testDifferences(browser context.Context, t *testing.T) {
+	other := strings.NewReplacer("kiln", "oven", "The Kiln", "The Oven").Replace(kiln)
+	p := openPage(browser, t, "#compare=catalogs", namedSource{"a", textSource(kiln + "---\n" + other)}, namedSource{"b", textSource(kiln)})
+	p.untilHeading("Compare catalogs")
+	const shown = `[...document.querySelectorAll("tbody tr:not([hidden]) th")].map((e) => e.textContent).join(" ")`
+	p.do(chromedp.Click(chromedp.CSS("#differences")))
+	p.until(shown + ` === "oven"`)
+	if got := p.text("caption"); got != "1 of 2 packages" {
+		t.Errorf("got %q", got)
+	}
+	p.do(chromedp.Click(chromedp.CSS("#differences")))
+	p.until(shown + ` === "kiln oven"`)
+}
+
+// testWithheld checks that the page lists every problem of a package that is not served.
+func testWithheld(browser context.Context, t *testing.T) {
+	catalogs := catalogsOf(t, namedSource{"c", textSource(kiln)})
+	catalogs[0].Withheld = []web.Withheld{{Package: "oven", Reasons: []string{"no head", "<b>two</b> heads"}}}
+	server := httptest.NewServer(web.New(web.Options{Acquire: func() ([]web.Catalog, func()) { return catalogs, func() {} }}))
+	t.Cleanup(server.Close)
+	p := openTab(browser, t, server.URL+"/", func(url string) bool { return strings.HasPrefix(url, server.URL) })
+	p.untilHeading("Packages of c")
+	const problems = `[...document.querySelectorAll(".notice > ul > li > ul > li")].map((e) => e.textContent).join("; ")`
+	if got := eval[string](p, problems); got != "no head; <b>two</b> heads" {
+		t.Errorf("got %q", got)
+	}
 }
 
 // testKeptPackage checks that a package stays selected when the user changes to another catalog that has it.

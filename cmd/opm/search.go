@@ -28,10 +28,11 @@ opm serve finds the same.
 
 text has a line for each value that contains the text, with the number of bundles that have it and
 the one with the highest version; names of bundles and images are not shown if the name of their
-package contains the text. Descriptions come last, and only of packages of which nothing else
-contains it. With several catalogs, the first column is the catalog. json lists all of these
-bundles. name prints the names of packages and, where a bundle is found by its name, of bundles.
-The catalogs need not be valid.` + catalogNote,
+package contains the text. Packages come in the order of the kinds of values above: a name before
+an API, and descriptions last, only of packages of which nothing else contains the text. With
+several catalogs, the first column is the catalog. json lists all of these bundles. name prints the
+names of packages and, where a bundle is found by its name, of bundles. The catalogs need not be
+valid.` + catalogNote,
 		Example: `  opm search catalog pottery
   opm search catalog registry.example/crafts/catalog:v1 kiln -o name
   opm search catalog Kiln.crafts.example -o json`,

@@ -55,10 +55,10 @@ var fields = []Field{
 	FieldDescription,
 }
 
-// Search returns the values in a catalog that contain a text, ignoring case, sorted by package, field and value. It
+// Search returns the values in a catalog that contain a text, ignoring case, sorted by rank, package, field and value. It
 // searches names, providers, keywords, categories, provided APIs and images. Bundle names and images are omitted in a
-// package whose name contains the text. Packages of which only a description contains the text come last, with the
-// words around it. If no value contains a text of several words, Search looks for the words instead: the result has the
+// package whose name contains the text. Packages come in the order of the fields in which the text is found first: a
+// name before an API, and descriptions, with the words around the text, last. If no value contains a text of several words, Search looks for the words instead: the result has the
 // packages in which every word is found, with the values that contain a word. If pkg is not "", only that package is
 // searched.
 //
@@ -117,24 +117,22 @@ type PackageMatches struct {
 	Matches []Match
 	Count   int // number of all matches, as Matches may be limited
 
-	described bool // only descriptions match
+	rank int // index of the first field that has a text of the search: of its texts, the highest
 }
 
-// A ranking orders the matches of packages. Packages must be added by name; packages in which only descriptions match
-// come last.
-type ranking struct{ named, described []PackageMatches }
+// A ranking orders the matches of packages by rank. Packages of the same rank stay in the order in which they are added.
+type ranking []PackageMatches
 
 func (r *ranking) add(p PackageMatches) {
-	switch {
-	case len(p.Matches) == 0:
-	case p.described:
-		r.described = append(r.described, p)
-	default:
-		r.named = append(r.named, p)
+	if len(p.Matches) > 0 {
+		*r = append(*r, p)
 	}
 }
 
-func (r *ranking) all() []PackageMatches { return append(r.named, r.described...) }
+func (r ranking) all() []PackageMatches {
+	slices.SortStableFunc(r, func(a, b PackageMatches) int { return cmp.Compare(a.rank, b.rank) })
+	return r
+}
 
 // object searches one object.
 func (s searcher) object(o *declcfg.Object) (objectMatches, error) {
@@ -200,10 +198,11 @@ func (c *collector) add(findings []finding, bundles []BundleByName) {
 // matches returns the matches of the package if every text is found, or else no matches. Descriptions are included only
 // for texts that no other field contains.
 func (c *collector) matches(every textSet) PackageMatches {
-	p := PackageMatches{Package: c.pkg, described: c.named == 0}
+	p := PackageMatches{Package: c.pkg}
 	if c.found != every {
 		return p
 	}
+	p.rank = c.rank()
 	for f, r := range c.rows {
 		if f.field == FieldDescription && r.texts&^c.named == 0 {
 			continue
@@ -216,6 +215,22 @@ func (c *collector) matches(every textSet) PackageMatches {
 	slices.SortFunc(p.Matches, Match.compare)
 	p.Count = len(p.Matches)
 	return p
+}
+
+// rank returns the index of the first field that has a text of the search; of several texts, the highest index counts.
+func (c *collector) rank() int {
+	byField := make([]textSet, len(fields))
+	for f, r := range c.rows {
+		byField[slices.Index(fields, f.field)] |= r.texts
+	}
+	var found textSet
+	rank := 0
+	for i, texts := range byField {
+		if texts&^found != 0 {
+			found, rank = found|texts, i
+		}
+	}
+	return rank
 }
 
 // compare orders bundles by version, the highest first, and then by name.

@@ -40,6 +40,21 @@ properties:
 {schema: olm.bundle, package: oak, name: nut.v1, properties: []}
 ---
 {schema: olm.channel, package: oak, name: wood, entries: [{name: nut.v1}]}
+---
+{schema: olm.package, name: gale}
+---
+schema: olm.bundle
+package: ash
+name: ash.v1.0.0
+properties:
+- {type: olm.gvk, value: {group: ash, version: v1, kind: Gale}}
+- {type: olm.csv.metadata, value: {provider: {name: Sapling}}}
+---
+schema: olm.bundle
+package: elm
+name: elm.v1.0.0
+properties:
+- {type: olm.csv.metadata, value: {displayName: Gale, description: Sapling}}
 `
 
 // rowsOf returns matches as lines of PACKAGE FIELD VALUE BUNDLES.
@@ -80,6 +95,10 @@ func TestSearch(t *testing.T) {
 		{"nursery tree tall", "", "oak provider Nursery oak.v2.0.0@2.0.0\noak description A tall tree. oak.v10.0.0@10.0.0\n"},
 		{"oak nursery thing", "", "oak displayName Oak oak.v10.0.0@10.0.0\noak provider Nursery oak.v2.0.0@2.0.0\n" +
 			"oak image registry.example/thing:v1 oak.v10.0.0@10.0.0 oak.v2.0.0@2.0.0\n"},
+		// By the field: a name before an API. Of several words, the one in the last field counts.
+		{"gale", "", "gale name gale\nelm displayName Gale elm.v1.0.0\nash api ash/v1/Gale ash.v1.0.0\n"},
+		{"sapling gale", "", "ash provider Sapling ash.v1.0.0\nash api ash/v1/Gale ash.v1.0.0\n" +
+			"elm displayName Gale elm.v1.0.0\nelm description Sapling elm.v1.0.0\n"},
 		{"nursery pine", "", ""}, // the words are in two packages
 		{"nursery birch", "", ""},
 		{strings.Repeat("o ", 65), "", ""},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/serve/store"
 	"github.com/opm-toolchain/opm/internal/serve/web"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -125,7 +126,7 @@ func (l *loader) make(ctx context.Context, s *snapshot, in *Input) (err error) {
 		return err
 	}
 	for _, held := range s.withheld {
-		l.Log.Warn("package is withheld", "package", held.Package, "catalog", held.Catalog, "reason", held.Reason)
+		l.Log.Warn("package is withheld", "package", held.Package, "catalog", held.Catalog, "reason", held.Reasons[0])
 	}
 	s.store, err = l.build(ctx, content{s.key, store.BuildOptions{HTTP: l.HTTP}, in.sources()}, temporaryLocations())
 	return err
@@ -146,10 +147,10 @@ func withhold(ctx context.Context, in *Input, invalid *ProblemsError) (all []web
 			continue
 		}
 		c.Source = held.Without(c.Source)[0]
+		own := errorsByPackage(report.Problems)
 		for _, name := range held.Names() {
-			all = append(all, web.Withheld{
-				Catalog: c.Name, Package: name, Reason: problem.Reason([]*problem.Problem{held[name]}),
-			})
+			reasons := reasonsFor(held[name], own[legible.Value(name)])
+			all = append(all, web.Withheld{Catalog: c.Name, Package: name, Reasons: reasons})
 		}
 	}
 	if !left {
@@ -157,6 +158,31 @@ func withhold(ctx context.Context, in *Input, invalid *ProblemsError) (all []web
 	}
 	return all, nil
 }
+
+// errorsByPackage returns the errors that are in a package, by its printed name, in their order.
+func errorsByPackage(problems []*problem.Problem) map[string][]*problem.Problem {
+	all := map[string][]*problem.Problem{}
+	for _, p := range problems {
+		if p.Severity == problem.Error && p.Package != "" {
+			all[p.Package] = append(all[p.Package], p)
+		}
+	}
+	return all
+}
+
+// reasonsFor returns the texts of the first error that concerns a package and of the errors that are in it, at most
+// shownReasons.
+func reasonsFor(first *problem.Problem, own []*problem.Problem) []string {
+	reasons := []string{problem.Reason([]*problem.Problem{first})}
+	for _, p := range own {
+		if p != first && len(reasons) < shownReasons {
+			reasons = append(reasons, problem.Reason([]*problem.Problem{p}))
+		}
+	}
+	return reasons
+}
+
+const shownReasons = 100 // of a withheld package, on the page
 
 func (in *Input) sources() []declcfg.Source {
 	all := make([]declcfg.Source, len(in.Catalogs))

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -202,7 +203,7 @@ func TestKeepGoing(t *testing.T) {
 		}
 		for _, name := range withheld {
 			if !strings.Contains(ready, fmt.Sprintf("package %q is withheld: ", name)) ||
-				!strings.Contains(page, fmt.Sprintf(`{"package":%q,"reason":`, name)) {
+				!strings.Contains(page, fmt.Sprintf(`{"package":%q,"reasons":[`, name)) {
 				t.Errorf("readyz: %s, page: %s", ready, page)
 			}
 		}
@@ -212,9 +213,18 @@ func TestKeepGoing(t *testing.T) {
 	if names, err := os.ReadDir(cache); err != nil || len(names) > 0 {
 		t.Errorf("cached: %v, %v", names, err)
 	}
-	put(t, dir, "fir.yaml", "schema: olm.package\nname: fir\ndefaultChannel: stable\n")
+	put(t, dir, "fir.yaml", "schema: olm.package\nname: fir\ndefaultChannel: stable\n---\n"+
+		"schema: olm.bundle\npackage: fir\nname: fir.v1\nimage: registry.example/fir:v1\n")
 	r.log.wait(t, "serving the changed catalog")
 	expect([]string{"ash", "oak"}, "elm", "fir")
+	var shown struct {
+		Catalogs []struct{ Withheld []struct{ Reasons []string } }
+	}
+	must(t, json.Unmarshal([]byte(fetch(t, web, "/ui/v1/catalogs", nil).body), &shown))
+	if reasons := shown.Catalogs[0].Withheld[1].Reasons; len(reasons) != 3 || !strings.Contains(reasons[0], "fir.yaml:2:7") ||
+		!strings.Contains(reasons[1], "fir.yaml:5:1") {
+		t.Errorf("got %q", reasons)
+	}
 	must(t, os.Remove(filepath.Join(dir, "fir.yaml")))
 	must(t, os.Remove(filepath.Join(dir, "elm.yaml")))
 	for start := time.Now(); fetch(t, web, "/readyz?verbose", nil).body != "ok\n"; time.Sleep(time.Millisecond) {

@@ -65,7 +65,7 @@ func (s *processStatus) notes() (lines []string) {
 	defer s.mu.Unlock()
 	for i, is := range s.states {
 		for _, held := range is.withheld {
-			lines = append(lines, validate.WithheldText(held.Package)+": "+held.Reason)
+			lines = append(lines, validate.WithheldText(held.Package)+": "+held.Reasons[0])
 		}
 		var line string
 		switch {

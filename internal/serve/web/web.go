@@ -43,7 +43,10 @@ type Catalog struct {
 type Withheld struct {
 	Catalog string `json:"-"`
 	Package string `json:"package"` // "" for objects without a package
-	Reason  string `json:"reason"`  // the first error, with its position
+
+	// Reasons has the first error that concerns it and all errors that are in it, each with its position: at least one,
+	// and at most 100.
+	Reasons []string `json:"reasons"`
 }
 
 // Options configure the handler. Acquire must be set.

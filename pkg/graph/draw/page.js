@@ -298,6 +298,16 @@
     view.scrollLeft = 0;
   });
 
+  // The page opens at the default channel of the first package, which may be right of the view.
+
+  const start = lanes.find(({ group }) => packages[0].contains(group) && group.querySelector(".badge.default"));
+  if (start) {
+    if (start.bundles.length > 0) makeCurrent(start.bundles[0]);
+    const box = start.group.getBoundingClientRect();
+    const frame = view.getBoundingClientRect();
+    if (box.right > frame.right) view.scrollLeft += box.left - frame.left - 24;
+  }
+
   // Drag, with the mouse only: fingers scroll by themselves. What is moved was not clicked.
 
   let drag;

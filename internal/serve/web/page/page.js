@@ -374,7 +374,8 @@
     if (held.length === 0) return [];
     return [make("details", { class: "notice" },
       make("summary", {}, `${count(held.length, "package is", "packages are")} withheld: not valid`),
-      make("ul", {}, held.map((w) => make("li", {}, `${w.package || "(no package)"}: ${w.reason}`))))];
+      make("ul", {}, held.map((w) => make("li", {}, w.package || "(no package)",
+        make("ul", {}, w.reasons.map((reason) => make("li", {}, reason)))))))];
   }
 
   // A package.
@@ -589,14 +590,31 @@
       channel, head.older && [" ", badge("older", "older")]);
   }
 
+  // differs reports whether a package is missing in a catalog, or has heads of different versions.
+  function differs(row, names) {
+    const { heads: [first, ...others] } = row;
+    return others.length + 1 < names.length || others.some((head) =>
+      head.channel !== first.channel || (head.version || head.bundle) !== (first.version || first.bundle));
+  }
+
   async function showMatrix() {
     const { catalogs: names, rows } = await ask("matrix", {});
+    const packageCell = ({ package: name, heads }) => make("a", { href: packageLink(heads[0].catalog, name) }, name);
+    const grid = table(count(rows.length, "package"), ["Package", ...names],
+      rows.map((row) => [packageCell(row), ...names.map((name) => matrixCell(name, row))]));
+    const box = make("input", { type: "checkbox", id: "differences" });
+    const equal = [...grid.tBodies[0].rows].filter((_, i) => !differs(rows[i], names));
+    box.addEventListener("change", () => {
+      for (const row of equal) row.hidden = box.checked;
+      const all = count(rows.length, "package");
+      grid.caption.textContent = box.checked ? `${rows.length - equal.length} of ${all}` : all;
+    });
     return {
       title: "Compare catalogs",
       content: [make("h1", { tabindex: "-1" }, "Compare catalogs"),
         make("p", {}, "The heads of the default channels. A version is older if another catalog has a higher one."),
-        make("div", { class: "scroll matrix" }, table(count(rows.length, "package"), ["Package", ...names],
-          rows.map((row) => [row.package, ...names.map((name) => matrixCell(name, row))])))],
+        make("p", {}, make("label", {}, box, " Only differences")),
+        make("div", { class: "scroll tall matrix", tabindex: "0", role: "region", "aria-label": "Heads" }, grid)],
     };
   }
 
