@@ -93,7 +93,7 @@ func TestTagFails(t *testing.T) {
 	for _, want := range []string{
 		"## Published in part: `" + repository + ":one`, not `" + repository + ":two`, `" + repository + ":three`\n",
 		"\nLive: `" + live + "`\n",
-		"\n| push | passed |  |\n",
+		"\n| push | passed | - |\n",
 		"\n| tag | **failed** | push image " + repository + ":two: 127.0.0.1:",
 	} {
 		if !strings.Contains(got.stdout, want) {

@@ -39,7 +39,7 @@ names. The catalog need not be valid.
 ` + acrossHelp + catalogNote,
 		Example: `  opm updates catalog
   opm updates catalog --package kiln --channel stable --all
-  opm updates catalog --stranded
+  opm updates catalog --stranded --fail-on stranded
   opm updates catalog --package kiln --from 1.1.0 --simulate
   opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0
   opm updates --across v4.18=catalog/kiln v4.19=catalog --all
@@ -58,6 +58,7 @@ names. The catalog need not be valid.
 	flags.BoolVar(&f.opts.Stranded, "stranded", false, "show only bundles not updated to the end of the channel")
 	f.olm.add(cmd, "show in text what this OLM does")
 	flags.BoolVar(&f.opts.Differs, "differs", false, "show only bundles whose updates differ in OLM Classic and OLM v1")
+	choiceVar(cmd, &f.failOn, "fail-on", "", "", "exit with 1 if a bundle is", "stranded")
 	flags.BoolVar(&f.explain, "explain", false, "explain why FROM is or is not updated to TO")
 	flags.BoolVar(&f.opts.Paths, "simulate", false, "show every update to the last one, and loops")
 	flags.StringVar(&f.version, "v1-version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
@@ -68,6 +69,7 @@ names. The catalog need not be valid.
 	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
 	exclude(cmd, "olm", "differs", "explain")
 	exclude(cmd, "channel", "no-channel")
+	exclude(cmd, "fail-on", "explain")
 	completeWith(cmd, bundles, "from")
 	f.images.addKeepGoing(cmd)
 	f.across.add(cmd)
@@ -81,6 +83,7 @@ names. The catalog need not be valid.
 // updatesFlags are the flags of updates.
 type updatesFlags struct {
 	pkg, format, version string
+	failOn               string // "stranded", or "" for nothing
 	olm                  olmFlag
 	explain, all         bool
 	opts                 list.UpdateOptions
@@ -89,7 +92,7 @@ type updatesFlags struct {
 }
 
 var updatesModes = modes{
-	"": "package channel no-channel from all stranded olm differs explain simulate v1-version v1-self-certified " +
+	"": "package channel no-channel from all stranded fail-on olm differs explain simulate v1-version v1-self-certified " +
 		"bundle-releases keep-going each",
 	"across": "package all olm keep-going installed state info disable warnings-as-errors config baseline " +
 		"write-baseline",
@@ -189,8 +192,8 @@ func (f *updatesFlags) print(
 	if err := cmp.Or(failed(), err); err != nil {
 		return err
 	}
-	var shown, total int
-	rows = f.notable(rows, failed, &shown, &total)
+	var n updateCounts
+	rows = f.notable(rows, failed, &n)
 	answer := list.UpdatesResult(rows, f.opts)
 	if text := answer.Other[output.Text]; !f.opts.Paths {
 		answer.Other[output.Text] = func(w io.Writer) error { return text(console.Fit(w)) }
@@ -200,33 +203,46 @@ func (f *updatesFlags) print(
 	if err := cmp.Or(failed(), err); err != nil {
 		return incomplete(err)
 	}
-	if f.opts.From != "" && total == 0 {
+	if f.opts.Stranded && n.total == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "opm: no bundle is stranded: each is updated to the end of its channel")
+	}
+	if f.opts.From != "" && n.total == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: no channel of package %q contains %s\n", f.pkg, f.opts.From)
 	}
-	if shown < total {
+	if n.shown < n.total {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: showing %s of %s; in the others at most one update leads to the end of the "+
-			"channel (--all shows them)\n", plural.Number(shown), plural.Of(total, "row"))
+			"channel (--all shows them)\n", plural.Number(n.shown), plural.Of(n.total, "row"))
+	}
+	if f.failOn != "" && n.stranded > 0 {
+		is := plural.Words(n.stranded, "installed bundle is", "installed bundles are")
+		return &failure{reason: is + " not updated to the end of the channel, and --fail-on names stranded"}
 	}
 	return nil
 }
 
-// notable yields the notable rows, or all rows if the flags ask for them, until failed returns an error. It sets the
-// numbers of yielded rows and of all rows.
+// updateCounts are numbers of rows: those that are yielded, all of them, and those of stranded bundles.
+type updateCounts struct{ shown, total, stranded int }
+
+// notable yields the notable rows, or all rows if the flags ask for them, until failed returns an error. It counts the
+// rows.
 func (f *updatesFlags) notable(
-	rows iter.Seq[list.Update], failed func() error, shown, total *int,
+	rows iter.Seq[list.Update], failed func() error, n *updateCounts,
 ) iter.Seq[list.Update] {
 	all := f.format != "text" || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
 	return func(yield func(list.Update) bool) {
-		*shown, *total = 0, 0
+		*n = updateCounts{}
 		for u := range rows {
 			if failed() != nil {
 				return
 			}
-			*total++
+			n.total++
+			if u.Stranded(f.opts.By) {
+				n.stranded++
+			}
 			if !all && !u.Notable(f.opts.By) {
 				continue
 			}
-			if *shown++; !yield(u) {
+			if n.shown++; !yield(u) {
 				return
 			}
 		}

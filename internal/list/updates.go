@@ -31,6 +31,12 @@ func (u Update) Notable(by graph.Semantics) bool {
 	return by == "" && u.Differs || slices.ContainsFunc(u.fates(by), isNotable)
 }
 
+// Stranded reports whether the updates do not reach the end of the channel, in the given semantics or, if by is "", in
+// either.
+func (u Update) Stranded(by graph.Semantics) bool {
+	return slices.ContainsFunc(u.fates(by), func(f graph.Fate) bool { return f.Stranded })
+}
+
 // fates returns the fates in the given semantics, or in both for "".
 func (u Update) fates(by graph.Semantics) []graph.Fate {
 	switch by {
@@ -88,8 +94,7 @@ func Updates(packages iter.Seq[*declcfg.PackageIndex], o UpdateOptions) (iter.Se
 
 // selects reports whether the options list a row.
 func (o UpdateOptions) selects(u Update) bool {
-	isStranded := func(f graph.Fate) bool { return f.Stranded }
-	return (!o.Stranded || slices.ContainsFunc(u.fates(o.By), isStranded)) && (!o.Differs || u.Differs)
+	return (!o.Stranded || u.Stranded(o.By)) && (!o.Differs || u.Differs)
 }
 
 // updates returns the updates in a package. Objects without a package have none.

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -97,7 +99,16 @@ func (j *joined) add(part string) {
 	j.backtick = strings.HasSuffix(part, "`")
 }
 
-// row writes the cells of a row.
+// cells writes the cells of a row of a table. An empty cell is a dash, so that every row has all columns.
+func (s *style) cells(cells []string, separator string) string {
+	written := slices.Clone(cells)
+	for i, c := range written {
+		written[i] = cmp.Or(c, "-")
+	}
+	return s.row(written, separator)
+}
+
+// row writes the titles of columns, or lines.
 func (s *style) row(cells []string, separator string) string {
 	written := make([]string, len(cells))
 	for i, c := range cells {

@@ -110,8 +110,8 @@ func (r *Report) Table(columns []string, rows [][]string) {
 	fmt.Fprintln(t, capitals.row(titles, "\t"))
 	lines := []string{inTable.row(titles, " | "), strings.Join(rules, " | ")}
 	for _, cells := range rows {
-		fmt.Fprintln(t, terminal.row(cells, "\t"))
-		lines = append(lines, inTable.row(cells, " | "))
+		fmt.Fprintln(t, terminal.cells(cells, "\t"))
+		lines = append(lines, inTable.cells(cells, " | "))
 	}
 	_ = t.Flush() // writing to a Builder does not fail
 	r.add(block{text: strings.TrimSuffix(text.String(), "\n"), markdown: "| " + strings.Join(lines, " |\n| ") + " |"})

@@ -37,7 +37,7 @@ func TestFormats(t *testing.T) {
   fine
 2 bundles
 PACKAGE  v4.20  ADDED
-a|b             1
+a|b      -      1
 x|y      -      20
 
 apply ` + "```" + ` now
@@ -58,7 +58,7 @@ apply ` + "```" + ` now
 
 | package | 'v4.20' | added |
 | --- | --- | ---: |
-| 'a\|b' |  | 1 |
+| 'a\|b' | - | 1 |
 | x\|y | - | 20 |
 
 ### Markdown only
