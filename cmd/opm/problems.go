@@ -57,7 +57,7 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	f.orRules(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
-	flags.BoolVar(&f.info, "info", false, "also print hints in text output")
+	flags.BoolVar(&f.info, "info", false, "also print hints in text and github output")
 	flags.StringSliceVar(&f.disable, "disable", nil, "ignore these comma-separated `RULES`")
 	flags.BoolVar(&f.strict, "warnings-as-errors", false, "make every warning an error")
 	flags.StringVar(&f.config, "config", "", "read `FILE` instead of the opm.yaml beside the catalog or bundle")
@@ -273,6 +273,9 @@ func (f *reportFlags) write(cmd *cobra.Command, text io.Writer, format string, r
 	if isText(format) {
 		return printProblems(text, cmd.ErrOrStderr(), report.Problems, f.info)
 	}
+	if format == string(problem.GitHub) { // annotations are for people, too
+		report.Problems = shownProblems(report.Problems, f.info)
+	}
 	err := report.Write(outputAs(cmd, format), problem.Format(format))
 	if err != nil || !problem.HasErrors(report.Problems) {
 		return err
@@ -349,9 +352,7 @@ const manyProblems = 100
 // errors, it returns a failure. On a terminal, or if there are many problems or some are not shown, it adds the counts
 // at the end: on summary, or in the failure.
 func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool) error {
-	shown := slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
-		return p.Severity == problem.Info && !info
-	})
+	shown := shownProblems(problems, info)
 	terminal := console.IsTerminal(w)
 	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if colour {
@@ -370,6 +371,13 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 	}
 	_, err := io.WriteString(summary, sum)
 	return err
+}
+
+// shownProblems returns the problems that people see: hints only if info is set.
+func shownProblems(problems []*problem.Problem, info bool) []*problem.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
+		return p.Severity == problem.Info && !info
+	})
 }
 
 // sumUp returns a summary: the counts of all problems, whether hints are hidden, and the shown problems by rule.
