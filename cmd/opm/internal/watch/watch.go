@@ -130,6 +130,17 @@ func (w *Watcher) Wait(ctx context.Context) (changed string, err error) {
 	}
 }
 
+// isTemporary reports whether editors give this name to files that they remove again: Vim writes .NAME.swp, NAME~ and
+// 4913, Emacs #NAME# and the link .#NAME. The file that they save has an event of its own.
+func isTemporary(name string) bool {
+	for _, pattern := range []string{".*.sw?", "*~", "4913", "#*#", ".#*"} {
+		if ok, _ := filepath.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // nameOf returns the file of an event as the user names it, or "" if the event is irrelevant.
 func (w *Watcher) nameOf(e fsnotify.Event) (string, error) {
 	if e.Op == fsnotify.Chmod {
@@ -137,6 +148,9 @@ func (w *Watcher) nameOf(e fsnotify.Event) (string, error) {
 	}
 	if name, ok := w.names[e.Name]; ok {
 		return name, nil
+	}
+	if isTemporary(filepath.Base(e.Name)) {
+		return "", nil
 	}
 	name, ok := w.inCatalog(e.Name)
 	if info, err := os.Lstat(e.Name); name != "" && err == nil && info.IsDir() {

@@ -53,3 +53,14 @@ func TestLostEvents(t *testing.T) {
 	go func() { w.events.Errors <- fsnotify.ErrEventOverflow }()
 	wantChange(t, w, dir)
 }
+
+// TestTemporaryFiles checks that the files that editors write beside the one they save are ignored.
+func TestTemporaryFiles(t *testing.T) {
+	w, dir := follow(t)
+	for _, name := range []string{".c.yaml.swp", "4913", "c.yaml~", "#c.yaml#", ".#c.yaml", "c.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantChange(t, w, filepath.Join(dir, "c.yaml"))
+}
