@@ -46,7 +46,7 @@ categories that operatorhub allows.`,
 		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
 	addProblemFormat(cmd, &f.format, "", "text", "output format")
 	f.reportFlags.add(cmd)
-	exclude(cmd, "rules", "tag", "optional-validators")
+	f.addRules(cmd, "tag", "optional-validators")
 	f.images.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("optional-validators",
 		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))

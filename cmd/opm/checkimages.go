@@ -39,7 +39,7 @@ ignored if there is a digest.`,
 	flags.IntVar(&check.jobs, "jobs", imagecheck.DefaultJobs, "ask for `N` images at once")
 	flags.StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
 	addShardFlag(cmd, &check.shard, "images")
-	exclude(cmd, "rules", "jobs", "package", "shard")
+	check.addRules(cmd, "jobs", "package", "shard")
 	exclude(cmd, "shard", "write-baseline")
 	addReadFlags(cmd, &check.images)
 	check.addEach(cmd, textOutput, &check.format)

@@ -52,7 +52,7 @@ catalog image.`,
 	flags.IntVar(&check.jobs, "jobs", 0,
 		"open `N` images in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
 	flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")
-	exclude(cmd, "rules", "jobs", "lock", "olm", "package", "state")
+	check.addRules(cmd, "jobs", "lock", "olm", "package", "state")
 	addReadFlags(cmd, &check.images)
 	check.addEach(cmd, textOutput, &check.format)
 	run := cmd.RunE

@@ -12,17 +12,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/internal/olm/across"
-	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
-	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -140,20 +135,9 @@ func beside(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// allRules returns the names of the rules of all commands, which share opm.yaml.
-func allRules() []string {
-	var names []string
-	for _, rules := range []*problem.Rules{
-		validateRules(), bundle.Rules(), updatecheck.Rules(), imagecheck.Rules(), resolve.Rules(), across.Rules(),
-	} {
-		names = append(names, rules.Names()...)
-	}
-	return names
-}
-
 // checkRules reports rules that do not exist.
 func (c *config) checkRules(file *strictyaml.File, wrong *strictyaml.Problems) {
-	names, known := allRules(), map[string]bool{}
+	names, known := allRules().Names(), map[string]bool{}
 	for _, name := range names {
 		known[name] = true
 	}

@@ -22,6 +22,7 @@ type choice[T ~string] struct {
 	value     *T
 	byDefault T // also accepted; need not be one of the words
 	words     []T
+	former    []T // accepted for former spellings, but not shown
 }
 
 func (c *choice[T]) String() string { return string(*c.value) }
@@ -30,7 +31,7 @@ func (c *choice[T]) String() string { return string(*c.value) }
 func (c *choice[T]) Type() string { return strings.Join(texts(c.words), "|") }
 
 func (c *choice[T]) Set(s string) error {
-	if T(s) != c.byDefault && !slices.Contains(c.words, T(s)) {
+	if T(s) != c.byDefault && !slices.Contains(c.words, T(s)) && !slices.Contains(c.former, T(s)) {
 		return errors.New("want " + oneOf(c.words))
 	}
 	*c.value = T(s)
@@ -84,7 +85,7 @@ func oneOf[T ~string](words []T) string {
 // choiceVar adds a flag whose value must be one of the words.
 func choiceVar[T ~string](cmd *cobra.Command, value *T, name, short string, byDefault T, usage string, words ...T) {
 	*value = byDefault
-	cmd.Flags().VarP(&choice[T]{value, byDefault, words}, name, short, usage)
+	cmd.Flags().VarP(&choice[T]{value: value, byDefault: byDefault, words: words}, name, short, usage)
 	completeWith(cmd, cobra.FixedCompletions(texts(words), cobra.ShellCompDirectiveNoFileComp), name)
 }
 
@@ -208,11 +209,12 @@ func (m modes) check(cmd *cobra.Command) (err error) {
 		chosen = f.Name
 	})
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if users := m.users(f.Name); err == nil && len(users) > 0 && !slices.Contains(users, chosen) {
-			err = usageError{fmt.Errorf("--%s needs --%s", f.Name, strings.Join(users, " or --"))}
-			if chosen != "" {
-				err = usageError{fmt.Errorf("--%s and --%s cannot be combined", chosen, f.Name)}
-			}
+		switch users := m.users(f.Name); {
+		case err != nil || len(users) == 0 || slices.Contains(users, chosen):
+		case chosen != "":
+			err = usageError{fmt.Errorf("--%s and --%s cannot be combined", chosen, f.Name)}
+		default: // "" is not a user
+			err = usageError{fmt.Errorf("--%s needs %s", f.Name, oneOf(spellings(cmd, users)))}
 		}
 	})
 	return err
@@ -227,6 +229,18 @@ func (m modes) users(flag string) (users []string) {
 	}
 	slices.Sort(users)
 	return users
+}
+
+// spellings returns the flags that select modes, or the commands for the modes that have their own.
+func spellings(cmd *cobra.Command, modes []string) (all []string) {
+	for _, mode := range modes {
+		if now := cmd.Flag(mode).Annotations[renamedTo]; now != nil {
+			all = append(all, now[0])
+		} else {
+			all = append(all, "--"+mode)
+		}
+	}
+	return all
 }
 
 // exactArgs requires the named arguments. Its errors are easier to read than cobra's.
@@ -255,9 +269,10 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// checkFlags warns of deprecated flags, and returns an error if a flag is missing that the command requires. It runs
+// checkFlags warns of deprecated flags and former spellings, and returns an error if a flag is missing that the command requires. It runs
 // before the check of cobra, whose error is hard to read.
 func checkFlags(cmd *cobra.Command, _ []string) (err error) {
+	noteRenamed(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if instead := f.Annotations[deprecatedFlag]; instead != nil && f.Changed {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Flag --%s has been deprecated, %s\n", f.Name, instead[0]) // as upstream

@@ -14,7 +14,7 @@ func TestYAMLIsJSON(t *testing.T) {
 	for _, line := range []string{
 		"version",
 		"list packages catalog", "list channels catalog", "list bundles catalog", "list versions catalog kiln", "list images catalog",
-		"list matrix catalog/kiln catalog", "list bundles --each catalog/",
+		"matrix catalog/kiln catalog", "list bundles --each catalog/",
 		"search catalog pottery", "search catalog nothing-has-this",
 		"updates catalog --all", "updates catalog --package kiln --explain 1.0.0 1.2.0", "updates --each catalog/ --all",
 		"graph catalog", "graph --each catalog/",

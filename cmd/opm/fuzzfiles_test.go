@@ -38,7 +38,7 @@ var fuzzedFiles = []fuzzedFile{
 	{"opm.yaml", []string{
 		"add bundle catalog --channel stable --alpha-image-ref-template example.com/{{.Name}}:v1", "promote catalog kiln.v1.1.1 --to candidate",
 		"bundle validate bundle --config opm.yaml", "resolve catalog --all --config opm.yaml",
-		"updates --across v4.18=catalog/loom v4.19=catalog --config opm.yaml", "validate catalog --config opm.yaml",
+		"plan v4.18=catalog/loom v4.19=catalog --config opm.yaml", "validate catalog --config opm.yaml",
 		"validate catalog --config opm.yaml -o json",
 	}},
 	{"rules.cue", []string{"validate catalog --schema rules.cue"}},

@@ -26,8 +26,8 @@ var textCommands = []string{
 	"render bundle", "render-graph c --draw-v0-semantics", "render-template c -o mermaid", "render-template c --preview",
 	"resolve c --package PACKAGE -o dot",
 	"simulate state.yaml --catalog crafts=c -o markdown", "simulate state.yaml --catalog crafts=c -o prometheus",
-	"simulate state.yaml --check-operatorgroup group.yaml", "simulate state.yaml --check-operatorgroup group.yaml -o markdown",
-	"simulate --who-can-what --catalog crafts=c -o markdown",
+	"permissions state.yaml --check-operatorgroup group.yaml", "permissions state.yaml --check-operatorgroup group.yaml -o markdown",
+	"permissions --catalog crafts=c -o markdown",
 	"updates c --all --simulate", "updates c --package PACKAGE --explain BUNDLE PACKAGE.v9",
 	"validate c --info", "validate c -o markdown",
 }

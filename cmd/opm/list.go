@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +82,7 @@ func listCmd(alpha bool) *cobra.Command {
 		cmd.AddCommand(l.command(path))
 	}
 	if !alpha {
-		cmd.AddCommand(listMatrixCmd())
+		cmd.AddCommand(renamedCmd(matrixCmd("opm list"), "opm matrix"))
 	}
 	return cmd
 }
@@ -145,65 +144,6 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 	from.addKeepGoing(cmd)
 	addReadFlags(cmd, &from)
 	each.add(cmd, 0)
-	from.each = &each
-	return cmd
-}
-
-func listMatrixCmd() *cobra.Command {
-	var format string
-	var channels bool
-	var from imageFlags
-	var each eachFlag
-	cmd := &cobra.Command{
-		Use:   "matrix [NAME=]CATALOG...",
-		Short: "Compare the packages of several catalogs",
-		Long: `Compare the packages of several catalogs, such as the catalogs for several versions of a
-platform: a row for each package, and a column for each catalog with the version of the head of the
-default channel. "-" stands for a package that a catalog does not have, and "<" follows a version
-that is older than another one of its row. A default channel is named where not all catalogs have
-the same.
-
-A column is called NAME or, without it, like the file or directory of the catalog. A catalog that
-cannot be read or is not valid has no column; the others are compared, and the exit status is 1.
-
-json and yaml print an object with the names of the catalogs and the rows, each with package,
-channel (with --channels) and heads: catalog, channel, bundle, version and older (true or false),
-for each catalog that has the row.` + catalogNote,
-		Example: `  opm list matrix catalog/kiln catalog
-  opm list matrix old=catalog/loom new=catalog --channels -o markdown
-  opm list matrix catalog/kiln catalog -o html > matrix.html
-  opm list matrix --each catalog/`,
-		Args:              atLeastOne("CATALOG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			refs, err := each.refs(args...)
-			if err != nil {
-				return err
-			}
-			read := func(i int) (column list.MatrixColumn, err error) {
-				column.Catalog = refs[i].name
-				err = from.withValid(cmd, refs[i].ref, func(index *declcfg.Index) error {
-					column.Heads = list.Heads(index.Each())
-					return nil
-				})
-				return column, err
-			}
-			columns, failed, err := readEach(cmd, refs, "not all catalogs can be compared: without ", read)
-			if err != nil {
-				return err
-			}
-			if len(columns) > 0 {
-				m := list.NewMatrix(columns, channels)
-				failed = cmp.Or(printResult(cmd, format, m.Result()), failed)
-			}
-			return failed
-		},
-	}
-	addOutput(cmd, &format, output.Text, output.Markdown, output.HTML, output.JSON, output.YAML)
-	cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
-	from.addKeepGoing(cmd)
-	addReadFlags(cmd, &from)
-	each.addFlag(cmd, 0, "compare these catalogs, too")
 	from.each = &each
 	return cmd
 }

@@ -34,6 +34,9 @@ var modeTests = map[string]struct {
 		"each": "=catalog", "installed": "=kiln.v1.0.0", "info": "", "disable": "=platform-package", "warnings-as-errors": "",
 		"config": "=DIR/none", "baseline": "=DIR/none", "write-baseline": "", "output": "=json",
 	}},
+	"permissions": {permissionsModes, map[string]string{
+		"": "cluster.yaml --catalog crafts=catalog", "check-operatorgroup": "cluster.yaml --check-operatorgroup operatorgroup.yaml",
+	}, map[string]string{"catalog": "=more=catalog", "output": "=json"}},
 	"simulate": {simulateModes, map[string]string{
 		"": "cluster.yaml --catalog crafts=catalog", "check-operatorgroup": "cluster.yaml --check-operatorgroup operatorgroup.yaml",
 		"who-can-what": "cluster.yaml --who-can-what --catalog crafts=catalog",

@@ -22,13 +22,13 @@ import (
 // not name have no other step than upgrades.
 func TestPlatforms(t *testing.T) {
 	dir, names := derivedCatalogs(t)
-	plans := opm(t, dir, "updates --across "+strings.Join(names, " "))
+	plans := opm(t, dir, "plan "+strings.Join(names, " "))
 	if plans.code != 1 {
 		t.Errorf("exit code %d", plans.code)
 	}
 	golden.Compare(t, "testdata/platforms/plans.golden", plans.stdout)
 	golden.Compare(t, "testdata/platforms/problems.golden", plans.stderr)
-	matrix := opm(t, dir, "list matrix "+strings.Join(names, " "))
+	matrix := opm(t, dir, "matrix "+strings.Join(names, " "))
 	if matrix.code != 0 {
 		t.Errorf("exit code %d: %s", matrix.code, matrix.stderr)
 	}
@@ -57,7 +57,7 @@ func TestAgainstItself(t *testing.T) {
 	for _, name := range shared.Sample(names, 2) {
 		for _, line := range []string{
 			"validate " + name + " --against " + name + " --warnings-as-errors",
-			"publish " + name + " --against " + name + " --skip check-images,build,push --warnings-as-errors",
+			"check " + name + " --against " + name + " --skip check-images --warnings-as-errors",
 		} {
 			if r := opm(t, dir, line); r.code != 0 {
 				t.Errorf("opm %s: exit code %d\n%s%s", line, r.code, r.stdout, r.stderr)
@@ -95,7 +95,7 @@ func TestEachWithout(t *testing.T) {
 //   - The bundles of the other packages of 4.12 are in 4.20, in the same channels.
 func TestPublishedPlatforms(t *testing.T) {
 	dir := shared.Path(t, "data/catalogs")
-	got := opm(t, dir, "updates --across v4.12 v4.20")
+	got := opm(t, dir, "plan v4.12 v4.20")
 	golden.Compare(t, "testdata/platforms/published-plans.golden", got.stdout)
 	golden.Compare(t, "testdata/platforms/published-problems.golden", got.stderr)
 }

@@ -52,11 +52,9 @@ type checkedCatalog struct {
 	summary []string // lines for standard error; nil for none
 }
 
-// add adds the flags to a command. With --rules, the command lists rules instead.
+// add adds the flags to a command.
 func (f *reportFlags) add(cmd *cobra.Command) {
-	f.orRules(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
 	flags.BoolVar(&f.info, "info", false, "also print hints in text and github output")
 	flags.StringSliceVar(&f.disable, "disable", nil, "ignore these comma-separated `RULES`")
 	flags.BoolVar(&f.strict, "warnings-as-errors", false, "make every warning an error")
@@ -65,14 +63,18 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.writeBaseline, "write-baseline", false,
 		"list the problems in the file of --baseline instead of reporting them")
 	exclude(cmd, "write-baseline", "output")
-	exclude(cmd, "rules", "output", "info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline")
 	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	must(cmd.MarkFlagFilename("baseline", "json"))
 	completeWith(cmd, listOf(func() []string { return f.rules().Names() }), "disable")
 }
 
-// orRules makes a command list or explain rules if --rules is given. Then its arguments are names of rules.
-func (f *reportFlags) orRules(cmd *cobra.Command) {
+// addRules adds --rules, the former spelling of opm rules, which excludes the flags of add and others. With it, the
+// arguments of the command are names of rules.
+func (f *reportFlags) addRules(cmd *cobra.Command, others ...string) {
+	cmd.Flags().BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
+	renamedFlag(cmd.Flags(), "rules", "opm rules")
+	exclude(cmd, "rules", "output", "info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline")
+	exclude(cmd, "rules", others...)
 	check, complete, run := cmd.Args, cmd.ValidArgsFunction, cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if f.listRules {
@@ -88,42 +90,15 @@ func (f *reportFlags) orRules(cmd *cobra.Command) {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.listRules {
-			return f.printRules(textOutput(cmd), args)
+			return printRules(textOutput(cmd), f.rules(), args)
 		}
 		return run(cmd, args)
 	}
 }
 
-// printRules prints a table of the rules, or explains the named ones.
-func (f *reportFlags) printRules(w io.Writer, names []string) error {
-	if err := f.checkNames(names); err != nil {
-		return err
-	}
-	if len(names) == 0 {
-		return f.rules().WriteTable(w)
-	}
-	for i, name := range names {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		if err := f.rules().WriteRule(w, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkNames returns an error if a name is not the name of a rule.
-func (f *reportFlags) checkNames(names []string) error {
-	if err := f.rules().CheckNames(names); err != nil {
-		return usageError{fmt.Errorf("%w; --rules alone lists them", err)}
-	}
-	return nil
-}
-
 // read returns the configuration for a reference, with the changes by flags.
 func (f *reportFlags) read(ref string) (*config, error) {
-	if err := f.checkNames(f.disable); err != nil {
+	if err := checkRules(f.rules(), f.disable); err != nil {
 		return nil, err
 	}
 	c, err := readConfig(f.config, ref)

@@ -25,7 +25,6 @@ import (
 
 func publishCmd() *cobra.Command {
 	var f publishFlags
-	optional := texts(pipeline.Optional())
 	cmd := &cobra.Command{
 		Use:   "publish (DIRECTORY | CONFIG | TEMPLATE...) (--tag REF | --skip push)",
 		Short: "Check a catalog, build its image and push it, in one run for CI",
@@ -62,12 +61,47 @@ Exit status:
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.add(cmd, optional)
+	f.build.addImage(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "do everything but push and sign")
+	flags.BoolVar(&f.sign, "sign", false, "sign the image with cosign, which must be in PATH")
+	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
+	f.add(cmd, texts(pipeline.Optional()))
 	return cmd
 }
 
-// publishFlags are the flags of publish.
+func checkCmd() *cobra.Command {
+	f := publishFlags{onlyCheck: true}
+	f.build.base = baseSelf
+	cmd := &cobra.Command{
+		Use:   "check (DIRECTORY | CONFIG | TEMPLATE...)",
+		Short: "Check a catalog as opm publish does, without its image",
+		Long: `Check a catalog before it is published, as for a pull request: a directory, what opm compose makes
+of CONFIG, or what opm render-template makes of each TEMPLATE. The steps are those of opm publish
+without the image: validate, resolve (--all), check-images, and diff with the catalog of --against
+or the image at --tag; if that does not exist yet, all is new. A step that fails does not stop the
+others. opm.yaml beside the argument is read.
+
+The summary on standard output is Markdown that fits into a comment on a pull request, or JSON with
+everything. The exit status is 1 if the catalog has problems, and 2 if something else failed.`,
+		Example: `  opm check catalog --skip check-images
+  opm check catalog --against catalog/kiln --skip check-images --summary summary.md
+  opm check crafts.yaml --skip check-images -o json`,
+		Args:              atLeastOne("DIRECTORY, CONFIG or TEMPLATE"),
+		ValidArgsFunction: files,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil, "the image `REF` of the catalog, to compare with if it exists")
+	f.add(cmd, texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
+		return s == pipeline.Build || s == pipeline.Push
+	})))
+	return cmd
+}
+
+// publishFlags are the flags of publish and check.
 type publishFlags struct {
+	onlyCheck bool // without the image
+
 	skip     []string
 	dryRun   bool
 	against  string
@@ -91,17 +125,14 @@ var renderingFlags = map[string]bool{
 	"strict": false, "strict-channels": false, "target": false,
 }
 
+// add adds the flags that both commands have. optional are the steps that can be skipped.
 func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
-	f.build.addImage(cmd)
 	f.diff.addFailOn(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.skip, "skip", nil, "skip these comma-separated `STEPS`: "+strings.Join(optional, ", "))
 	completeWith(cmd, listOf(func() []string { return optional }), "skip")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "do everything but push and sign")
 	flags.StringVar(&f.against, "against", "", "compare with this `CATALOG` instead of the image at the first --tag")
 	flags.StringVar(&f.summary, "summary", "", "append the summary to `FILE`, as Markdown")
-	flags.BoolVar(&f.sign, "sign", false, "sign the image with cosign, which must be in PATH")
-	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
 	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary", "markdown", "json", "yaml")
 	flags.StringArrayVar(&f.others, "dependencies-from", nil,
@@ -170,6 +201,10 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err error) {
 	f.build.push, f.build.images = true, f.rendering.images
 	f.report.rules = template.Rules
+	if f.onlyCheck {
+		f.skip = append(f.skip, string(pipeline.Build)) // and with it all that follow
+		f.build.platforms = optional(f.build.images.platform)
+	}
 	if opts.Skip, err = pipeline.ParseSteps(f.skip); err != nil {
 		return opts, usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(pipeline.Optional()))}
 	}

@@ -54,6 +54,7 @@ func (f *resolveAllFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.fromImages, "images", false,
 		"read the bundles that OLM v1 installs from their images, if the catalog does not have their manifests")
 	f.reportFlags.add(cmd)
+	f.addRules(cmd)
 }
 
 // check returns an error for a format that is not available with or without --all.

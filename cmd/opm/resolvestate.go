@@ -36,8 +36,7 @@ func (f *stateFlags) add(cmd *cobra.Command) {
 // addCatalogs adds the flags for the catalogs of a cluster.
 func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.catalogs, "catalog", nil,
-		"contents of a catalog of the cluster: `[NAMESPACE/]NAME=CATALOG`, with nothing after = for none")
+	f.addCatalog(flags)
 	flags.StringToIntVar(&f.opts.Priorities, "catalog-priority", nil,
 		"priority of a catalog of the cluster: `[NAMESPACE/]NAME=N`")
 	flags.StringVar(&f.opts.Global, "global-namespace", "",
@@ -45,6 +44,12 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.SingleOwnNamespace, "single-own-namespace", false,
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 	addReleases(flags, &f.opts.Releases)
+}
+
+// addCatalog adds the flag for the contents of catalogs.
+func (f *stateFlags) addCatalog(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.catalogs, "catalog", nil,
+		"contents of a catalog of the cluster: `[NAMESPACE/]NAME=CATALOG`, with nothing after = for none")
 }
 
 // addReleases adds the flag for the feature gate of OLM v1 that makes releases count.

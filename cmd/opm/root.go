@@ -28,13 +28,14 @@ type namedCommand struct {
 var commandGroups = []commandGroup{
 	{"Look:", []namedCommand{
 		{"list", func() *cobra.Command { return listCmd(false) }},
+		{"matrix", func() *cobra.Command { return matrixCmd("opm") }},
 		{"search", searchCmd}, {"render", renderCmd}, {"graph", graphCmd}, {"diff", diffCmd},
 	}},
 	{"Check:", []namedCommand{
-		{"validate", validateCmd}, {"check-images", checkImagesCmd}, {"check-updates", checkUpdatesCmd},
-		{"resolve", resolveCmd}, {"updates", updatesCmd}, {"fmt", fmtCmd},
+		{"check", checkCmd}, {"validate", validateCmd}, {"check-images", checkImagesCmd}, {"check-updates", checkUpdatesCmd},
+		{"resolve", resolveCmd}, {"updates", updatesCmd}, {"plan", planCmd}, {"fmt", fmtCmd}, {"rules", rulesCmd},
 	}},
-	{"Clusters:", []namedCommand{{"simulate", simulateCmd}}},
+	{"Clusters:", []namedCommand{{"simulate", simulateCmd}, {"permissions", permissionsCmd}}},
 	{"Write:", []namedCommand{
 		{"init", initCmd}, {"add", addCmd}, {"promote", promoteCmd}, {"deprecate", deprecateCmd},
 		{"default-channel", defaultChannelCmd}, {"remove", removeCmd},

@@ -20,7 +20,7 @@ func rulePages() map[string]string {
 		"resolve.md":         rulePage("opm resolve --all", resolve.Rules(), objects),
 		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
 		"check-updates.md":   rulePage("opm check-updates", updatecheck.Rules(), definitions),
-		"updates.md":         rulePage("opm updates --across", across.Rules(), catalogFiles),
+		"plan.md":            rulePage("opm plan", across.Rules(), catalogFiles),
 	}
 }
 
@@ -41,7 +41,7 @@ replace the whole file, and a file without lines is missing.`
 func rulePage(command string, rules *problem.Rules, changes string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Rules of %s\n\n", command)
-	fmt.Fprintf(&b, "`%s --rules NAME` prints what this page says of a rule.\n", beforeFlags(command))
+	b.WriteString("`opm rules NAME` prints what this page says of a rule.\n")
 	for _, group := range rules.Groups {
 		fmt.Fprintf(&b, "\n## %s\n\n| rule | severity | requirement |\n| --- | --- | --- |\n", group.Title)
 		for _, r := range group.Rules {
@@ -62,12 +62,6 @@ func rulePage(command string, rules *problem.Rules, changes string) string {
 		writeBlock(&b, rules.Example)
 	}
 	return b.String()
-}
-
-// beforeFlags returns the part of a command line before its flags.
-func beforeFlags(command string) string {
-	before, _, _ := strings.Cut(command, " --")
-	return before
 }
 
 func explain(b *strings.Builder, r *problem.Rule) {

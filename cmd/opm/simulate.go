@@ -12,12 +12,9 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/internal/olm/audit"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/report"
-	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -47,14 +44,6 @@ repeated in a step for objects of one kind; -o json and yaml have it all.
 What no object says is assumed: that images can be pulled and that pods become ready, unless --fail
 or --fail-unpack says otherwise. What depends on that is marked as assumed.
 
-With --check-operatorgroup, nothing else is simulated than what an OperatorGroup would do to the
-operators of the cluster. The exit status is 1 if one of them would fail.
-
-With --who-can-what nothing is simulated. Instead, the permissions of each operator in STATE are
-shown, and to which roles of Kubernetes its APIs are opened; with --catalog, also those of the
-operators that catalogs would install, and STATE may be missing. Operators of catalogs with
-olm.csv.metadata in place of manifests say nothing about permissions.
-
 With -o prometheus, the metrics that OLM exports at the end are shown, apart from those that depend
 on time.
 
@@ -66,9 +55,7 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate cluster.yaml --catalog crafts=catalog --timeline --subscription pottery/kiln
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
-  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
-  opm simulate cluster.yaml --check-operatorgroup operatorgroup.yaml
-  opm simulate --who-can-what --catalog crafts=catalog`,
+  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result`,
 		Args:              f.args,
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -91,9 +78,10 @@ that a cluster refuses, are errors with their places; the others are simulated a
 		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
 	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
 	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
-	flags.StringVar(&f.group, "check-operatorgroup", "",
-		"show only what the OperatorGroup in this `FILE` would break if it was added")
+	f.addGroup(flags)
+	renamedFlag(flags, checkGroup, "opm permissions --"+checkGroup)
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
+	renamedFlag(flags, "who-can-what", "opm permissions")
 	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown, prometheusFormat)
 	addReadFlags(cmd, &f.images)
 	simulateModes.add(cmd)
@@ -112,43 +100,37 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	if _, err := parseKubeVersion(f.options.KubeVersion); err != nil {
 		return err
 	}
+	if f.group != "" || f.who {
+		return f.permissionsFlags.run(cmd, args)
+	}
 	f.state.paths = args
-	if f.group != "" {
-		return f.checkGroup(cmd)
-	}
-	if f.who {
-		return f.printPermissions(cmd)
-	}
 	return f.simulate(cmd)
 }
 
 // simulateFlags are the flags of simulate.
 type simulateFlags struct {
-	state   stateFlags
-	images  imageFlags
+	permissionsFlags
 	options simulate.Options
 	diff    bool
 
 	timeline     bool
 	subscription string
 
-	write  string
-	group  string
-	who    bool
-	format string
+	write string
+	who   bool
 }
 
 var simulateModes = modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
 		"fail-unpack kube-version ocp-version steps solver-timeout timeline subscription diff write",
-	"check-operatorgroup": "",
-	"who-can-what":        "catalog",
+	checkGroup:     "",
+	"who-can-what": "catalog",
 }
 
-// args checks the arguments, and requires a state unless the output is only about catalogs.
+// args checks the arguments.
 func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
-	if f.who && len(f.state.catalogs) > 0 {
-		return nil
+	if f.who {
+		return f.permissionsFlags.args(cmd, args)
 	}
 	return atLeastOne("STATE")(cmd, args)
 }
@@ -257,48 +239,3 @@ func (f *simulateFlags) result(r *simulate.Result) *output.Result {
 }
 
 const prometheusFormat output.Format = "prometheus"
-
-// checkGroup prints the effects of adding the OperatorGroup in a file to the cluster.
-func (f *simulateFlags) checkGroup(cmd *cobra.Command) error {
-	if err := f.state.check(); err != nil {
-		return err
-	}
-	done := display{cmd}.Start("reading")
-	defer done()
-	state, err := f.state.readState(cmd)
-	if err != nil {
-		return err
-	}
-	added, err := (&stateFlags{paths: []string{f.group}}).readState(cmd)
-	if err != nil {
-		return err
-	}
-	check, err := audit.CheckGroup(cmd.Context(), state, added)
-	if err != nil {
-		return fmt.Errorf("--check-operatorgroup %s: %w", f.group, err)
-	}
-	done()
-	if err := printResult(cmd, f.format, &output.Result{Value: check, Report: check.Report}); err != nil {
-		return err
-	}
-	if !check.CanAdd() {
-		return failed("the OperatorGroup would break operators: see the output")
-	}
-	return nil
-}
-
-// printPermissions prints, instead of a simulation, the permissions of operators and the roles that may use their APIs:
-// of the operators in the state, and of the operators that the catalogs would install.
-func (f *simulateFlags) printPermissions(cmd *cobra.Command) error {
-	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
-		operators := audit.OfState(state)
-		for _, c := range catalogs {
-			if c.Failure == nil {
-				operators = append(operators, audit.OfCatalog(c)...)
-			}
-		}
-		done()
-		about := func() *report.Report { return audit.ReportOf(operators) }
-		return printResult(cmd, f.format, &output.Result{Value: operators, Report: about})
-	})
-}

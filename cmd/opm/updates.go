@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ import (
 func updatesCmd() *cobra.Command {
 	var f updatesFlags
 	cmd := &cobra.Command{
-		Use:   "updates (CATALOG [FROM TO] | --across [VERSION=]CATALOG...)",
+		Use:   "updates CATALOG [FROM TO]",
 		Short: "Show the updates of installed bundles",
 		Long: `Show, for each bundle that can be installed and each channel that it can follow, its next
 update and the number of updates to the end of the channel: by OLM Classic, which picks the bundle
@@ -34,16 +35,12 @@ table shows what the listed bundles depend on, and which packages of the catalog
 terminal, lines are cut at its width.
 
 With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
-names. The catalog need not be valid.
-
-` + acrossHelp + catalogNote,
+names. The catalog need not be valid.` + catalogNote,
 		Example: `  opm updates catalog
   opm updates catalog --package kiln --channel stable --all
   opm updates catalog --stranded --fail-on stranded
   opm updates catalog --package kiln --from 1.1.0 --simulate
-  opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0
-  opm updates --across v4.18=catalog/kiln v4.19=catalog --all
-  opm updates --across v4.18=catalog/kiln v4.19=catalog --installed kiln.v1.0.0 -o markdown`,
+  opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0`,
 		Args:              f.args,
 		ValidArgsFunction: f.complete,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -65,14 +62,14 @@ names. The catalog need not be valid.
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
 	addReleases(flags, &f.opts.V1.Releases)
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", problem.Formats()...)
+	choiceVar(cmd, &f.format, "output", "o", "text", "output format", updatesFormats...)
 	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
 	exclude(cmd, "olm", "differs", "explain")
 	exclude(cmd, "channel", "no-channel")
 	exclude(cmd, "fail-on", "explain")
 	completeWith(cmd, bundles, "from")
 	f.images.addKeepGoing(cmd)
-	f.across.add(cmd)
+	f.addAcross(cmd)
 	addReadFlags(cmd, &f.images)
 	updatesModes.add(cmd)
 	f.images.each = new(eachFlag)
@@ -82,13 +79,30 @@ names. The catalog need not be valid.
 
 // updatesFlags are the flags of updates.
 type updatesFlags struct {
-	pkg, format, version string
-	failOn               string // "stranded", or "" for nothing
-	olm                  olmFlag
-	explain, all         bool
-	opts                 list.UpdateOptions
-	images               imageFlags
-	across               acrossFlags
+	planFlags
+	across  bool
+	version string
+	explain bool
+	failOn  string // "stranded", or "" for nothing
+	opts    list.UpdateOptions
+}
+
+// updatesFormats are the output formats without --across.
+var updatesFormats = []string{"text", "json", "yaml"}
+
+// addAcross adds --across, the former spelling of opm plan, and its flags, all hidden.
+func (f *updatesFlags) addAcross(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.across, "across", false, "plan the upgrade of the platform over the CATALOGs of its versions")
+	f.add(cmd)
+	for _, name := range strings.Fields(updatesModes["across"]) {
+		if len(updatesModes.users(name)) == 1 {
+			hide(flags, name)
+		}
+	}
+	renamedFlag(flags, "across", "opm plan")
+	f.report.addRules(cmd)
+	flags.Lookup("output").Value.(*choice[string]).former = problem.Formats()
 }
 
 var updatesModes = modes{
@@ -101,7 +115,7 @@ var updatesModes = modes{
 
 // args checks the arguments: one catalog, or several with --across.
 func (f *updatesFlags) args(cmd *cobra.Command, args []string) error {
-	if f.across.on {
+	if f.across {
 		return atLeastOne("CATALOG")(cmd, args)
 	}
 	return rangeArgs(1, "CATALOG", "FROM", "TO")(cmd, args)
@@ -111,7 +125,7 @@ func (f *updatesFlags) args(cmd *cobra.Command, args []string) error {
 func (f *updatesFlags) complete(
 	cmd *cobra.Command, args []string, start string,
 ) ([]string, cobra.ShellCompDirective) {
-	if f.across.on {
+	if f.across {
 		return files(cmd, args, start)
 	}
 	return completeArgs(files, bundles, bundles)(cmd, args, start)
@@ -139,11 +153,15 @@ func (f *updatesFlags) check(args []string) (err error) {
 }
 
 func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
-	if f.across.on {
-		return f.runAcross(cmd, args)
+	if f.across {
+		refs, err := parseNamedRefs(args)
+		if err != nil {
+			return err
+		}
+		return f.planFlags.run(cmd, refs)
 	}
-	if !slices.Contains([]string{"text", "json", "yaml"}, f.format) {
-		return usageError{fmt.Errorf("--output %s needs --across", f.format)}
+	if !slices.Contains(updatesFormats, f.format) {
+		return usageError{fmt.Errorf("--output %s needs opm plan", f.format)}
 	}
 	if err := f.check(args); err != nil {
 		return usageError{err}

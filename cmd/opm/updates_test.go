@@ -42,7 +42,7 @@ properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
 			cancel()
 			return len(p), nil
 		}))
-		f := updatesFlags{format: format, all: true}
+		f := updatesFlags{planFlags: planFlags{format: format, all: true}}
 		if err := f.print(cmd, index.Each(), &outline, index); !errors.Is(err, context.Canceled) || text.Len() > 0 {
 			t.Errorf("%s: got %v and %q", format, err, text.String())
 		}

@@ -75,8 +75,7 @@ Text goes to standard error, other formats to standard output.`,
   opm validate catalog --target ocp=4.18
   opm validate catalog/kiln --against catalog
   opm validate catalog --baseline known.json --write-baseline
-  opm validate catalog --watch
-  opm validate --rules channel-head`,
+  opm validate catalog --watch`,
 		Args:              exactArgs("CATALOG"),
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,7 +94,7 @@ Text goes to standard error, other formats to standard output.`,
 	flags.StringVar(&f.against, "against", "",
 		"report what users of the catalog `INDEX` would lose, and only new problems")
 	flags.BoolVar(&f.watched, "watch", false, "validate again whenever a file changes, until Ctrl-C")
-	exclude(cmd, "rules", "schema", "package", "target", "against", "watch")
+	f.addRules(cmd, "schema", "package", "target", "against", "watch")
 	exclude(cmd, "write-baseline", "watch")
 	must(cmd.MarkFlagFilename("schema", "cue"))
 	addReadFlags(cmd, &f.images)

@@ -182,7 +182,7 @@ func summary(text string) string {
 	return ""
 }
 
-// matrixView serves /ui/v1/matrix: it compares the default channels of all catalogs, as `opm list matrix` does.
+// matrixView serves /ui/v1/matrix: it compares the default channels of all catalogs, as `opm matrix` does.
 func (h *handler) matrixView(w http.ResponseWriter, r *http.Request) {
 	if _, ok := query(w, r); !ok {
 		return

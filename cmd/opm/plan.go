@@ -14,45 +14,73 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-const acrossHelp = `With --across, plan the upgrade of the platform, such as OpenShift, with a catalog for each of its
-versions, the oldest first: which installed bundles get to the last version, which must be updated
-first, who has to switch to another channel, and who is stuck. Text and Markdown have only plans
-with another step than upgrades of the platform; --all has the rest. The version is the target of
-the catalog in opm.yaml, or is at the end of its name, as in catalogs/v4.18 or v4.18=CATALOG. A
-catalog that cannot be read is left out, and the exit status is 1. It is also 1 if an operator is
-stuck.
-Rules, baselines and opm.yaml, beside the last catalog, are as in opm validate.`
-
-// acrossFlags are the flags of updates --across.
-type acrossFlags struct {
-	reportFlags
-	on        bool
-	installed []string
-	state     stateFlags
+func planCmd() *cobra.Command {
+	var f planFlags
+	var each eachFlag
+	cmd := &cobra.Command{
+		Use:   "plan [VERSION=]CATALOG...",
+		Short: "Plan the updates of operators for the upgrade of a platform",
+		Long: `Plan the upgrade of a platform, such as OpenShift, with a catalog for each of its versions, the
+oldest first: which installed bundles get to the last version, which must be updated first, who
+has to switch to another channel, and who is stuck. Text and Markdown have only plans with another
+step than upgrades of the platform; --all has the rest. The version is the target of the catalog
+in opm.yaml, or is at the end of its name, as in catalogs/v4.18 or v4.18=CATALOG. A catalog that
+cannot be read is left out, and the exit status is 1. It is also 1 if an operator is stuck.
+Rules, baselines and opm.yaml, beside the last catalog, are as in opm validate.` + catalogNote,
+		Example: `  opm plan v4.18=catalog/kiln v4.19=catalog --all
+  opm plan v4.18=catalog/kiln v4.19=catalog --installed kiln.v1.0.0 -o markdown`,
+		Args:              atLeastOne("CATALOG"),
+		ValidArgsFunction: files,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			refs, err := each.refs(args...)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd, refs)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.pkg, "package", "", "plan for this `PACKAGE` only")
+	flags.BoolVar(&f.all, "all", false, "show all plans in text too")
+	f.olm.add(cmd, "which OLM to ask")
+	addProblemFormat(cmd, &f.format, "o", "text", "output format")
+	f.images.addKeepGoing(cmd)
+	f.add(cmd)
+	addReadFlags(cmd, &f.images)
+	each.addFlag(cmd, 0, "plan over these catalogs, too")
+	f.images.each = &each
+	return cmd
 }
 
-func (f *acrossFlags) add(cmd *cobra.Command) {
-	f.rules = across.Rules
+// planFlags are the flags of plan.
+type planFlags struct {
+	report      reportFlags
+	pkg, format string
+	olm         olmFlag
+	all         bool
+	installed   []string
+	state       stateFlags
+	images      imageFlags
+}
+
+// add adds the flags of plan that updates has only for its former spelling, updates --across.
+func (f *planFlags) add(cmd *cobra.Command) {
+	f.report.rules = across.Rules
 	flags := cmd.Flags()
-	flags.BoolVar(&f.on, "across", false, "plan the upgrade of the platform over the CATALOGs of its versions")
 	flags.StringArrayVar(&f.installed, "installed", nil, "plan for this installed `BUNDLE` only; may be repeated")
 	flags.StringArrayVar(&f.state.paths, "state", nil,
 		"plan for the operators of the cluster with the manifests in this `PATH`; may be repeated")
 	exclude(cmd, "installed", "state")
-	f.reportFlags.add(cmd)
+	f.report.add(cmd)
 }
 
-// runAcross plans the upgrade of a platform, and prints plans and problems. It fails if an operator is stuck.
-func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
-	refs, err := parseNamedRefs(args)
+// run plans the upgrade of a platform, and prints plans and problems. It fails if an operator is stuck.
+func (f *planFlags) run(cmd *cobra.Command, refs []*namedRef) error {
+	c, err := f.report.read(refs[len(refs)-1].ref)
 	if err != nil {
 		return err
 	}
-	c, err := f.across.read(refs[len(refs)-1].ref)
-	if err != nil {
-		return err
-	}
-	report, leftOut, err := f.planAcross(cmd, refs)
+	report, leftOut, err := f.plan(cmd, refs)
 	if err != nil {
 		return err
 	}
@@ -61,12 +89,12 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 		result.Incomplete = fail.reason
 	}
 	plans := report.Plans
-	if !f.all && f.across.installed == nil && f.across.state.paths == nil {
+	if !f.all && f.installed == nil && f.state.paths == nil {
 		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
 	}
 	out := outputAs(cmd, f.format)
 	switch {
-	case f.across.writeBaseline || len(plans) == 0:
+	case f.report.writeBaseline || len(plans) == 0:
 	case f.format == string(problem.Text):
 		err = report.Table(plans).Text(out)
 	case f.format == string(problem.Markdown):
@@ -76,22 +104,22 @@ func (f *updatesFlags) runAcross(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = f.across.print(cmd, cmd.ErrOrStderr(), f.format, c, result, report.Summary())
+	err = f.report.print(cmd, cmd.ErrOrStderr(), f.format, c, result, report.Summary())
 	return cmp.Or(err, leftOut)
 }
 
-// planAcross reads the catalogs and makes the plans. failure is the error about catalogs that are left out.
-func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *across.Report, failure, err error) {
-	opts := across.Options{Package: f.pkg, Bundles: f.across.installed, OLM: f.olm.semantics()}
-	if f.across.state.paths != nil {
-		state, err := f.across.state.readState(cmd)
+// plan reads the catalogs and makes the plans. failure is the error about catalogs that are left out.
+func (f *planFlags) plan(cmd *cobra.Command, refs []*namedRef) (r *across.Report, failure, err error) {
+	opts := across.Options{Package: f.pkg, Bundles: f.installed, OLM: f.olm.semantics()}
+	if f.state.paths != nil {
+		state, err := f.state.readState(cmd)
 		if err != nil {
 			return nil, nil, err
 		}
 		opts.Operators = across.Operators(state)
-		warnIfNone(cmd, len(opts.Operators), "installed operators", f.across.state.paths...)
+		warnIfNone(cmd, len(opts.Operators), "installed operators", f.state.paths...)
 	}
-	catalogs, failure, err := f.readAcross(cmd, refs)
+	catalogs, failure, err := f.read(cmd, refs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,13 +134,13 @@ func (f *updatesFlags) planAcross(cmd *cobra.Command, refs []*namedRef) (r *acro
 	return r, failure, nil
 }
 
-// readAcross reads the catalogs of the versions of a platform with readEach.
-func (f *updatesFlags) readAcross(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
+// read reads the catalogs of the versions of a platform with readEach.
+func (f *planFlags) read(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
 	if err := checkDistinct(refs); err != nil {
 		return nil, nil, err
 	}
 	for _, r := range refs {
-		p, unknown, err := catalogPlatform(f.across.config, r)
+		p, unknown, err := catalogPlatform(f.report.config, r)
 		if err := cmp.Or(err, unknown); err != nil {
 			return nil, nil, err
 		}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/imagecheck"
+	"github.com/opm-toolchain/opm/internal/olm/across"
+	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
+	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// A ruleTable is the rules whose problems a command reports.
+type ruleTable struct {
+	command string // with the flag of its mode
+	rules   *problem.Rules
+}
+
+// ruleTables returns the rules of all commands, which share opm.yaml.
+func ruleTables() []ruleTable {
+	return []ruleTable{
+		{"opm validate", validateRules()}, {"opm bundle validate", bundle.Rules()}, {"opm check-updates", updatecheck.Rules()},
+		{"opm check-images", imagecheck.Rules()}, {"opm resolve --all", resolve.Rules()}, {"opm plan", across.Rules()},
+	}
+}
+
+// allRules returns the rules of all commands as one table.
+func allRules() *problem.Rules {
+	var groups []*problem.Group
+	for _, t := range ruleTables() {
+		groups = append(groups, t.rules.Groups...)
+	}
+	return problem.NewRules("", nil, groups...)
+}
+
+func rulesCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rules [NAME...]",
+		Short: "List the rules of all checks, or explain some",
+		Long: `List the rules of all commands that report problems, or explain the named ones: the requirement,
+the consequence of breaking it, how to fix it, and examples.
+
+A rule has one level for all commands: error, warning, info or off. opm.yaml beside the catalog
+sets it, and --disable turns rules off for one run.`,
+		Example: `  opm rules
+  opm rules channel-head missing`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return allRules().Names(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, names []string) error {
+			w := textOutput(cmd)
+			if len(names) > 0 {
+				return printRules(w, allRules(), names)
+			}
+			return printTables(w, ruleTables())
+		},
+	}
+}
+
+// printTables prints tables of rules with their titles.
+func printTables(w io.Writer, tables []ruleTable) error {
+	for i, t := range tables {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s\n\n", t.command)
+		if err := printRules(w, t.rules, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printRules prints a table of the rules, or explains the named ones.
+func printRules(w io.Writer, rules *problem.Rules, names []string) error {
+	if err := checkRules(rules, names); err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return rules.WriteTable(w)
+	}
+	for i, name := range names {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := rules.WriteRule(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRules returns an error if a name is not the name of a rule.
+func checkRules(rules *problem.Rules, names []string) error {
+	if err := rules.CheckNames(names); err != nil {
+		return usageError{fmt.Errorf("%w; opm rules lists them", err)}
+	}
+	return nil
+}
