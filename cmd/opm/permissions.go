@@ -56,7 +56,8 @@ var permissionsModes = modes{"": "catalog", checkGroup: ""}
 
 // addGroup adds --check-operatorgroup.
 func (f *permissionsFlags) addGroup(flags *pflag.FlagSet) {
-	flags.StringVar(&f.group, checkGroup, "", "show only what the OperatorGroup in this `FILE` would break if it was added")
+	flags.StringVar(&f.group, checkGroup, "",
+		"show only what the OperatorGroup in this `FILE` would break if it was added")
 }
 
 // args checks the arguments, and requires a state unless the output is only about catalogs.

@@ -91,7 +91,8 @@ everything. The exit status is 1 if the catalog has problems, and 2 if something
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil, "the image `REF` of the catalog, to compare with if it exists")
+	cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil,
+		"the image `REF` of the catalog, to compare with if it exists")
 	f.add(cmd, texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
 		return s == pipeline.Build || s == pipeline.Push
 	})))

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// renamedTo is the annotation of former spellings, flags and commands, with the command to use now. Upstream's names are
-// not former spellings.
+// renamedTo is the annotation of former spellings, flags and commands, with the command to use now. Upstream's names
+// are not former spellings.
 const renamedTo = "renamed to"
 
 // renamedFlag hides a flag that is a former spelling of a command.

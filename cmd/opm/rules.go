@@ -23,8 +23,8 @@ type ruleTable struct {
 // ruleTables returns the rules of all commands, which share opm.yaml.
 func ruleTables() []ruleTable {
 	return []ruleTable{
-		{"opm validate", validateRules()}, {"opm bundle validate", bundle.Rules()}, {"opm check-updates", updatecheck.Rules()},
-		{"opm check-images", imagecheck.Rules()}, {"opm resolve --all", resolve.Rules()}, {"opm plan", across.Rules()},
+		{"opm validate", validateRules()}, {"opm bundle validate", bundle.Rules()},
+		{"opm check-updates", updatecheck.Rules()}, {"opm check-images", imagecheck.Rules()}, {"opm resolve --all", resolve.Rules()}, {"opm plan", across.Rules()},
 	}
 }
 

@@ -95,7 +95,7 @@ func (f *updatesFlags) addAcross(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.across, "across", false, "plan the upgrade of the platform over the CATALOGs of its versions")
 	f.add(cmd)
-	for _, name := range strings.Fields(updatesModes["across"]) {
+	for name := range strings.FieldsSeq(updatesModes["across"]) {
 		if len(updatesModes.users(name)) == 1 {
 			hide(flags, name)
 		}
