@@ -86,7 +86,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	problems, invalid := problemsOf(paths, results)
 	stderr := cmd.ErrOrStderr()
 	if invalid != nil {
-		hint := hintReconnect(cmd.Context(), paths, e, opts)
+		hint := hintRemove(cmd.Context(), paths, e, opts)
 		done()
 		unchanged := fmt.Sprintf("%s is unchanged: the package would not be valid", paths[0])
 		if len(paths) > 1 {
@@ -147,18 +147,25 @@ func (f *editFlags) printDiffs(cmd *cobra.Command, results []*edit.Result) error
 	return writeDiff(cmd, all)
 }
 
-// hintReconnect returns a line that names --reconnect, if the flag would make a refused edit valid.
-func hintReconnect(ctx context.Context, paths []string, e edit.Edit, opts edit.Options) string {
+// hintRemove returns a line that names --reconnect or --with-bundles, if the flag would make a refused edit valid.
+func hintRemove(ctx context.Context, paths []string, e edit.Edit, opts edit.Options) string {
 	remove, ok := e.(edit.Remove)
-	if !ok || remove.Kind != edit.Bundle || remove.Reconnect {
+	hint := "with --reconnect, what updates the bundle updates what that updates, and the package stays valid"
+	switch {
+	case ok && remove.Kind == edit.Bundle && !remove.Reconnect:
+		remove.Reconnect = true
+	case ok && remove.Kind == edit.Channel && !remove.WithBundles:
+		remove.WithBundles = true
+		hint = "with --with-bundles, the bundles that only the channel has are removed too, and the package stays valid"
+	default:
 		return ""
 	}
-	remove.Reconnect, opts.DryRun = true, true
+	opts.DryRun = true
 	results, err := edit.ApplyAll(ctx, paths, remove, opts)
 	if err != nil || slices.ContainsFunc(results, func(r *edit.Result) bool { return len(r.Problems) > 0 }) {
 		return ""
 	}
-	return "hint: with --reconnect, what updates the bundle updates what that updates, and the package stays valid\n"
+	return "hint: " + hint + "\n"
 }
 
 // problemsOf returns the problems of all results, and the paths of the results that have any.

@@ -36,14 +36,21 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", name, cmd.CommandPath(), nearest.Hint(name, names))
+	hint := nearest.Hint(name, names)
+	if instead := commandsFor[name]; instead != "" && !cmd.HasParent() {
+		hint = "; run " + instead
+	}
+	return fmt.Errorf("unknown command %q for %q%s", name, cmd.CommandPath(), hint)
 }
 
 // flagError returns the usage error for an error of parsing flags. It suggests the nearest name for an unknown flag.
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, ok := err.(*pflag.NotExistError) //nolint:errorlint // pflag does not wrap it
-	if !ok || unknown.GetSpecifiedShortnames() != "" {
+	switch {
+	case !ok:
 		return usageError{err}
+	case unknown.GetSpecifiedShortnames() != "":
+		return usageError{fmt.Errorf("%w%s", err, longFlag(cmd, unknown.GetSpecifiedShortnames()))}
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -221,7 +221,13 @@ func findBundle(p *graph.Package, text string) (*graph.Bundle, error) {
 		return nil, fmt.Errorf("package %q has several bundles of version %s, name one: %s", p.Name, text,
 			strings.Join(namesOf(found), ", "))
 	}
-	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no bundle", p.Name), text, namesOf(p.Bundles))
+	names := namesOf(p.Bundles)
+	for _, b := range p.Bundles {
+		if text != "" && text[0] >= '0' && text[0] <= '9' && b.Version != nil {
+			names = append(names, b.Version.String())
+		}
+	}
+	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no bundle", p.Name), text, names)
 }
 
 func namesOf(bundles []*graph.Bundle) []string {

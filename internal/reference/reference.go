@@ -134,12 +134,7 @@ type missingError struct{ text string }
 
 func (e missingError) Error() string {
 	what := "no such file or directory"
-	dir, _ := filepath.Split(e.text)
-	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // no hint without the directory
-	var siblings []string
-	for _, sibling := range entries {
-		siblings = append(siblings, dir+sibling.Name())
-	}
+	siblings := siblingsOf(e.text)
 	if list := ListHint(e.text); list != "" {
 		noComma := func(name string) bool { return !strings.Contains(name, ",") }
 		return what + cmp.Or(nearest.Hint(e.text, slices.DeleteFunc(siblings, noComma)), list)
@@ -149,5 +144,18 @@ func (e missingError) Error() string {
 	}
 	return what + nearest.Hint(e.text, siblings)
 }
+
+// siblingsOf returns the paths in the directory of a path; nil if it cannot be read.
+func siblingsOf(path string) (siblings []string) {
+	dir, _ := filepath.Split(path)
+	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // no hint without the directory
+	for _, sibling := range entries {
+		siblings = append(siblings, dir+sibling.Name())
+	}
+	return siblings
+}
+
+// Near returns the path in the directory of a missing path that was probably meant, or "".
+func Near(path string) string { return nearest.Name(path, siblingsOf(path)) }
 
 func (missingError) Unwrap() error { return fs.ErrNotExist }
