@@ -228,7 +228,10 @@ func (f *bundleRendering) changes() (render.Changes, error) {
 	}
 	var err error
 	if f.target != "" {
-		if c.Form, err = render.TargetForm(f.target); err != nil {
+		if _, err = parseTarget(f.target); err == nil { // as validate
+			c.Form, err = render.TargetForm(f.target)
+		}
+		if err != nil {
 			return c, fmt.Errorf("--target: %w", err)
 		}
 	}

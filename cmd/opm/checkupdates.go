@@ -48,7 +48,7 @@ catalog image.`,
 	flags.StringVar(&check.pkg, "package", "", "check the updates of `PACKAGE` only")
 	check.reportFlags.add(cmd)
 	flags.StringArrayVar(&check.state.paths, "state", nil,
-		"evaluate the custom resources of the cluster with the manifests in this `PATH`; may be repeated")
+		"evaluate the custom resources of the cluster with the manifests in this `PATH`; repeatable")
 	flags.IntVar(&check.jobs, "jobs", 0,
 		"open `N` images in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
 	flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")

@@ -92,7 +92,7 @@ func (r *namedRef) isSame(other *namedRef) bool {
 func (f *eachFlag) addFlag(cmd *cobra.Command, at int, purpose string) {
 	f.at = at
 	cmd.Flags().StringArrayVar(&f.values, "each", nil, purpose+
-		": `CATALOG`, NAME=CATALOG or, with a slash at the end, all in a directory; may be repeated")
+		": `CATALOG`, NAME=CATALOG or, with a slash at the end, all in a directory; repeatable")
 	check, complete := cmd.Args, cmd.ValidArgsFunction
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, f.insert(args, "CATALOG"))

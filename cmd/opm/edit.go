@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -226,6 +227,12 @@ In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stab
 		},
 	}
 	f.addEntry(cmd, "to", &e.To, &e.Updates, "the channel if the package has none of that name")
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "channel" { // as of opm add
+			name = "to"
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.add(cmd, 0)
 	return cmd
 }

@@ -269,8 +269,8 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// checkFlags warns of deprecated flags and former spellings, and returns an error if a flag is missing that the command requires. It runs
-// before the check of cobra, whose error is hard to read.
+// checkFlags warns of deprecated flags and former spellings, and returns an error if a flag is missing that the command
+// requires. It runs before the check of cobra, whose error is hard to read.
 func checkFlags(cmd *cobra.Command, _ []string) (err error) {
 	noteRenamed(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -67,9 +67,9 @@ type planFlags struct {
 func (f *planFlags) add(cmd *cobra.Command) {
 	f.report.rules = across.Rules
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.installed, "installed", nil, "plan for this installed `BUNDLE` only; may be repeated")
+	flags.StringArrayVar(&f.installed, "installed", nil, "plan for this installed `BUNDLE` only; repeatable")
 	flags.StringArrayVar(&f.state.paths, "state", nil,
-		"plan for the operators of the cluster with the manifests in this `PATH`; may be repeated")
+		"plan for the operators of the cluster with the manifests in this `PATH`; repeatable")
 	exclude(cmd, "installed", "state")
 	f.report.add(cmd)
 }

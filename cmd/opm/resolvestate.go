@@ -29,7 +29,7 @@ type stateFlags struct {
 
 func (f *stateFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.paths, "state", nil,
-		"resolve the cluster with the manifests in this `PATH`; may be repeated")
+		"resolve the cluster with the manifests in this `PATH`; repeatable")
 	f.addCatalogs(cmd)
 }
 

@@ -24,7 +24,8 @@ type ruleTable struct {
 func ruleTables() []ruleTable {
 	return []ruleTable{
 		{"opm validate", validateRules()}, {"opm bundle validate", bundle.Rules()},
-		{"opm check-updates", updatecheck.Rules()}, {"opm check-images", imagecheck.Rules()}, {"opm resolve --all", resolve.Rules()}, {"opm plan", across.Rules()},
+		{"opm check-updates", updatecheck.Rules()}, {"opm check-images", imagecheck.Rules()},
+		{"opm resolve --all", resolve.Rules()}, {"opm plan", across.Rules()},
 	}
 }
 
