@@ -21,6 +21,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/rbac"
 	"github.com/opm-toolchain/opm/internal/operator"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/updates"
 )
 
 // A csv is a ClusterServiceVersion that is not a copy.
@@ -348,25 +349,71 @@ func (ns *installed) failed(o csv) {
 	case !ns.mayReinstall(o):
 	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
 		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
-		// Check again for the conflict of a failed operator whose deployments were never created. OLM keeps trying:
-		// it finds the deployments missing, installs the operator again, and fails as before.
-		err := checkWebhooks(o.Value)
-		if err == nil {
-			err = ns.ownerConflict(o)
-		}
-		if err != nil {
-			wait(ns.run, o, "a change of the cause of its failure: "+err.Error(), Computed)
-			return
-		}
-		if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
-			ns.setSucceeded(o)
-		}
+		ns.failedEarly(o)
 	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
 	case slices.Contains(podFailures, o.Value.Status.Reason) && !ns.isHealthy(o.Value):
 		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
 	default:
 		ns.setSucceeded(o)
 	}
+}
+
+// failedEarly checks an operator again that OLM refused before it installed anything.
+func (ns *installed) failedEarly(o csv) {
+	err := checkWebhooks(o.Value)
+	if err == nil {
+		err = ns.ownerConflict(o)
+	}
+	if err == nil {
+		if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
+			ns.setSucceeded(o)
+		}
+		return
+	}
+	reason, message := ns.retry(o.Value, err)
+	if reason == "" {
+		wait(ns.run, o, "a change of the cause of its failure: "+err.Error(), Computed)
+		return
+	}
+	if loop := phaseLoop(o.Value, v1alpha1.CSVPhasePending, reason); loop != "" {
+		wait(ns.run, o, fmt.Sprintf("a change of the cause of its failure: %v; phase loop: %s", err, loop), Computed)
+		return
+	}
+	ns.phase(o, v1alpha1.CSVPhasePending, reason, message, computed("OLM looks for the objects of a failed operator"))
+}
+
+// retry returns the reason and the message with which OLM checks an operator again that it refused with an error, since
+// the objects of the operator are missing. The reason is "" if OLM does not check it.
+func (ns *installed) retry(c *v1alpha1.ClusterServiceVersion, err error) (v1alpha1.ConditionReason, string) {
+	if errors.Is(err, errOwnsAPIService) {
+		return "", ""
+	}
+	if ns.lacksCertificate(c) {
+		return v1alpha1.CSVReasonNeedsCertRotation, "owned APIServices need cert refresh"
+	}
+	if d := ns.drift(c); d != nil && d.missing {
+		return v1alpha1.CSVReasonNeedsReinstall, "installing: " + d.message
+	}
+	if errors.Is(err, errOwnsCRD) {
+		return "", ""
+	}
+	return v1alpha1.CSVReasonNeedsReinstall, "webhooks not installed"
+}
+
+// phaseLoop returns the loop of phases that the next phase of a failed operator would close, "" for none.
+func phaseLoop(
+	c *v1alpha1.ClusterServiceVersion, next v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
+) string {
+	var trail updates.Trail
+	for _, condition := range c.Status.Conditions {
+		switch condition.Phase {
+		case v1alpha1.CSVPhaseFailed, v1alpha1.CSVPhasePending:
+			trail.Add(fmt.Sprintf("%s/%s", condition.Phase, condition.Reason))
+		default: // it was installed in between
+			trail = updates.Trail{}
+		}
+	}
+	return strings.Join(trail.Loop(fmt.Sprintf("%s/%s", next, reason)), " -> ")
 }
 
 func (ns *installed) failForward() bool {

@@ -181,6 +181,18 @@ func (i *installation) caBundle(deployment string) []byte {
 	return nil
 }
 
+// lacksCertificate reports whether the Secret of a certificate of an operator is missing.
+func (ns *installed) lacksCertificate(c *v1alpha1.ClusterServiceVersion) bool {
+	strategy, err := operator.Strategy(c)
+	return err == nil && slices.ContainsFunc(strategy.DeploymentSpecs, func(spec v1alpha1.StrategyDeploymentSpec) bool {
+		if len(operator.ServicePorts(c, spec.Name)) == 0 {
+			return false
+		}
+		_, ok := ns.State.Get(schema.GroupKind{Kind: "Secret"}, c.Namespace, operator.SecretName(spec.Name))
+		return !ok
+	})
+}
+
 // createCertificate creates a Service, a Secret with a certificate, and permissions for a Deployment that serves
 // webhooks or APIServices. The error is about the first object that the service account may not create.
 func (i *installation) createCertificate(spec v1alpha1.StrategyDeploymentSpec) error {
