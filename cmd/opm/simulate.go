@@ -39,7 +39,8 @@ With --write, the objects as they are in the end are written to a directory like
 must-gather", which can be a STATE again.
 
 In the timeline, what happens to several objects for one reason shares a line, and a reason is not
-repeated in a step for objects of one kind; -o json and yaml have it all.
+repeated in a step for objects of one kind; -o json and yaml have it all. A change that OLM or
+Kubernetes makes only after minutes says so: at a deadline, or at the next sync of a namespace.
 
 What no object says is assumed: that images can be pulled and that pods become ready, unless --fail
 or --fail-unpack says otherwise. What depends on that is marked as assumed.

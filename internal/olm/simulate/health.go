@@ -18,6 +18,7 @@ type health struct {
 	known    bool   // the state has the status, or an option says that the operator fails
 	message  string // the reason why it is not ready; "" if it is
 	timedOut bool   // OLM gives up
+	minutes  int    // the time until it gives up
 }
 
 // healthOf returns the health of a Deployment of an operator. The pods of a Deployment that the simulation creates or
@@ -35,6 +36,7 @@ func (ns *installed) healthOf(c *v1alpha1.ClusterServiceVersion, d *appsv1.Deplo
 		}
 	case fails:
 		h.timedOut, h.message = true, fmt.Sprintf("deployment %q exceeded its progress deadline", d.Name)
+		h.minutes = progressDeadline(d)
 	}
 	switch {
 	case h.timedOut:
@@ -43,6 +45,14 @@ func (ns *installed) healthOf(c *v1alpha1.ClusterServiceVersion, d *appsv1.Deplo
 		h.message = fmt.Sprintf("waiting for deployment %s to become ready: %s", d.Name, h.message)
 	}
 	return h
+}
+
+// progressDeadline returns the number of minutes, rounded up, in which the pods of a Deployment have to become ready.
+func progressDeadline(d *appsv1.Deployment) int {
+	if d.Spec.ProgressDeadlineSeconds == nil {
+		return 10 // the default of Kubernetes
+	}
+	return int(*d.Spec.ProgressDeadlineSeconds+59) / 60
 }
 
 // unknownHealth returns the drift of an operator that is assumed to fail, nil for another one, because of a Deployment

@@ -153,6 +153,7 @@ func (ns *installed) setUnready(
 	message := "installing: " + d.message
 	if d.timedOut {
 		phase, reason, message = v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonInstallCheckFailed, "install failed: "+d.message
+		why = why.after(d.minutes)
 	}
 	before := len(ns.Events)
 	o = ns.phase(o, phase, reason, message, why)
@@ -327,6 +328,7 @@ type drift struct {
 
 	unready  bool // the Deployment is as expected, but its pods are not ready
 	timedOut bool // OLM does not wait for them
+	minutes  int  // the time until OLM gives up
 }
 
 // maxReinstalls is the maximum number of reinstallations of an operator. In a cluster, OLM never stops reinstalling two
@@ -386,7 +388,7 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 			return &drift{message: "missing deployment with name=" + spec.Name, missing: true}
 		}
 		if h := ns.healthOf(c, o.Value); h.message != "" {
-			return &drift{message: h.message, unready: true, timedOut: h.timedOut}
+			return &drift{message: h.message, unready: true, timedOut: h.timedOut, minutes: h.minutes}
 		}
 		if message := i.difference(o.Value, spec); message != "" {
 			return &drift{message: message}

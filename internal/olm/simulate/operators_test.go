@@ -60,6 +60,9 @@ func outcome(r *Result) string {
 		if e.Verdict != Computed {
 			fmt.Fprintf(&b, " (%s)", e.Verdict)
 		}
+		if e.Minutes > 0 {
+			fmt.Fprintf(&b, ", after %d minutes", e.Minutes)
+		}
 		b.WriteString("\n")
 	}
 	for _, w := range r.Waiting {

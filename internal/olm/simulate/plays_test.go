@@ -41,7 +41,7 @@ var unequal = map[string][]string{
 	"many_sa/1": {"ClusterServiceVersion work/kiln.v1.0.0 .status.requirementStatus"},
 	// The Pod has a random name.
 	"cat_template/1": {"only in ours: Pod olm/cat-0", "only in OLM: Pod olm/cat-4n6d9"},
-	// OLM resolves the namespace again when something else changes.
+	// OLM resolves the namespace again at its next sync.
 	"never_ready/3-old-gets-ready": {"Subscription work/loom .status.conditions"},
 }
 
@@ -58,6 +58,17 @@ var unmatched = map[string]string{
 	"webhook_own_ns/2-webhook-and-deployment-gone": "history entries of a race",
 }
 
+// delayed are the minutes of the slowest step of a play. The other plays have no such steps.
+var delayed = map[string]int{
+	// A progress deadline.
+	"api_service/1-not-served": 10, "failed_ready_again/1-install": 10, "never_ready/1-install": 10,
+	"never_ready_two_deployments/1-one-of-two": 10,
+	// The next sync of the namespace, for which the recordings did not wait.
+	"never_ready/3-old-gets-ready": 15, "opcond_skip/4-override": 15,
+	// The next attempt to unpack a bundle.
+	"unpack_retry/2-retried": 5,
+}
+
 // TestPlays compares the outcomes of simulations with what OLM did in real clusters. Neither outcome changes if it is
 // simulated again.
 func TestPlays(t *testing.T) {
@@ -72,6 +83,13 @@ func TestPlays(t *testing.T) {
 			result, err := Run(t.Context(), stateIn(t, dir, "state.json"), opts)
 			if err != nil {
 				t.Fatal(err)
+			}
+			minutes := 0
+			for _, e := range result.Events {
+				minutes = max(minutes, e.Minutes)
+			}
+			if minutes != delayed[name] {
+				t.Errorf("a step takes %d minutes, want %d", minutes, delayed[name])
 			}
 			var titles []string
 			all := playDifferences(objectsIn(t, dir, "result.json"), objectsOf(t, result.State))

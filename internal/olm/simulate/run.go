@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,6 +29,10 @@ type run struct {
 
 	// The last step in which an object of a namespace changed; "" is for objects without a namespace.
 	changed map[string]int
+
+	// Namespaces in which an object changed whose changes make OLM resolve the namespace.
+	watched map[string]bool
+	delay   int // the minutes before the changes that are being made
 
 	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons why they wait.
 	synced, resolved map[string]int
@@ -57,7 +63,7 @@ func newRun(state *cluster.State, opts Options) *run {
 	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
 	return &run{
 		opts: opts, input: state, Result: result,
-		changed: map[string]int{}, synced: map[string]int{}, resolved: map[string]int{},
+		changed: map[string]int{}, watched: map[string]bool{}, synced: map[string]int{}, resolved: map[string]int{},
 		blocked:   map[string]namespaceWait{},
 		unpacking: map[string]int{}, bundles: map[string]*contents{}, history: map[string]*updates.Trail{},
 		unchanged: map[string]Wait{}, refused: map[string]*resolve.V1Result{},
@@ -89,21 +95,33 @@ func (r *run) setRequest() error {
 type reason struct {
 	why     string
 	verdict Verdict
+	minutes int // see Event.Minutes
 }
 
 // computed returns a reason that follows from the objects alone.
-func computed(why string) reason { return reason{why, Computed} }
+func computed(why string) reason { return reason{why: why, verdict: Computed} }
 
 // assumed returns a reason that also depends on an assumption.
-func assumed(why string) reason { return reason{why, Assumed} }
+func assumed(why string) reason { return reason{why: why, verdict: Assumed} }
+
+// after returns the same reason for a change that comes some minutes later.
+func (why reason) after(minutes int) reason {
+	why.minutes = minutes
+	return why
+}
 
 // event records a change of an object, which was read at pos.
 func (r *run) event(c cluster.Change, o cluster.Kubernetes, pos declcfg.Pos, text string, why reason) {
 	step := r.Steps + 1
 	r.Events = append(r.Events, Event{
 		Step: step, Change: c, Object: RefTo(o), Place: pos, Text: text, Why: why.why, Verdict: why.verdict,
+		Minutes: max(why.minutes, r.delay),
 	})
 	r.changed[o.GetNamespace()] = step
+	switch any(o).(type) {
+	case *v1alpha1.Subscription, *v1alpha1.InstallPlan, *v1alpha1.CatalogSource, *operatorsv1.OperatorGroup:
+		r.watched[o.GetNamespace()] = true
+	}
 }
 
 // wait records the reason why an object waits.

@@ -118,6 +118,9 @@ type Event struct {
 	Text    string  `json:"text"` // the change, such as "phase Pending, reason RequirementsNotMet"
 	Why     string  `json:"why"`  // the rule that OLM follows
 	Verdict Verdict `json:"verdict"`
+
+	// Minutes is the time that OLM or Kubernetes waits before the change; 0 if the change follows at once.
+	Minutes int `json:"minutes,omitzero"`
 }
 
 // A Verdict is the certainty of an Event or a Wait.

@@ -84,6 +84,22 @@ func (r *run) due() []string {
 	return names
 }
 
+// The minutes after which OLM resolves a namespace again: at the next sync if nothing that OLM watches has changed, and
+// after a bundle could not be unpacked.
+const (
+	syncMinutes   = 15
+	unpackMinutes = 5
+)
+
+// syncDelay returns the minutes until OLM resolves a namespace again. OLM does not watch the phases of operators: if
+// they are all that has changed in the namespace since the state was saved, it resolves at the next sync.
+func (r *run) syncDelay(namespace string) int {
+	if _, again := r.resolved[namespace]; again && !r.watched[namespace] {
+		return syncMinutes
+	}
+	return 0
+}
+
 // setStatus changes the status of a Subscription.
 func (r *run) setStatus(
 	o cluster.Object[*v1alpha1.Subscription], change func(*v1alpha1.SubscriptionStatus), why reason,
@@ -215,7 +231,9 @@ func resolution(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
+	defer func() { r.delay = 0 }()
 	for _, answer := range answers {
+		r.delay = r.syncDelay(answer.Name)
 		r.resolved[answer.Name] = r.Steps + 1
 		delete(r.blocked, answer.Name)
 		r.apply(answer)
@@ -370,6 +388,9 @@ func (r *run) startUnpacking(namespace, images string) bool {
 		return false
 	}
 	r.unpacking[images] = step
+	if r.haveCondition(namespace, v1alpha1.SubscriptionBundleUnpackFailed) {
+		r.delay = unpackMinutes
+	}
 	r.setAll(namespace, func(status *v1alpha1.SubscriptionStatus) {
 		setCondition(status, resolve.Condition{
 			Type: string(v1alpha1.SubscriptionBundleUnpacking), Status: metav1.ConditionTrue, Reason: "UnpackingInProgress",

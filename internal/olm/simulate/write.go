@@ -176,6 +176,9 @@ func (r *Result) Timeline() *report.Report {
 		sign := report.Name(changeSigns[e.Change])
 		out.Item(1, "%s %s: %s", sign, report.Name(e.objects), legible.Message(e.Text))
 		of, reason := subject{e.Object.Kind, e.Change}, e.Why+verdictSuffix(e.Verdict)
+		if e.Minutes > 0 {
+			reason += ", after " + plural.Of(e.Minutes, "minute")
+		}
 		if reason != last && reason != reasons[of] {
 			last = reason
 			out.Item(3, "%s", legible.Message(reason))
