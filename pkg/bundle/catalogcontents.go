@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -79,14 +80,13 @@ func (c *Contents) readProperty(p *declcfg.Property, hasCSV bool) (object any, e
 	case kind == kindCSV && hasCSV:
 		return nil, nil
 	case kind == kindCSV:
-		ptr, err := decode(manifest, c.CSV)
-		return c.CSV, inManifest(ptr, err)
+		return c.CSV, inManifest(decodeExact(manifest, c.CSV))
 	case kind == kindCRD && apiVersion != crdV1:
 		return nil, inManifest("/apiVersion", definitionVersionError(apiVersion))
 	case kind == kindCRD:
 		crd := new(apiextensionsv1.CustomResourceDefinition)
-		if ptr, err := decode(manifest, crd); err != nil {
-			return nil, inManifest(ptr, err)
+		if err := inManifest(decodeExact(manifest, crd)); err != nil {
+			return nil, err
 		}
 		crd.Spec.Versions = nil // they take memory, and are not judged
 		c.CRDs = append(c.CRDs, crd)
@@ -99,6 +99,19 @@ func (c *Contents) readProperty(p *declcfg.Property, hasCSV bool) (object any, e
 		c.Others = append(c.Others, other)
 		return other, nil
 	}
+}
+
+// decodeExact decodes a manifest whose keys count only if their case is right, as in OLM v1. If it fails, ptr leads to
+// the value.
+func decodeExact(manifest jsontext.Value, v any) (ptr jsontext.Pointer, err error) {
+	object := new(unstructured.Unstructured)
+	if err := object.UnmarshalJSON(manifest); err != nil {
+		return "", err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, v); err != nil {
+		return placed(manifest, v, err)
+	}
+	return "", nil
 }
 
 // definitionVersionError returns the error for a CustomResourceDefinition of an old version.

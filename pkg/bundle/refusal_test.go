@@ -60,6 +60,18 @@ func TestSameRefusals(t *testing.T) {
 	t.Logf("%d bundles are refused, %d more on OpenShift 4.20", refused, withWebhooks)
 }
 
+// TestContentsKeys checks that the keys of manifests in a catalog count only if their case is right.
+func TestContentsKeys(t *testing.T) {
+	for key, want := range map[string]int{"installModes": 1, "InstallModes": 0} {
+		manifest := `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"a"},` +
+			`"spec":{"` + key + `":[{"type":"AllNamespaces","supported":true}]}}`
+		b := &declcfg.Bundle{Properties: []declcfg.Property{bundleObject([]byte(manifest))}}
+		if got := ContentsOf(b).CSV.Spec.InstallModes; len(got) != want {
+			t.Errorf("%s: got %d install modes, want %d", key, len(got), want)
+		}
+	}
+}
+
 // checkPartial compares the refusals of a bundle with those that its metadata shows.
 func checkPartial(t *testing.T, dir string, b *declcfg.Bundle, all []Refusal) {
 	t.Helper()
