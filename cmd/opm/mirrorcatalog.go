@@ -233,8 +233,8 @@ func (f *mirrorFlags) ofCatalog(
 	return images, nil
 }
 
-// imageOf returns the image for a reference in a catalog, or nil if the config blocks it. If the reference is not valid,
-// the image has a failure.
+// imageOf returns the image for a reference in a catalog, or nil if the config blocks it. If the reference is not
+// valid, the image has a failure.
 func (f *mirrorFlags) imageOf(from *mirroredCatalog, ref string, uses ...mirror.Use) *mirror.Image {
 	if from.entry != nil && from.entry.Blocks(reference.WithoutTransport(ref)) {
 		return nil

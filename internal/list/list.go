@@ -1,5 +1,5 @@
-// Package list returns the packages, channels, bundles, versions, images and updates of a catalog as rows, and rows as answers
-// to print.
+// Package list returns the packages, channels, bundles, versions, images and updates of a catalog as rows, and rows as
+// answers to print.
 //
 //	index, err := declcfg.ReadIndex(ctx, declcfg.Source{FS: os.DirFS("catalog")})
 //	rows, err := list.Channels(ctx, index.Each(), list.Options{})

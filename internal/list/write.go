@@ -12,8 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/output"
 )
 
-// A Row is a listed object: a [Package], [Channel], [Bundle], [Version], [Image] or [Update], or a match of a search. JSON and
-// YAML write its fields.
+// A Row is a listed object: a [Package], [Channel], [Bundle], [Version], [Image] or [Update], or a match of a search.
+// JSON and YAML write its fields.
 type Row interface {
 	title() string // the name
 	layout() layout

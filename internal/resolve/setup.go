@@ -23,7 +23,8 @@ type SetupOptions struct {
 	Installed   []string // bundles, of the package or others
 
 	// Watch is the namespace that the operator watches, by the configuration of the ClusterExtension. The operator is in
-	// the namespace of the Subscription. With "", there is no configuration, and the namespace of the operator is not known.
+	// the namespace of the Subscription. With "", there is no configuration, and the namespace of the operator is not
+	// known.
 	Watch string
 
 	SingleOwnNamespace, Releases bool // the feature gates of OLM v1, see [V1Request]

@@ -55,12 +55,12 @@ var fields = []Field{
 	FieldDescription,
 }
 
-// Search returns the values in a catalog that contain a text, ignoring case, sorted by rank, package, field and value. It
-// searches names, providers, keywords, categories, provided APIs and images. Bundle names and images are omitted in a
-// package whose name contains the text. Packages come in the order of the fields in which the text is found first: a
-// name before an API, and descriptions, with the words around the text, last. If no value contains a text of several words, Search looks for the words instead: the result has the
-// packages in which every word is found, with the values that contain a word. If pkg is not "", only that package is
-// searched.
+// Search returns the values in a catalog that contain a text, ignoring case, sorted by rank, package, field and value.
+// It searches names, providers, keywords, categories, provided APIs and images. Bundle names and images are omitted in
+// a package whose name contains the text. Packages come in the order of the fields in which the text is found first: a
+// name before an API, and descriptions, with the words around the text, last. If no value contains a text of several
+// words, Search looks for the words instead: the result has the packages in which every word is found, with the values
+// that contain a word. If pkg is not "", only that package is searched.
 //
 // The catalog need not be valid. Search also returns its olm.package objects. The error joins the errors of all objects
 // that cannot be read, sorted by position, or wraps [declcfg.ErrNotFound] if the package does not exist. Only matches
@@ -120,7 +120,8 @@ type PackageMatches struct {
 	rank int // index of the first field that has a text of the search: of its texts, the highest
 }
 
-// A ranking orders the matches of packages by rank. Packages of the same rank stay in the order in which they are added.
+// A ranking orders the matches of packages by rank. Packages of the same rank stay in the order in which they are
+// added.
 type ranking []PackageMatches
 
 func (r *ranking) add(p PackageMatches) {

@@ -77,14 +77,13 @@ func (t *fields) encode(d *format.Document, v reflect.Value) {
 	for i := range t.all {
 		f := &t.all[i]
 		value := v.Field(f.index)
-		if f.omitEmpty && (value.Kind() == reflect.Pointer && value.IsNil() || value.Kind() != reflect.Pointer && value.Len() == 0) {
+		if f.omitEmpty && isEmpty(value) {
 			continue
 		}
 		d.String(f.name)
-		switch p, _ := v.Addr().Interface().(*Property); {
-		case p != nil && value.Type() == jsonType:
+		if p, ok := reflect.TypeAssert[*Property](v.Addr()); ok && value.Type() == jsonType {
 			d.Value(p.Value, p.Ordered)
-		default:
+		} else {
 			f.encode(d, value)
 		}
 	}
@@ -92,6 +91,14 @@ func (t *fields) encode(d *format.Document, v reflect.Value) {
 		d.AddMembers(unknown)
 	}
 	d.Close()
+}
+
+// isEmpty reports whether a pointer is nil, or a string or a list empty.
+func isEmpty(v reflect.Value) bool {
+	if v.Kind() == reflect.Pointer {
+		return v.IsNil()
+	}
+	return v.Len() == 0
 }
 
 func (f *field) encode(d *format.Document, v reflect.Value) {

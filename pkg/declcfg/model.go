@@ -48,10 +48,14 @@ type Channel struct {
 
 // An Entry puts a bundle into a channel and says which bundles it updates.
 type Entry struct {
-	Name      string   `json:"name"`                // of an olm.bundle of the package
-	Replaces  string   `json:"replaces,omitempty"`  // the bundle that this one updates; it need not exist
-	Skips     []string `json:"skips,omitempty"`     // further bundles that this one updates, and that are no longer installed
-	SkipRange string   `json:"skipRange,omitempty"` // further versions that this one updates, a range in the syntax of blang/semver
+	Name string `json:"name"` // of an olm.bundle of the package
+
+	// What the bundle updates: a bundle, which need not exist; further bundles, which are then no longer installed; and
+	// the bundles with versions in a range, in the syntax of blang/semver.
+
+	Replaces  string   `json:"replaces,omitempty"`
+	Skips     []string `json:"skips,omitempty"`
+	SkipRange string   `json:"skipRange,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
