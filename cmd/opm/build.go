@@ -32,7 +32,8 @@ func buildCmd() *cobra.Command {
 		Long: `Validate a catalog and build its image, with the store from which opm serves it at once. The
 image has the entry point, paths and labels of one that is built with the Dockerfile of opm
 generate dockerfile. It goes to an OCI layout, to an archive, and with --push to each --tag; tags
-change when all repositories have the image. Its digest is printed.
+change when all repositories have the image. Its digest is printed, after --push as a reference for
+each repository that has it.
 
 The base is this opm with certificates, and nothing else; its binaries for other platforms come
 with --opm-binary. If this opm needs libraries, as one of go install does if there is a C
@@ -63,7 +64,7 @@ little more than what changed.`,
 	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
 	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
-	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image, or all of it as JSON or YAML",
+	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image or its references, or all of it as JSON or YAML",
 		"text", "json", "yaml")
 	addReadFlags(cmd, &f.images)
 	return cmd
@@ -120,11 +121,31 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	done()
-	digest := func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, built.Summary.Digest)
+	printed, err := references(pushed, built.Summary.Digest)
+	if err != nil {
 		return err
 	}
-	return printResult(cmd, f.format, inText(built.Summary, digest))
+	return printResult(cmd, f.format, inText(built.Summary, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, strings.Join(printed, "\n"))
+		return err
+	}))
+}
+
+// references returns a reference by digest for each repository of the tags, or only the digest if there are no tags.
+func references(tags []string, digest string) (all []string, err error) {
+	for _, tag := range tags {
+		ref, err := image.ParseReference(tag)
+		if err != nil {
+			return nil, err
+		}
+		if named := image.RepositoryName(ref) + "@" + digest; !slices.Contains(all, named) {
+			all = append(all, named)
+		}
+	}
+	if all == nil {
+		all = []string{digest}
+	}
+	return all, nil
 }
 
 func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options) (*publish.Image, error) {
