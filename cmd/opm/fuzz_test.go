@@ -41,10 +41,12 @@ var fuzzedCommands = []string{
 	"generate manifests c --image example.com/c:v1 --kind deployment",
 	"graph c", "graph c PACKAGE -o dot", "graph c PACKAGE -o svg", "graph c -o json", "graph c -o html",
 	"list bundles c", "list channels c PACKAGE", "list packages c -o json", "list versions c PACKAGE",
+	"list images c", "list images c PACKAGE --channel CHANNEL -o json",
 	"matrix c old --channels -o json",
 	"plan v4.18=c v4.19=old", "plan v4.18=old v4.19=c -o json",
 	"migrate c out --migrate", "migrate c out -o json",
 	"promote c BUNDLE --to CHANNEL",
+	"check c --skip check-images --against old",
 	"publish c --skip check-images,push --base-image scratch --against old",
 	"remove c bundle BUNDLE", "remove c channel CHANNEL --package PACKAGE", "remove c bundle BUNDLE --reconnect", "remove c package PACKAGE",
 	"render c", "render c -o yaml --migrate", "render c old",
@@ -63,9 +65,10 @@ var fuzzedCommands = []string{
 var unfuzzed = map[string]string{
 	"alpha": "the same commands as without it",
 
-	"auth explain": "", "bundle build": "", "bundle extract": "", "bundle generate": "", "bundle manifests": "", "bundle unpack": "",
+	"auth explain": "", "rules": "", "bundle build": "", "bundle extract": "", "bundle generate": "", "bundle manifests": "", "bundle unpack": "",
 	"catalogsource resolve-image": "", "completion bash": "", "completion fish": "", "completion powershell": "",
 	"completion zsh": "", "index": "", "init": "", "registry": "", "schema": "", "version": "",
+	"list matrix":  "matrix under its former name",
 	"mirror":       "asks registries for every image; the catalog is filtered as in filter",
 	"check-images": "asks registries for every image; reading the references is in publish's diff and in filter -o images",
 }

@@ -23,7 +23,7 @@ var printing = []string{
 	"validate catalog -o yaml",
 	"validate catalog -o sarif",
 	"validate broken -o github",
-	"validate --rules",
+	"rules",
 	"compose crafts.yaml --dry-run",
 	"filter catalog",
 	"filter catalog -o images",

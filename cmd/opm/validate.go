@@ -33,8 +33,8 @@ func validateCmd() *cobra.Command {
 		Long: `Validate a catalog and report every problem with its place, the rule that it breaks and how to
 fix it. An error is a problem that keeps opm from serving the catalog; the exit code is 1 if
 there are any. A warning is a problem that clusters or users may trip over; info is what could
-be better. Text has one line for the warnings of one rule in a package. Text and github have no info
-without --info; all other formats have every problem.
+be better. Text has one line for the warnings of one rule in a package. Text and github have no
+info without --info; all other formats have every problem.
 
 opm.yaml beside the catalog, or the file of --config, sets the level of rules, names a baseline
 and schemas, and states the policy of the catalog:
