@@ -51,9 +51,12 @@ func (r JSONReader) Child(kind jsontext.Kind) (key, value int, name string, ok b
 	return key, value, name, ok
 }
 
+// nothing is around JSON.
+var nothing = &Around{}
+
 // node reads the value that starts at an offset.
 func (r JSONReader) node(at int) (*Node, error) {
-	n := &Node{Start: at, From: at, Body: at, Flow: true}
+	n := &Node{Start: at, From: at, Body: at, Flow: true, Around: nothing}
 	token, err := r.ReadToken()
 	kind := token.Kind()
 	switch kind {
@@ -74,7 +77,9 @@ func (r JSONReader) node(at int) (*Node, error) {
 		var child *Node
 		if child, err = r.node(value); n.Kind == Object {
 			child.Name, child.Start = name, start
-			child.Key = &Node{Flow: true, Quote: '"', Value: name, Start: start, From: start, Body: start, To: end}
+			child.Key = &Node{
+				Flow: true, Quote: '"', Value: name, Start: start, From: start, Body: start, To: end, Around: nothing,
+			}
 		}
 		n.Children = append(n.Children, child)
 	}

@@ -103,7 +103,7 @@ func (r *yamlReader) node(n *yaml.Node) *Node {
 
 // here reads n at the unread text.
 func (r *yamlReader) here(n *yaml.Node) *Node {
-	out := &Node{Start: r.at, From: r.at, Value: n.Value}
+	out := &Node{Start: r.at, From: r.at, Value: n.Value, Around: new(Around)}
 	out.Props, out.Lead = r.properties(n)
 	out.Body = r.at
 	switch {
@@ -245,7 +245,7 @@ func (r *yamlReader) key(n *yaml.Node) *Node {
 // value reads a value and the comments around it, after the colon of its key or the dash of an element.
 func (r *yamlReader) value(n *yaml.Node, hasKey bool) *Node {
 	if isMissing(n) && r.at == r.offset(n) && r.next() != '&' && r.next() != '!' {
-		missing := &Node{From: r.at, To: r.at, Body: r.at}
+		missing := &Node{From: r.at, To: r.at, Body: r.at, Around: new(Around)}
 		missing.Comment = r.trailingComment()
 		return missing
 	}
@@ -303,7 +303,7 @@ func (r *yamlReader) flow(n *yaml.Node, out *Node) {
 // inFlow reads a key or a value in brackets.
 func (r *yamlReader) inFlow(n *yaml.Node) *Node {
 	if isMissing(n) {
-		return &Node{Start: r.at, From: r.at, To: r.at, Body: r.at}
+		return &Node{Start: r.at, From: r.at, To: r.at, Body: r.at, Around: new(Around)}
 	}
 	r.between(r.offset(n))
 	return r.here(n)
