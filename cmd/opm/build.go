@@ -64,8 +64,8 @@ little more than what changed.`,
 	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
 	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
-	choiceVar(cmd, &f.format, "output", "o", "text", "print the digest of the image or its references, or all of it as JSON or YAML",
-		"text", "json", "yaml")
+	choiceVar(cmd, &f.format, "output", "o", "text",
+		"print the digest of the image or its references, or all of it as JSON or YAML", "text", "json", "yaml")
 	addReadFlags(cmd, &f.images)
 	return cmd
 }
