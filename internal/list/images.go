@@ -14,14 +14,17 @@ type Image struct {
 	Bundles []string `json:"bundles"` // the names of the bundles, in the order of the catalog
 	Deprecation
 
-	channels []string // of the bundles
+	memberships map[membership]bool // of all bundles of the package; shared by its rows
 }
 
+// A membership is a bundle in a channel, both by name.
+type membership struct{ bundle, channel string }
+
 func (l *lister) images() ([]Image, error) {
-	channels := map[string][]string{} // by bundle
-	for _, c := range l.sortedChannels(strings.Compare) {
-		for _, e := range c.Entries {
-			channels[e.Name] = append(channels[e.Name], c.Name)
+	memberships := map[membership]bool{}
+	for _, c := range l.Channels {
+		for _, e := range c.Value.Entries {
+			memberships[membership{e.Name, c.Value.Name}] = true
 		}
 	}
 	var metas []*declcfg.Meta
@@ -41,11 +44,13 @@ func (l *lister) images() ([]Image, error) {
 			if !ok {
 				i = len(all)
 				at[image] = i
-				all = append(all, Image{Package: l.Name, Image: image, Deprecation: Deprecation{Deprecated: true}})
+				all = append(all, Image{
+					Package: l.Name, Image: image, Deprecation: Deprecation{Deprecated: true}, memberships: memberships,
+				})
 			}
-			row, deprecated := &all[i], l.deprecation(declcfg.SchemaBundle, b.Name)
-			row.Bundles, row.channels = append(row.Bundles, b.Name), append(row.channels, channels[b.Name]...)
-			row.Deprecated = row.Deprecated && deprecated.Deprecated
+			row := &all[i]
+			row.Bundles = append(row.Bundles, b.Name)
+			row.Deprecated = row.Deprecated && l.deprecation(declcfg.SchemaBundle, b.Name).Deprecated
 		}
 		return nil
 	})
@@ -55,7 +60,9 @@ func (l *lister) images() ([]Image, error) {
 
 func (i Image) title() string { return i.Image }
 
-func (i Image) isIn(channel string) bool { return slices.Contains(i.channels, channel) }
+func (i Image) isIn(channel string) bool {
+	return slices.ContainsFunc(i.Bundles, func(bundle string) bool { return i.memberships[membership{bundle, channel}] })
+}
 
 func (Image) layout() layout {
 	return layout{columns: []string{"PACKAGE", "IMAGE", "BUNDLES"}, wide: []string{"DEPRECATED"}}

@@ -227,11 +227,17 @@ func Slim(v any) any {
 // Images returns the references to the image of b and its related images, each once, in their order. A bundle with its
 // manifests needs no image of its own.
 func (b *Bundle) Images() []string {
-	var refs []string
-	for _, i := range append([]RelatedImage{{Image: b.Image}}, b.RelatedImages...) {
-		if i.Image != "" && !slices.Contains(refs, i.Image) {
-			refs = append(refs, i.Image)
+	refs := make([]string, 0, 1+len(b.RelatedImages))
+	seen := map[string]bool{"": true}
+	add := func(ref string) {
+		if !seen[ref] {
+			seen[ref] = true
+			refs = append(refs, ref)
 		}
+	}
+	add(b.Image)
+	for i := range b.RelatedImages {
+		add(b.RelatedImages[i].Image)
 	}
 	return refs
 }

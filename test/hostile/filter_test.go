@@ -96,3 +96,26 @@ func TestFilterSlow(t *testing.T) {
 		})
 	}
 }
+
+// TestManyImages checks that a bundle with very many images, in many channels, takes about linear time.
+func TestManyImages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.json")
+	attack.Write(t, path, func(w *bufio.Writer) {
+		attack.Package(w)
+		for i := range 20_000 {
+			attack.Channel(w, fmt.Sprint("c", i), func() { w.WriteString(`{"name": "b"}`) })
+		}
+		w.WriteString(`{"schema": "olm.bundle", "package": "p", "name": "b", "image": "registry.example/b:v1", ` +
+			`"properties": [{"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0"}}], "relatedImages": [`)
+		for i := range 300_000 {
+			fmt.Fprintf(w, `{"name": "", "image": "registry.example/%d:v1"}, `, i)
+		}
+		w.WriteString(`{"name": "", "image": "registry.example/b:v1"}]}`)
+	})
+	for _, line := range []string{"list images " + path + " --channel c19999 -o name", "filter " + path + " --package p -o images"} {
+		r := program.Call{Args: strings.Fields(line), Limit: attack.TooLong}.Bounded(t, 600*attack.MB)
+		if n := strings.Count(r.Stdout, "\n"); r.Code != 0 || n != 300_001 {
+			t.Errorf("opm %s: exit status %d, %d images: %.300s", line, r.Code, n, r.Stderr)
+		}
+	}
+}
