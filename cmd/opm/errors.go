@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -248,16 +247,6 @@ func warnIfSeveral(cmd *cobra.Command, ref string, index *declcfg.Index) {
 // withSlash returns the name of a directory with a slash at the end.
 func withSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
 
-// bundleAround returns the bundle directory that has dir as its manifests or metadata, "" for none.
-func bundleAround(dir string) string {
-	parent, base := filepath.Split(filepath.Clean(dir))
-	parent = filepath.Clean(parent)
-	if (base == "manifests" || base == "metadata") && bundle.Is(os.DirFS(parent)) {
-		return parent
-	}
-	return ""
-}
-
 // catalogError returns an error if ref, which should be a bundle, is a directory or a file of a catalog, or a part of a
 // bundle; else nil.
 func catalogError(ctx context.Context, ref string) error {
@@ -272,30 +261,6 @@ func catalogError(ctx context.Context, ref string) error {
 		return notBundle(ref, "a catalog")
 	}
 	return nil
-}
-
-// holdsObjects reports whether a path has objects of a catalog. It reads only a few files near the top, since the path
-// may be /.
-func holdsObjects(ctx context.Context, path string, isFile bool) bool {
-	fsys, files := os.DirFS(path), []string(nil)
-	if isFile {
-		fsys, files = os.DirFS(filepath.Dir(path)), []string{filepath.Base(path)}
-	} else {
-		for _, pattern := range []string{"*.json", "*.yaml", "*/*.json", "*/*.yaml"} {
-			found, _ := fs.Glob(fsys, pattern) // fails on bad patterns only
-			files = append(files, found...)
-		}
-	}
-	schema := func(o *declcfg.Object) (string, error) { return o.Schema, nil }
-	for _, file := range files[:min(len(files), 10)] {
-		for _, err := range declcfg.Map(ctx, schema, declcfg.Source{FS: fsys, File: file}) {
-			if err == nil {
-				return true
-			}
-			break
-		}
-	}
-	return false
 }
 
 // notBundle returns the error for a bundle reference to something else, such as a catalog.

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,49 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/shell"
-	"github.com/opm-toolchain/opm/pkg/bundle"
 )
-
-// An input is the kind of object that a path names.
-type input string
-
-// The inputs.
-const (
-	missingInput  input = "missing"
-	catalogInput  input = "a catalog"
-	bundleInput   input = "a bundle directory"
-	partInput     input = "a part of a bundle directory" // its manifests or metadata
-	templateInput input = "a template"
-	otherInput    input = "" // including images
-)
-
-// inputOf returns the kind of a path. It reads only a few files.
-func inputOf(ctx context.Context, path string) input {
-	kind := reference.Of(path).Kind
-	switch {
-	case kind == reference.Missing:
-		return missingInput
-	case kind != reference.Directory && kind != reference.File:
-		return otherInput
-	case bundle.Is(os.DirFS(path)):
-		return bundleInput
-	case bundleAround(path) != "":
-		return partInput
-	case isTemplate(path):
-		return templateInput
-	case kind == reference.Directory && holdsTemplate(path):
-		return otherInput
-	case holdsObjects(ctx, path, kind == reference.File):
-		return catalogInput
-	}
-	return otherInput
-}
-
-// holdsTemplate reports whether a directory has a template, so that its files are no catalog.
-func holdsTemplate(dir string) bool {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.yaml")) // fails on bad patterns only
-	return slices.ContainsFunc(files[:min(len(files), 10)], isTemplate)
-}
 
 // argumentAdvice returns a hint about arguments that are not of the kind that the usage line names, or "".
 func argumentAdvice(cmd *cobra.Command) string {
@@ -89,8 +45,8 @@ func argumentAdvice(cmd *cobra.Command) string {
 	return ""
 }
 
-// catalogAdvice returns a hint for arguments of which the one at an index should be a catalog: to swap it with one that
-// is, or the catalogs of the working directory for a plain name.
+// catalogAdvice returns a hint for arguments without a catalog at an index: to swap two arguments or, for a plain name,
+// the catalogs of the working directory.
 func catalogAdvice(cmd *cobra.Command, args, names []string, inputs []input, at int) string {
 	if i := slices.Index(inputs, catalogInput); i >= 0 {
 		if names[i%len(names)] == "FROM" { // CATALOG [FROM TO]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -200,20 +199,6 @@ func (f *validateFlags) platform(c *config, ref string) (platform.Platform, erro
 		return p, usageError{fmt.Errorf("--target: %w", err)}
 	}
 	return p, nil
-}
-
-// isTemplate reports whether a reference is a file with a template.
-func isTemplate(ref string) bool {
-	if reference.Of(ref).Kind != reference.File {
-		return false
-	}
-	f, err := os.Open(ref)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	return err == nil && template.Recognized(f, info.Size())
 }
 
 // checkTemplate returns the problems of a template.

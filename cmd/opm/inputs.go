@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/template"
+)
+
+// An input is the kind of object that a path names.
+type input string
+
+// The inputs.
+const (
+	missingInput  input = "missing"
+	catalogInput  input = "a catalog"
+	bundleInput   input = "a bundle directory"
+	partInput     input = "a part of a bundle directory" // its manifests or metadata
+	templateInput input = "a template"
+	otherInput    input = "" // including images
+)
+
+// inputOf returns the kind of a path. It reads only a few files.
+func inputOf(ctx context.Context, path string) input {
+	kind := reference.Of(path).Kind
+	switch {
+	case kind == reference.Missing:
+		return missingInput
+	case kind != reference.Directory && kind != reference.File:
+		return otherInput
+	case bundle.Is(os.DirFS(path)):
+		return bundleInput
+	case bundleAround(path) != "":
+		return partInput
+	case isTemplate(path):
+		return templateInput
+	case kind == reference.Directory && holdsTemplate(path):
+		return otherInput
+	case holdsObjects(ctx, path, kind == reference.File):
+		return catalogInput
+	}
+	return otherInput
+}
+
+// holdsTemplate reports whether a directory has a template, so that its files are no catalog.
+func holdsTemplate(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.yaml")) // fails on bad patterns only
+	return slices.ContainsFunc(files[:min(len(files), 10)], isTemplate)
+}
+
+// bundleAround returns the bundle directory that has dir as its manifests or metadata, "" for none.
+func bundleAround(dir string) string {
+	parent, base := filepath.Split(filepath.Clean(dir))
+	parent = filepath.Clean(parent)
+	if (base == "manifests" || base == "metadata") && bundle.Is(os.DirFS(parent)) {
+		return parent
+	}
+	return ""
+}
+
+// holdsObjects reports whether a path has objects of a catalog. It reads only a few files near the top, since the path
+// may be /.
+func holdsObjects(ctx context.Context, path string, isFile bool) bool {
+	fsys, files := os.DirFS(path), []string(nil)
+	if isFile {
+		fsys, files = os.DirFS(filepath.Dir(path)), []string{filepath.Base(path)}
+	} else {
+		for _, pattern := range []string{"*.json", "*.yaml", "*/*.json", "*/*.yaml"} {
+			found, _ := fs.Glob(fsys, pattern) // fails on bad patterns only
+			files = append(files, found...)
+		}
+	}
+	schema := func(o *declcfg.Object) (string, error) { return o.Schema, nil }
+	for _, file := range files[:min(len(files), 10)] {
+		for _, err := range declcfg.Map(ctx, schema, declcfg.Source{FS: fsys, File: file}) {
+			if err == nil {
+				return true
+			}
+			break
+		}
+	}
+	return false
+}
+
+// isTemplate reports whether a reference is a file with a template.
+func isTemplate(ref string) bool {
+	if reference.Of(ref).Kind != reference.File {
+		return false
+	}
+	f, err := os.Open(ref)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	return err == nil && template.Recognized(f, info.Size())
+}
