@@ -95,8 +95,8 @@ properties:
 - {type: olm.package, value: {packageName: PACKAGE, version: 1.0.0}}
 `
 
-// TestMirrorToRegistries checks that a catalog can be mirrored to the registries that people run: what is mirrored is
-// complete, nothing is sent twice, and what is pruned is gone.
+// TestMirrorToRegistries checks that a catalog can be mirrored to the usual registries: the mirror is complete, nothing
+// is sent twice, and pruned images are gone.
 func TestMirrorToRegistries(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -578,8 +578,8 @@ func testSeveral(browser context.Context, t *testing.T) {
 	p.until(`[...document.querySelectorAll("#cards > :not([hidden]) a")].length > 0 && document.querySelector("#query").value === "ki"`)
 }
 
-// testMatrix checks the matrix of many packages: its head and its first column stay in view, packages are links, and only
-// those that differ remain if the user wants that.
+// testMatrix checks the matrix of many packages: its head and its first column stay in view, packages are links, and
+// equal packages can be hidden.
 func testMatrix(browser context.Context, t *testing.T) {
 	var a, b strings.Builder
 	for i := range 60 {

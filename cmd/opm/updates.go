@@ -238,7 +238,7 @@ func (f *updatesFlags) print(
 	return nil
 }
 
-// updateCounts are numbers of rows: those that are yielded, all of them, and those of stranded bundles.
+// updateCounts are the numbers of yielded rows, of all rows, and of rows of stranded bundles.
 type updateCounts struct{ shown, total, stranded int }
 
 // notable yields the notable rows, or all rows if the flags ask for them, until failed returns an error. It counts the

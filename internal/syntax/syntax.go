@@ -54,8 +54,8 @@ type Node struct {
 	*Around // never nil; all JSON shares one, which must not be changed
 }
 
-// Around is what only YAML has around a value. Large files are JSON: with these fields in each of its nodes, their
-// trees would take more than twice the memory.
+// Around has the parts around a value that only YAML has. Large files are JSON: with these fields in each of its nodes,
+// their trees would take more than twice the memory.
 type Around struct {
 	Props  string // the anchor and the tag
 	Shared string // why the text has a meaning elsewhere: an anchor, an alias, a merge or a tag; "" if it has none

@@ -161,7 +161,7 @@ func (c *coder) value(o *unpackedObject) any {
 // A coder has packed text. Its methods add a value to it or, if it reads, set the value to the next one, so that each
 // field is named once.
 type coder struct {
-	buf   []byte // what is not read yet, if it reads
+	buf   []byte // the unread part, if it reads
 	reads bool
 
 	name, image string            // the last ones
@@ -267,7 +267,7 @@ func (c *coder) flag(isSet *bool) {
 	}
 }
 
-// list is a list; one that is empty is read as nil.
+// list is a list. An empty list is read as nil.
 func list[T any](c *coder, items *[]T, item func(*coder, *T)) {
 	n := len(*items)
 	number(c, &n)
@@ -287,7 +287,7 @@ func (c *coder) text(s *string) {
 	c.add(*s)
 }
 
-// json is JSON; what is empty is read as nil.
+// json is JSON. Empty JSON is read as nil.
 func (c *coder) json(v *jsontext.Value) {
 	text := string(*v)
 	if c.text(&text); c.reads && text != "" {
@@ -295,7 +295,7 @@ func (c *coder) json(v *jsontext.Value) {
 	}
 }
 
-// textLike is a text that usually begins like the last one of its kind. It is packed without this beginning.
+// textLike is a text that usually begins like the last one of its kind, and is packed without this beginning.
 func (c *coder) textLike(last, s *string) {
 	n := 0
 	for !c.reads && n < min(len(*s), len(*last)) && (*s)[n] == (*last)[n] {

@@ -30,9 +30,9 @@ type run struct {
 	// The last step in which an object of a namespace changed; "" is for objects without a namespace.
 	changed map[string]int
 
-	// Namespaces in which an object changed whose changes make OLM resolve the namespace.
+	// Namespaces with a change of an object of the kinds that OLM watches to resolve a namespace.
 	watched map[string]bool
-	delay   int // the minutes before the changes that are being made
+	delay   int // Event.Minutes of the current changes
 
 	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons why they wait.
 	synced, resolved map[string]int

@@ -71,7 +71,7 @@ type verdict struct {
 	findings map[graph.Semantics]findings
 	err      error // of reading one of the definitions
 
-	// refused has the errors of an API server, which every version of OLM asks, without what the version reports itself.
+	// refused has the errors of the API server for each version of OLM, without the errors among its findings.
 	refused map[graph.Semantics]error
 }
 
