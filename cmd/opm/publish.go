@@ -288,7 +288,7 @@ func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err e
 		info, err := os.Stat(arg)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("publish: %w", err)
+			return "", fmt.Errorf("%s: %w", cmd.Name(), err)
 		case info.IsDir() && len(args) == 1:
 			err = bundleError(arg)
 		case isTemplate(arg):
@@ -297,7 +297,7 @@ func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err e
 			const want = "one directory, one config of opm compose, or templates"
 			err = usageError{fmt.Errorf("%s is not a template: want %s", arg, want)}
 		case holdsObjects(cmd.Context(), arg, true):
-			err = fmt.Errorf("publish: %s is a file of a catalog: want its directory", arg)
+			err = fmt.Errorf("%s: %s is a file of a catalog: want its directory", cmd.Name(), arg)
 		default:
 			making = pipeline.Compose
 		}
