@@ -210,11 +210,13 @@ func (s *splitter) cut(yield func(*Chunk) bool, n int, yaml bool) bool {
 // yieldAll yields the rest of buf. If the file cannot be read to its end, it yields only the error, because the last
 // document is incomplete, and its start is unknown.
 func (s *splitter) yieldAll(yield func(*Chunk) bool, yaml bool) {
-	if s.err != nil {
+	switch {
+	case s.err != nil:
+		Buffers.Put(s.buf)
 		yield(&Chunk{err: s.err})
-		return
-	}
-	if len(s.buf) > 0 {
+	case len(s.buf) == 0:
+		Buffers.Put(s.buf)
+	default:
 		c := s.chunk(len(s.buf), yaml)
 		c.more = !s.eof
 		yield(c)
