@@ -105,7 +105,7 @@ func commandName(c *cobra.Command) string { return strings.TrimPrefix(c.CommandP
 
 // fuzzedSeeds returns the number of seeds that a fuzz target tries when it does not fuzz: always the same ones, so that a
 // commit does not fail for the mistakes of another one. make fuzz finds new ones.
-func fuzzedSeeds() uint64 { return uint64(shared.Number(400, 2)) }
+func fuzzedSeeds() uint64 { return uint64(shared.Number(200, 2)) }
 
 // FuzzCommands runs commands on nearly valid catalogs: a few packages of a real catalog, with some keys and values
 // dropped, duplicated, emptied, renamed, or replaced by values of another type or from another place. It checks that no

@@ -28,7 +28,7 @@ const (
 	envTarget = "OPM_TEST_MIRROR_TARGET" // "" to mirror to the directory
 )
 
-var kills = flag.Int("kills", 25, "number of moments at which each way of mirroring is killed")
+var kills = flag.Int("kills", 15, "number of moments at which each way of mirroring is killed")
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envDir) == "" {

@@ -313,7 +313,7 @@ func judgedV1(e *resolve.V1Request, r *resolve.V1Result) judgement {
 func TestJudges(t *testing.T) {
 	shared.OneGoroutine(t)
 	seen := map[string]int{}
-	for seed := range uint64(shared.Number(200, 25)) {
+	for seed := range uint64(shared.Number(100, 25)) {
 		c := randomCase(seed)
 		for _, pkg := range judgedPackages {
 			j := &judges{judgedCase: c, t: t, seed: seed, pkg: pkg, seen: seen}
