@@ -23,6 +23,7 @@ func loops(n int) string {
 
 // TestLimitsOfCEL checks that expensive CEL rules are named in the answer. Whether OLM would ever answer is not known.
 func TestLimitsOfCEL(t *testing.T) {
+	shared.OneGoroutine(t)
 	for _, tt := range []struct{ name, rule, want string }{
 		{"to evaluate", loops(9), "the evaluation of the rule costs too much"},
 		{"to compile", strings.Repeat("[", 100) + strings.Repeat("]", 100) + " == []", "has too much CEL"},
@@ -80,6 +81,7 @@ func TestTimeout(t *testing.T) {
 
 // TestManyCatalogs resolves with a hundred catalogs of the same packages, all of which satisfy the requirement.
 func TestManyCatalogs(t *testing.T) {
+	shared.OneGoroutine(t)
 	text := base + "has a.v2.0.0 requires-gvk=K\nsub sa a stable\n"
 	for i := range 100 {
 		text += fmt.Sprintf("catalog c%d %d\n", i, i%7) + packagesOf(10, func(int, int) string { return "gvk=K" })
@@ -91,6 +93,7 @@ func TestManyCatalogs(t *testing.T) {
 
 // TestManyCandidates checks that a question with millions of candidates is aborted before it takes gigabytes.
 func TestManyCandidates(t *testing.T) {
+	shared.OneGoroutine(t)
 	const anything = `{"failureMessage":"m","not":{"constraints":[{"gvk":{"group":"g","version":"v","kind":"K"}}]}}`
 	ns := parseScenario(t, packagesOf(250, func(int, int) string { return anything })+"sub s p0 s\n")
 	answer, err := ns.Resolve(t.Context(), patient)

@@ -212,6 +212,7 @@ func TestNotChecked(t *testing.T) {
 
 // TestManyUpdates checks that a package with too many updates is an error, and quickly so.
 func TestManyUpdates(t *testing.T) {
+	shared.OneGoroutine(t)
 	var entries []string
 	dirs := make([]string, 2000)
 	for i := range dirs {
