@@ -234,7 +234,7 @@ func TestLastModified(t *testing.T) {
 // TestSlowReader checks that a client that reads a response very slowly is disconnected, and that a client with a slow
 // network is not.
 func TestSlowReader(t *testing.T) {
-	dir := withLarge(t, 20<<20)
+	dir := withLarge(t, 5<<20)
 	first := bufconn.Listen(window)
 	run(t, Options{HTTP: first}, dir).ready(t)
 	_, err := io.Copy(io.Discard, getAll(t, first, dir)) // so that the decoders of zstd are not of a bubble
