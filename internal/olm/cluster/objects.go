@@ -81,6 +81,16 @@ func Unmarshal(raw jsontext.Value, v any) error {
 	return fmt.Errorf("%s: %w", declcfg.Path(ptr), err)
 }
 
+// As reads an object into a value of another type that has some of its fields, such as a [*corev1.Pod] or a struct with
+// a part of the status. Other fields are dropped. The error names the invalid value.
+func As(o Kubernetes, v any) error {
+	raw, err := json.Marshal(o, options)
+	if err != nil {
+		return err
+	}
+	return Unmarshal(raw, v)
+}
+
 var errNoType = errors.New("not an object of Kubernetes: it has no apiVersion or no kind")
 
 // newObject returns an empty object of a type.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -193,7 +192,7 @@ func (r *run) servePod(o source) source {
 	isCurrent := false
 	for _, p := range r.pods[keyOf(o.Value)] {
 		var pod corev1.Pod
-		if decode(p.Value, &pod) != nil {
+		if cluster.As(p.Value, &pod) != nil {
 			continue
 		}
 		if catalogsource.Serves(&pod, o.Value) {
@@ -277,9 +276,4 @@ func untyped(o cluster.Kubernetes) cluster.Kubernetes {
 		panic(err) // the JSON of an object can be read
 	}
 	return object
-}
-
-// decode converts an Other to its type in Kubernetes.
-func decode(o cluster.Kubernetes, into any) error {
-	return json.Unmarshal([]byte(jsonText(o)), into, asKubernetes)
 }

@@ -283,7 +283,7 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	switch o.GetObjectKind().GroupVersionKind() {
 	case corev1.SchemeGroupVersion.WithKind("Secret"):
 		var secret corev1.Secret
-		if decode(o, &secret) != nil || len(secret.StringData) == 0 {
+		if cluster.As(o, &secret) != nil || len(secret.StringData) == 0 {
 			return o
 		}
 		if secret.Data == nil {
@@ -296,7 +296,7 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 		return untyped(&secret)
 	case networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"):
 		var policy networkingv1.NetworkPolicy
-		if decode(o, &policy) != nil || len(policy.Spec.PolicyTypes) > 0 {
+		if cluster.As(o, &policy) != nil || len(policy.Spec.PolicyTypes) > 0 {
 			return o
 		}
 		policy.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
@@ -306,7 +306,7 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 		return untyped(&policy)
 	case schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"):
 		var class schedulingv1.PriorityClass
-		if decode(o, &class) != nil {
+		if cluster.As(o, &class) != nil {
 			return o
 		}
 		return untyped(&class)

@@ -109,7 +109,7 @@ func typed(o cluster.Kubernetes) (admission.Object, error) {
 	if object == nil {
 		return o, nil
 	}
-	if err := decode(o, object); err != nil {
+	if err := cluster.As(o, object); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf(
 			"%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, gvk.Kind, err))
 	}

@@ -85,7 +85,7 @@ func desiredVersion(s *cluster.State) string {
 			} `json:"desired"`
 		} `json:"status"`
 	}
-	if decode(o.Value, &version) != nil {
+	if cluster.As(o.Value, &version) != nil {
 		return ""
 	}
 	return version.Status.Desired.Version

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
 )
 
 // podConfig returns the spec.config of the Subscription that installed an operator. Its env has the variables of the
@@ -56,7 +58,7 @@ func (r *run) proxy() []corev1.EnvVar {
 		} `json:"status"`
 	}
 	found, ok := r.State.Get(schema.GroupKind{Group: "config.openshift.io", Kind: "Proxy"}, "", "cluster")
-	if ok && decode(found.Value, &proxy) != nil {
+	if ok && cluster.As(found.Value, &proxy) != nil {
 		r.assume("no proxy is set: the Proxy \"cluster\" of the state cannot be read")
 	}
 	return []corev1.EnvVar{

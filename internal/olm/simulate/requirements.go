@@ -42,9 +42,13 @@ func (f *findings) reason(why string) reason {
 }
 
 // describeMissing describes the requirements that are not met.
-func (f *findings) describeMissing() string {
+func (f *findings) describeMissing() string { return MissingRequirements(f.rows) }
+
+// MissingRequirements describes the requirements of an operator that are not met, "" if all are: the kind, name, status
+// and message of each.
+func MissingRequirements(rows []v1alpha1.RequirementStatus) string {
 	var missing []string
-	for _, row := range f.rows {
+	for _, row := range rows {
 		if row.Status == v1alpha1.RequirementStatusReasonPresent || row.Status == deploymentFound {
 			continue
 		}

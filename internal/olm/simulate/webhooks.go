@@ -232,7 +232,7 @@ func (i *installation) createCertificate(spec v1alpha1.StrategyDeploymentSpec) e
 func (ns *installed) service(c *v1alpha1.ClusterServiceVersion, name string) *corev1.Service {
 	service := new(corev1.Service)
 	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Service"}, c.Namespace, name); ok {
-		if decode(found.Value, service) != nil {
+		if cluster.As(found.Value, service) != nil {
 			*service = corev1.Service{} // OLM cannot read it either
 		}
 	}
@@ -254,7 +254,7 @@ func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o c
 		o = found.Value.DeepCopyObject().(cluster.Kubernetes)
 		o.SetOwnerReferences(owners)
 		var secret corev1.Secret
-		if decode(o, &secret) == nil {
+		if cluster.As(o, &secret) == nil {
 			ca = secret.Data[caKey]
 		}
 		return o, ca
