@@ -89,6 +89,12 @@ var arrows = map[string][]string{
 		"internal/admission", "internal/legible", "internal/k8sname", "internal/olm/operatorgroup", "internal/catalogsource",
 		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel",
 	},
+	"internal/olm/diagnose": {
+		"internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
+		"internal/resolve", "pkg/declcfg", "pkg/problem", "internal/legible", "internal/report", "internal/plural",
+		"internal/nearest", "internal/shell", "internal/catalogsource", "internal/operator", json,
+		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
+	},
 	"internal/olm/audit": {
 		"internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup", "internal/olm/rbac",
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/legible", "internal/report", "internal/plural",

@@ -170,7 +170,8 @@ func TestReadme(t *testing.T) {
 			continue
 		}
 		out, err := printedBy(t, dir, line)
-		fails := strings.HasPrefix(line, "    opm check-") || strings.HasPrefix(line, "    opm simulate cluster") // as TestExamples
+		fails := strings.HasPrefix(line, "    opm check-") || strings.HasPrefix(line, "    opm simulate cluster") ||
+			strings.HasPrefix(line, "    opm diagnose") // as TestExamples
 		if err != nil && !fails || strings.Contains(out, "no such file") {
 			t.Errorf("%s\n%v\n%s", line, err, out)
 		}

@@ -56,7 +56,7 @@ var fuzzedCommands = []string{
 	"resolve --state state.yaml --catalog crafts=c", "resolve old c --package PACKAGE -o json",
 	"search c PACKAGE", "search c e -o json",
 	"serve c --cache-only --cache-dir cache",
-	"simulate state.yaml --catalog crafts=c --approve", "permissions --catalog crafts=c",
+	"diagnose state.yaml --catalog crafts=c", "simulate state.yaml --catalog crafts=c --approve", "permissions --catalog crafts=c",
 	"updates c", "updates c BUNDLE --explain", "updates c BUNDLE PACKAGE.v9 --explain", "updates c --stranded", "updates c -o json", "updates c --differs",
 	"validate c", "validate c -o json", "validate c -o sarif", "validate c -o github",
 }

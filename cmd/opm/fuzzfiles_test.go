@@ -27,6 +27,7 @@ var fuzzedFiles = []fuzzedFile{
 		"catalogsource resolve-image cluster.yaml --kube-version v1.33.2", "serve --state cluster.yaml --catalog crafts=catalog --cache-only",
 		"resolve --state cluster.yaml --catalog crafts=catalog", "resolve --state cluster.yaml --catalog crafts=catalog -o json",
 		"simulate cluster.yaml --catalog crafts=catalog --approve --diff", "simulate cluster.yaml --catalog crafts=catalog -o json",
+		"diagnose cluster.yaml --catalog crafts=catalog --redact", "diagnose cluster.yaml -o json",
 		"simulate cluster.yaml --catalog crafts=catalog --write out", "simulate cluster.yaml --who-can-what --catalog crafts=catalog",
 	}},
 	{"pottery.yaml", []string{
@@ -249,7 +250,8 @@ func TestFuzzedFiles(t *testing.T) {
 			for name, text := range otherFiles {
 				writeText(t, filepath.Join(dir, name), text)
 			}
-			waits := strings.HasPrefix(line, "simulate")           // for an approval
+			// for an approval
+			waits := strings.HasPrefix(line, "simulate") || strings.HasPrefix(line, "diagnose")
 			isEmpty := strings.Contains(line, " --targets ")       // the template has no bundles
 			depends := strings.HasPrefix(line, "bundle manifests") // OLM v1 does not install it
 			if r := opm(t, dir, line); r.code != 0 && !waits && !isEmpty && !depends {

@@ -115,7 +115,7 @@ func runExample(t *testing.T, line string) {
 	before := contents(t, dir)
 	out, err := printedBy(t, dir, line)
 	missing := strings.HasPrefix(line, "opm check-") // most images of the catalog do not exist
-	waits := strings.HasPrefix(line, "opm simulate") // for approval
+	waits := strings.HasPrefix(line, "opm simulate") || strings.HasPrefix(line, "opm diagnose") // for approval
 	if err != nil && !missing && !waits {
 		t.Fatalf("%v\n%s", err, out)
 	}

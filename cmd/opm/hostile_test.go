@@ -25,6 +25,7 @@ var textCommands = []string{
 	"list bundles c -o wide", "list channels c -o wide", "list packages c -o wide", "list packages c -o name",
 	"render bundle", "render-graph c --draw-v0-semantics", "render-template c -o mermaid", "render-template c --preview",
 	"resolve c --package PACKAGE -o dot",
+	"diagnose state.yaml --catalog crafts=c -o markdown",
 	"simulate state.yaml --catalog crafts=c -o markdown", "simulate state.yaml --catalog crafts=c -o prometheus",
 	"permissions state.yaml --check-operatorgroup group.yaml", "permissions state.yaml --check-operatorgroup group.yaml -o markdown",
 	"permissions --catalog crafts=c -o markdown",

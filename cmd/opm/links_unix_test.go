@@ -28,7 +28,7 @@ var secretCommands = []string{
 	"render --refs-file s", "generate manifests s --render-job 2 --image r.example/i:v1", "validate s",
 	"render-template basic s", "render-template semver s", "render-template basic --targets s --output-dir out s",
 	"convert-template basic s", "filter config/catalog --config s", "mirror --config s --to localhost:1/a --dry-run",
-	"compose s", "simulate s", "resolve --state s", "mirror prune --record s", "render --lock s config/catalog",
+	"compose s", "simulate s", "diagnose s", "resolve --state s", "mirror prune --record s", "render --lock s config/catalog",
 	"auth explain r.example/a --authfile s", "bundle validate bundle", "render bundle",
 }
 

@@ -34,6 +34,7 @@ var printingJSON = map[string][]string{
 	"convert-template-basic":       {"convert-template basic catalog/loom/catalog.json"},
 	"convert-template-substitutes": {"convert-template substitutes catalog/loom/catalog.json"},
 
+	"diagnose":       {"diagnose pottery.yaml --catalog crafts=catalog", "diagnose cluster.yaml --redact"},
 	"diff":           {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
 	"diff-impact":    {"diff catalog/kiln catalog --impact", "diff catalog/kiln PUBLISHED --impact --package ecr-secret-operator"},
 	"filter":         {"filter catalog --package kiln:stable"},

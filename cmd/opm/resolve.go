@@ -135,7 +135,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	case f.timeout <= 0:
-		return usageError{errors.New("--solver-timeout: want more than 0")}
+		return checkSolverTimeout(f.timeout)
 	case f.state.paths != nil:
 		return f.runState(cmd)
 	case f.all.on:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -146,6 +149,40 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	defer files.Close()
 	state, err := cluster.Load(cmd.Context(), warnOnce(cmd), files.Sources...)
 	return state, cmp.Or(files.Unchanged(), err)
+}
+
+// readChecked reads the state, and checks its objects as a cluster does. The error refused joins the problems of
+// objects that cannot be read or that a cluster refuses; the state has the others.
+func (f *stateFlags) readChecked(cmd *cobra.Command) (state *cluster.State, refused, err error) {
+	if err := f.check(); err != nil {
+		return nil, nil, err
+	}
+	state, refused = f.readState(cmd)
+	if state == nil {
+		return nil, nil, refused
+	}
+	problems, err := state.Check(cmd.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	return state, joinByPlace(refused, problems), nil
+}
+
+// joinByPlace joins errors, which may be joined themselves, with problems.
+func joinByPlace(err error, problems []*declcfg.Error) error {
+	all := problem.Flatten(err)
+	for _, p := range problems {
+		all = append(all, p)
+	}
+	return declcfg.JoinErrors(all)
+}
+
+// checkSolverTimeout returns an error about a timeout that is too short.
+func checkSolverTimeout(t time.Duration) error {
+	if t <= 0 {
+		return usageError{errors.New("--solver-timeout: want more than 0")}
+	}
+	return nil
 }
 
 // A stateResolution is the output of resolve for a whole cluster.

@@ -35,7 +35,9 @@ var commandGroups = []commandGroup{
 		{"check", checkCmd}, {"validate", validateCmd}, {"check-images", checkImagesCmd}, {"check-updates", checkUpdatesCmd},
 		{"resolve", resolveCmd}, {"updates", updatesCmd}, {"plan", planCmd}, {"fmt", fmtCmd}, {"rules", rulesCmd},
 	}},
-	{"Clusters:", []namedCommand{{"simulate", simulateCmd}, {"permissions", permissionsCmd}}},
+	{"Clusters:", []namedCommand{
+		{"diagnose", diagnoseCmd}, {"simulate", simulateCmd}, {"permissions", permissionsCmd},
+	}},
 	{"Write:", []namedCommand{
 		{"init", initCmd}, {"add", addCmd}, {"promote", promoteCmd}, {"deprecate", deprecateCmd},
 		{"default-channel", defaultChannelCmd}, {"remove", removeCmd},

@@ -15,8 +15,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 func simulateCmd() *cobra.Command {
@@ -93,10 +91,11 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.options.Steps < 0:
 		return usageError{errors.New("--steps: want 0 or more")}
-	case f.options.Resolve.Timeout <= 0:
-		return usageError{errors.New("--solver-timeout: want more than 0")}
 	case f.format == string(prometheusFormat) && (f.group != "" || f.who):
 		return usageError{errors.New("-o prometheus shows a simulation, not --check-operatorgroup or --who-can-what")}
+	}
+	if err := checkSolverTimeout(f.options.Resolve.Timeout); err != nil {
+		return err
 	}
 	if _, err := parseKubeVersion(f.options.KubeVersion); err != nil {
 		return err
@@ -140,18 +139,10 @@ func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	done := display{cmd}.Start("simulating")
 	defer done()
-	if err := f.state.check(); err != nil {
-		return err
-	}
-	state, refused := f.state.readState(cmd)
-	if state == nil {
-		return refused
-	}
-	problems, err := state.Check(cmd.Context())
+	state, refused, err := f.state.readChecked(cmd)
 	if err != nil {
 		return err
 	}
-	refused = joinByPlace(refused, problems)
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
 	if err != nil {
 		return err
@@ -200,15 +191,6 @@ func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 			warnAt(cmd, o.Pos, what)
 		}
 	}
-}
-
-// joinByPlace joins errors, which may be joined themselves, with problems.
-func joinByPlace(err error, problems []*declcfg.Error) error {
-	all := problem.Flatten(err)
-	for _, p := range problems {
-		all = append(all, p)
-	}
-	return declcfg.JoinErrors(all)
 }
 
 // only returns the part of the result that is about the Subscription of --subscription.

@@ -129,7 +129,7 @@ func (r *Request) Namespace(ctx context.Context, name string, opts resolve.Optio
 	}
 	request := &resolve.ClassicRequest{Name: name, Global: r.global, Catalogs: r.catalogSources}
 	request.FailForward = r.failForward(name)
-	request.ExcludesGlobal = groups[0].Value.Annotations[cluster.AnnotationExcludeGlobal] == "true"
+	request.ExcludesGlobal = r.excludesGlobal(name)
 	if plans, ok := waiting(subscriptions); ok {
 		answer.Outcome, answer.Message = Waiting, "every Subscription waits for its InstallPlan: "+plans
 		r.describe(answer, subscriptions)
@@ -159,6 +159,14 @@ func (r *Request) Namespace(ctx context.Context, name string, opts resolve.Optio
 	}
 	r.describe(answer, subscriptions)
 	return answer, nil
+}
+
+// excludesGlobal reports whether an OperatorGroup hides the global catalogs from a namespace.
+func (r *Request) excludesGlobal(namespace string) bool {
+	for o := range r.OperatorGroups.In(namespace) {
+		return o.Value.Annotations[cluster.AnnotationExcludeGlobal] == "true"
+	}
+	return false
 }
 
 // failForward reports whether the OperatorGroup of a namespace, if it has only one, allows OLM to replace failed

@@ -270,6 +270,37 @@ func (r *Request) Reads(namespace, name string) bool {
 	return c != nil && c.Failure == nil
 }
 
+// Sees reports whether OLM Classic resolves a namespace from the CatalogSources of another: its own and the global one.
+func (r *Request) Sees(namespace, catalogs string) bool {
+	return catalogs == namespace || catalogs == r.global && !r.excludesGlobal(namespace)
+}
+
+// Unread returns the CatalogSources, as NAMESPACE/NAME, from which OLM Classic resolves a namespace and whose contents
+// are not given. With any of them, the result for the namespace is not known.
+func (r *Request) Unread(namespace string) []string {
+	var names []string
+	for _, c := range r.catalogSources {
+		if c.Index == nil && r.Sees(namespace, c.Namespace) {
+			names = append(names, c.Namespace+"/"+c.Name)
+		}
+	}
+	return names
+}
+
+// UnreadV1 returns the ClusterCatalogs whose contents are not given.
+func (r *Request) UnreadV1() []string {
+	var names []string
+	for _, c := range r.clusterCatalogs {
+		if c.Index == nil && !c.Unavailable {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Global returns the namespace whose CatalogSources are visible in all namespaces.
+func (r *Request) Global() string { return r.global }
+
 // DisconnectInvalid makes the CatalogSources unreadable for which OLM has no client, because their spec is invalid or
 // their ConfigMap is missing. It records the reasons as assumptions.
 func (r *Request) DisconnectInvalid() {

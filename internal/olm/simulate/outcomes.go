@@ -135,6 +135,9 @@ func (r *run) outcome(o cluster.Object[*v1alpha1.Subscription]) Outcome {
 	return out
 }
 
+// FailedPlan describes the InstallPlan of a Subscription that failed, and why; "" if it did not.
+func (o *Outcome) FailedPlan() string { return o.failedPlan }
+
 // blocker explains how a Subscription contributes to the conflict of its namespace: by the reason why its operator
 // waits, or else by its requirement.
 func (o *Outcome) blocker(answer *install.NamespaceResult) Blocker {

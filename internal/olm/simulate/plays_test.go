@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,31 +117,8 @@ func checkAtRest(t *testing.T, whose string, s *cluster.State, opts Options) {
 	}
 }
 
-// archives are the archives of plays and their numbers of plays.
-var archives = map[string]int{"plays": 68, "more-plays": 106}
-
 // plays returns the folders of the plays, by name.
-func plays(t *testing.T) map[string]string {
-	dirs := map[string]string{}
-	for name, count := range archives {
-		archive, root := shared.Path(t, "data/olm-plays/"+name+".tar.xz"), t.TempDir()
-		if out, err := exec.CommandContext(t.Context(), "tar", "-xJf", archive, "-C", root).CombinedOutput(); err != nil {
-			t.Fatalf("unpack %s: %v\n%s", archive, err, out)
-		}
-		files, err := filepath.Glob(filepath.Join(root, "*", "*", "play.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			dir := filepath.Dir(file)
-			dirs[filepath.Base(filepath.Dir(dir))+"/"+filepath.Base(dir)] = dir
-		}
-		if len(files) != count {
-			t.Errorf("%d plays in %s, want %d", len(files), archive, count)
-		}
-	}
-	return dirs
-}
+func plays(t *testing.T) map[string]string { return shared.Plays(t) }
 
 func readJSON(t *testing.T, dir, name string, v any) {
 	t.Helper()

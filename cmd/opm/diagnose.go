@@ -1,0 +1,97 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/olm/diagnose"
+	"github.com/opm-toolchain/opm/internal/output"
+)
+
+func diagnoseCmd() *cobra.Command {
+	var f diagnoseFlags
+	cmd := &cobra.Command{
+		Use:   "diagnose STATE...",
+		Short: "Explain why a cluster does not do what its objects ask for",
+		Long: `Explain why a cluster does not do what its Subscriptions and ClusterExtensions ask for: for each
+cause a block, the worst first, with the object that shows it, since when, the objects that suffer
+from it, and commands that would help. Healthy objects are one line of counts.
+
+STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them, or a
+directory that "oc adm must-gather" wrote. Besides the objects of OLM, these are of use: Pods, Jobs,
+Events, Services, Deployments, CustomResourceDefinitions, APIServices and Namespaces.
+
+Without --catalog, the conditions, pods and events of the cluster are all that is known. With the
+contents of catalogs, as for opm simulate, failed resolutions are explained, and problems found that
+the next actions of OLM will have.
+
+With --redact, the names of namespaces, hosts and users are replaced, each always by the same name,
+so that the output can be posted. The namespaces that clusters have by default keep their names.
+
+The exit status is 0 if nothing is stuck or wrong, and 1 otherwise. Notes do not count. Objects that
+cannot be read, or that a cluster refuses, are errors with their places; the others are diagnosed
+all the same.`,
+		Example: `  opm diagnose cluster.yaml
+  opm diagnose cluster.yaml --catalog crafts=catalog
+  opm diagnose cluster.yaml -o markdown --redact`,
+		Args:              atLeastOne("STATE"),
+		ValidArgsFunction: files,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	f.state.addCatalogs(cmd)
+	flags.StringVar(&f.options.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
+	flags.DurationVar(&f.options.Resolve.Timeout, "solver-timeout", 10*time.Second,
+		"give up on a namespace after this `TIME`: undecided")
+	flags.BoolVar(&f.redact, "redact", false, "replace the names of namespaces, hosts and users")
+	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown)
+	addReadFlags(cmd, &f.images)
+	return cmd
+}
+
+// diagnoseFlags are the flags of diagnose.
+type diagnoseFlags struct {
+	state   stateFlags
+	images  imageFlags
+	options diagnose.Options
+	redact  bool
+	format  string
+}
+
+// run diagnoses the readable objects of the state, even if others are not readable.
+func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
+	if err := checkSolverTimeout(f.options.Resolve.Timeout); err != nil {
+		return err
+	}
+	done := display{cmd}.Start("diagnosing")
+	defer done()
+	f.state.paths = args
+	state, refused, err := f.state.readChecked(cmd)
+	if err != nil {
+		return err
+	}
+	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions", args...)
+	f.options.Cluster = f.state.opts
+	f.options.Cluster.Catalogs = catalogs
+	r, err := diagnose.Run(cmd.Context(), state, f.options)
+	if err != nil {
+		return err
+	}
+	if f.redact {
+		r.Redact(state)
+	}
+	done()
+	if err := printResult(cmd, f.format, &output.Result{Value: r, Report: r.Report}); err != nil {
+		return err
+	}
+	if refused == nil && r.Stuck() {
+		return failed("the cluster has problems: see the output")
+	}
+	return refused
+}

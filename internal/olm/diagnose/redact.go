@@ -1,0 +1,214 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Redact replaces the names of namespaces, hosts and users in a result of the state, always by the same names, and
+// leaves out the directories of files, so that the result can be shown to strangers. The namespaces that clusters have
+// by default keep their names.
+func (r *Result) Redact(state *cluster.State) {
+	x := &redactor{names: map[string]string{}, known: map[string]string{}}
+	x.namespaces(state)
+	x.users(state)
+	texts(reflect.ValueOf(r), x.findHosts)
+	x.compile()
+	texts(reflect.ValueOf(r), func(text *string) { *text = x.replace(filePattern.ReplaceAllString(*text, "$1")) })
+}
+
+// A redactor replaces names.
+type redactor struct {
+	names   map[string]string // the replacements
+	known   map[string]string // the kind of each name: namespace, host or user
+	pattern *regexp.Regexp    // matches all names; nil if there are none
+}
+
+// defaultNamespaces are the namespaces of Kubernetes, OpenShift and OLM.
+var defaultNamespaces = []string{
+	"", "default", "kube-system", "kube-public", "kube-node-lease", "olm", "operators", "olmv1-system",
+	"openshift-marketplace", "openshift-operators", "openshift-operator-lifecycle-manager", "openshift-catalogd",
+	"openshift-operator-controller",
+}
+
+func (x *redactor) add(kind, name string) {
+	if name != "" && x.known[name] == "" {
+		x.known[name] = kind
+	}
+}
+
+// namespaces adds the namespaces of all objects, and of the references between them.
+func (x *redactor) namespaces(state *cluster.State) {
+	var all []string
+	for o := range state.Namespaces.All() {
+		all = append(all, o.Value.Name)
+	}
+	for o := range state.All() {
+		all = append(all, o.Value.GetNamespace())
+	}
+	for o := range state.OperatorGroups.All() {
+		all = append(all, o.Value.Spec.TargetNamespaces...)
+		all = append(all, o.Value.Status.Namespaces...)
+	}
+	for o := range state.Subscriptions.All() {
+		all = append(all, o.Value.Spec.CatalogSourceNamespace)
+	}
+	for o := range state.ClusterExtensions.All() {
+		all = append(all, o.Value.Spec.Namespace)
+	}
+	for _, name := range all {
+		if !slices.Contains(defaultNamespaces, name) {
+			x.add("namespace", name)
+		}
+	}
+}
+
+// users adds the users and groups of bindings, apart from those of Kubernetes itself.
+func (x *redactor) users(state *cluster.State) {
+	add := func(subjects []rbacv1.Subject) {
+		for _, s := range subjects {
+			if s.Kind != rbacv1.ServiceAccountKind && !strings.HasPrefix(s.Name, "system:") {
+				x.add("user", s.Name)
+			}
+		}
+	}
+	for o := range state.RoleBindings.All() {
+		add(o.Value.Subjects)
+	}
+	for o := range state.ClusterRoleBindings.All() {
+		add(o.Value.Subjects)
+	}
+}
+
+// The patterns of hosts and users in texts: the host of a URL, of an image and of a connection, an address of IP, a
+// user in the message of an API server, and an address of email.
+var (
+	hostPatterns = []*regexp.Regexp{
+		regexp.MustCompile(`\w://(?:[^/@\s"']*@)?([A-Za-z0-9._-]+)`),
+		regexp.MustCompile(`\b((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|localhost)(?::\d+)?/[a-z0-9._/-]+(?::[\w.-]+|@sha256:)`),
+		regexp.MustCompile(`\b((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|localhost):\d+\b`),
+		regexp.MustCompile(`(?:lookup|host|node|server) "?((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+)`),
+		regexp.MustCompile(`\b(\d+\.\d+\.\d+\.\d+)\b`),
+		regexp.MustCompile(`\[([0-9a-fA-F:]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*)\]`),
+	}
+	userPatterns = []*regexp.Regexp{
+		regexp.MustCompile(`[Uu]ser "([^"]+)"`),
+		regexp.MustCompile(`\b([\w.+-]+@[\w-]+(?:\.[\w-]+)+)\b`),
+	}
+)
+
+// filePattern matches a position in a file with a directory.
+var filePattern = regexp.MustCompile(`[^\s("']*/([^/\s:]+:\d+:\d+)`)
+
+// positions matches what looks like a host and a port but is a position in a file.
+var positions = regexp.MustCompile(`[^\s("']+\.[a-z]+:\d+:\d+`)
+
+// findHosts adds the hosts and users in a text.
+func (x *redactor) findHosts(text *string) {
+	found := positions.ReplaceAllString(*text, "")
+	for _, p := range hostPatterns {
+		for _, m := range p.FindAllStringSubmatch(found, -1) {
+			x.add("host", m[1])
+		}
+	}
+	for _, p := range userPatterns {
+		for _, m := range p.FindAllStringSubmatch(found, -1) {
+			if !strings.HasPrefix(m[1], "system:") {
+				x.add("user", m[1])
+			}
+		}
+	}
+}
+
+// compile numbers the names of each kind, in their order, and makes the pattern, in which a longer name comes first.
+func (x *redactor) compile() {
+	if len(x.known) == 0 {
+		return
+	}
+	numbers := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(x.known)) {
+		kind := x.known[name]
+		numbers[kind]++
+		x.names[name] = fmt.Sprintf("%s-%d", kind, numbers[kind])
+	}
+	names := slices.SortedFunc(maps.Keys(x.known), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	for i := range names {
+		names[i] = regexp.QuoteMeta(names[i])
+	}
+	x.pattern = regexp.MustCompile(strings.Join(names, "|"))
+}
+
+// replace replaces the names in a text, but not inside longer words.
+func (x *redactor) replace(text string) string {
+	if x.pattern == nil {
+		return text
+	}
+	var out strings.Builder
+	for at := 0; at < len(text); {
+		m := x.pattern.FindStringIndex(text[at:])
+		if m == nil {
+			out.WriteString(text[at:])
+			break
+		}
+		start, end := at+m[0], at+m[1]
+		if start > 0 && isWord(text[start-1]) || end < len(text) && isWord(text[end]) {
+			out.WriteString(text[at : start+1])
+			at = start + 1
+			continue
+		}
+		out.WriteString(text[at:start] + x.names[text[start:end]])
+		at = end
+	}
+	return out.String()
+}
+
+// isWord reports whether a character is a part of a word. A name may be a part of another one, between dashes.
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// texts calls do for all strings in a value, except rules and severities. Of the file of a position, it keeps the last
+// element.
+func texts(v reflect.Value, do func(*string)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			texts(v.Elem(), do)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			texts(v.Index(i), do)
+		}
+	case reflect.Struct:
+		if pos, ok := reflect.TypeAssert[*declcfg.Pos](v.Addr()); ok {
+			pos.File = path.Base(strings.ReplaceAll(pos.File, `\`, "/"))
+			if pos.File == "." {
+				pos.File = ""
+			}
+		}
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !slices.Contains([]string{"Rule", "Severity", "Kind"}, f.Name) {
+				texts(v.Field(i), do)
+			}
+		}
+	case reflect.String:
+		if v.CanAddr() {
+			if text, ok := reflect.TypeAssert[*string](v.Addr()); ok {
+				do(text)
+			}
+		}
+	}
+}
