@@ -18,20 +18,21 @@ func diagnoseCmd() *cobra.Command {
 cause a block, the worst first, with the object that shows it, since when, the objects that suffer
 from it, and commands that would help. Healthy objects are one line of counts.
 
-STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them, or a
-directory that "oc adm must-gather" wrote. Besides the objects of OLM, these are of use: Pods, Jobs,
-Events, Services, Deployments, CustomResourceDefinitions, APIServices and Namespaces.
+STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them, a
+directory that "oc adm must-gather" wrote, or kube:[CONTEXT] for a live cluster. Besides the
+objects of OLM, these are of use: Pods, Jobs, Events, Services, Deployments, Namespaces,
+CustomResourceDefinitions and APIServices.
 
-Without --catalog, the conditions, pods and events of the cluster are all that is known. With the
-contents of catalogs, as for opm simulate, failed resolutions are explained, and problems found that
-the next actions of OLM will have.
+Without --catalog, opm knows only what the conditions, pods and events of the cluster say. With the
+contents of catalogs, as for opm simulate, it explains failed resolutions, and finds the problems
+that the next actions of OLM will have.
 
 With --redact, the names of namespaces, hosts and users are replaced, each always by the same name,
 so that the output can be posted. The namespaces that clusters have by default keep their names.
 
-The exit status is 0 if nothing is stuck or wrong, and 1 otherwise. Notes do not count. Objects that
-cannot be read, or that a cluster refuses, are errors with their places; the others are diagnosed
-all the same.`,
+The exit status is 0 if nothing is stuck or wrong, and 1 otherwise. Notes do not count. Objects
+that cannot be read, or that a cluster refuses, are errors with their places; the others are
+diagnosed all the same.`,
 		Example: `  opm diagnose cluster.yaml
   opm diagnose cluster.yaml --catalog crafts=catalog
   opm diagnose cluster.yaml -o markdown --redact`,

@@ -114,7 +114,7 @@ func runExample(t *testing.T, line string) {
 	dir := copyExamples(t)
 	before := contents(t, dir)
 	out, err := printedBy(t, dir, line)
-	missing := strings.HasPrefix(line, "opm check-") // most images of the catalog do not exist
+	missing := strings.HasPrefix(line, "opm check-")                                            // most images of the catalog do not exist
 	waits := strings.HasPrefix(line, "opm simulate") || strings.HasPrefix(line, "opm diagnose") // for approval
 	if err != nil && !missing && !waits {
 		t.Fatalf("%v\n%s", err, out)
