@@ -28,7 +28,7 @@ const (
 	LabelPodHash     = "olm.pod-spec-hash"
 	LabelServiceHash = "olm.service-spec-hash"
 
-	labelUnpackRef = "operatorframework.io/bundle-unpack-ref"
+	LabelUnpackRef = "operatorframework.io/bundle-unpack-ref"
 )
 
 const (
@@ -139,7 +139,7 @@ func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPoli
 	}
 	unpack := networkPolicy(source, source.Name+"-unpack-bundles", metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{
-			{Key: labelUnpackRef, Operator: metav1.LabelSelectorOpExists},
+			{Key: LabelUnpackRef, Operator: metav1.LabelSelectorOpExists},
 			{Key: operator.LabelManaged, Operator: metav1.LabelSelectorOpIn, Values: []string{"true"}},
 		},
 	})

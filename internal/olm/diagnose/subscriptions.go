@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
@@ -129,7 +130,7 @@ func (d *diagnosis) showJobs(f *Finding, jobs []failedJob) {
 	}
 	if len(jobs) == 0 {
 		f.help("make the image of the bundle available, then delete its Job, so that OLM tries again", "kubectl", "get",
-			"jobs,pods", "-A", "-l", labelUnpackRef)
+			"jobs,pods", "-A", "-l", catalogsource.LabelUnpackRef)
 	}
 }
 

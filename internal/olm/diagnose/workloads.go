@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
 )
@@ -55,11 +56,8 @@ func (e *event) last() metav1.Time {
 	return e.LastTimestamp
 }
 
-// The labels of the pods and Jobs that OLM creates, besides those of catalogsource.
-const (
-	labelUpdate    = "catalogsource.operators.coreos.com/update" // of the pod with the new image of a CatalogSource
-	labelUnpackRef = "operatorframework.io/bundle-unpack-ref"
-)
+// labelUpdate is the label of the pod with the new image of a CatalogSource.
+const labelUpdate = "catalogsource.operators.coreos.com/update"
 
 // others returns the objects of a kind without a field in State, nil if there are none.
 func (d *diagnosis) others(group, kind string) *cluster.Store[*cluster.Other] {
@@ -79,7 +77,7 @@ func (d *diagnosis) read() {
 		}
 	}
 	for o := range d.others(batchv1.GroupName, kindJob).All() {
-		if _, ok := o.Value.Labels[labelUnpackRef]; ok {
+		if _, ok := o.Value.Labels[catalogsource.LabelUnpackRef]; ok {
 			d.jobs = append(d.jobs, o)
 		}
 	}
