@@ -113,6 +113,9 @@ func (d *diagnosis) placeOf(namespace string) declcfg.Pos {
 	return o.Pos
 }
 
+// config is the API group of the configuration of OpenShift.
+const config = "config.openshift.io"
+
 // platform finds the operators that block an update of OpenShift, by the verdict of the simulation or else by the
 // condition that OLM sets.
 func (d *diagnosis) platform() {
@@ -124,7 +127,7 @@ func (d *diagnosis) platform() {
 		}
 		return
 	}
-	for o := range d.others("config.openshift.io", "ClusterOperator").All() {
+	for o := range d.others(config, "ClusterOperator").All() {
 		var status struct {
 			Status struct {
 				Conditions []metav1.Condition `json:"conditions"`

@@ -20,12 +20,16 @@ func (d *diagnosis) predict(ctx context.Context, opts Options) error {
 		return err
 	}
 	d.request.DisconnectInvalid()
+	d.simulated = &simulate.Result{}
 	simulated := simulate.Options{Cluster: opts.Cluster, Resolve: opts.Resolve, OCPVersion: opts.OCPVersion}
-	if len(opts.Cluster.Catalogs) == 0 {
+	withCatalogs := len(opts.Cluster.Catalogs) > 0
+	if !withCatalogs {
 		simulated.Steps = 1 // for the verdict about OpenShift
 	}
-	d.simulated, err = simulate.Run(ctx, d.State, simulated)
-	if err != nil || len(opts.Cluster.Catalogs) == 0 {
+	if withCatalogs || opts.OCPVersion != "" || d.others(config, "ClusterVersion").Len() > 0 {
+		d.simulated, err = simulate.Run(ctx, d.State, simulated)
+	}
+	if err != nil || !withCatalogs {
 		return err
 	}
 	d.request.AssumeClassic()
