@@ -291,6 +291,11 @@ func syntaxError(start Place, text []byte, err error) *Error {
 	if !ok {
 		return &Error{start, err, text}
 	}
+	if found := yamljson.Conflict(text); found != nil {
+		e := YAMLError(start, found)
+		e.Text = text
+		return e
+	}
 	at := start.After(text[:min(int(s.ByteOffset), len(text))])
 	if s.Err.Error() == "exceeded max depth" { // it has no name
 		return &Error{at, errors.New("nested deeper than 10,000 levels"), text}

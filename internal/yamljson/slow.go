@@ -104,6 +104,9 @@ func parse(body []byte) (root *yaml.Node, final bool, err error) {
 		return doc.Content[0], false, nil
 	}
 	failure := syntaxError(body, err)
+	if found := Conflict(body); found != nil && failure.Msg != errDepth.Error() {
+		return nil, false, found
+	}
 	switch failure.Msg {
 	case "did not find expected <document start>":
 		failure.Msg = "content after the end of the document"
@@ -133,12 +136,15 @@ func syntaxError(text []byte, err error) *Error {
 		offset = offsetOf(text, syntax.ContextMark.Line, syntax.ContextMark.Column)
 	}
 	switch {
-	case syntax.Message == errDepth.Error(), syntax.ContextMsg == "":
+	case syntax.Message == errDepth.Error():
 		return errorAt(text, offset, syntax.Message)
+	case syntax.ContextMsg == "":
+		return errorAt(text, offset, syntax.Message+mend(text, offset, syntax.Message))
 	case offset < len(text) && text[offset] == '\t':
 		return errorAt(text, offset, "a tab, where only spaces may indent")
 	}
-	return errorAt(text, offset, syntax.ContextMsg+": "+syntax.Message)
+	msg := syntax.ContextMsg + ": " + syntax.Message
+	return errorAt(text, offset, msg+mend(text, offset, msg))
 }
 
 var upstreamMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)

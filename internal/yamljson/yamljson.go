@@ -62,11 +62,18 @@ func Convert(dst, doc []byte, source *Source, expanded *int) (out []byte, repeat
 	if err != nil {
 		return dst, false, err
 	}
-	if out, ok := appendFast(dst, text, found, source); ok {
+	out, ok := appendFast(dst, text, found, source)
+	if ok {
 		source.set(text)
-		return out, false, nil
+	} else {
+		out, repeated, err = appendSlow(dst, text, expanded)
 	}
-	if out, repeated, err = appendSlow(dst, text, expanded); err == nil {
+	if err == nil && len(out) > len(dst) && out[len(dst)] == '"' { // which may be a conflict marker above a line ---
+		if found := Conflict(text); found != nil {
+			err = found
+		}
+	}
+	if err == nil {
 		return out, repeated, nil
 	}
 	if y, ok := errors.AsType[*Error](err); ok { // its place may be behind the line break that was added

@@ -147,8 +147,25 @@ var failures = []struct{ name, doc, want string }{
 	{"tab in a text block", "a: |\n \tb\n", "2:2: a tab"},
 	{"second marker with a key", "a: 1\n--- b: 2\n", "2:1: a second document begins here"},
 	{"key beside the end", "a: 1\n... b: 2\n", "2:5: content after ... without --- before it"},
-	{"two colons", "a: 1\nb: c: d\n", "2:5: "},
-	{"indent", "a: 1\n  b: 2\n", "2:4: "},
+	{"two colons", "a: 1\nb: c: d\n", "2:5: mapping values are not allowed in this context; put the value in quotes: b: 'c: d'"},
+	{"indent", "a: 1\n  b: 2\n", `2:4: mapping values are not allowed in this context; begin the key "b" in column 1, ` +
+		`as the key "a" above`},
+	{"indent in a list", "- a: it's\n\n   b: 2\n", `3:5: mapping values are not allowed in this context; ` +
+		`begin the key "b" in column 3, as the key "a" above`},
+	{"too few spaces", "a:\n- b: 1\n c: 2\n", "3:2: while parsing a block mapping: did not find expected key; " +
+		"no key above begins in column 2: correct the spaces before the key"},
+	{"dash between columns", "a:\n  - b: 1\n - c: 2\n", "3:2: while parsing a block mapping: did not find expected key; " +
+		"no list above begins in column 2: correct the spaces before the dash"},
+	{"no space after a colon", "a: 1\nb:2\nc: 3\n", "3:1: while scanning a simple key: could not find expected ':'; " +
+		"the line above has no colon after its key"},
+	{"no space after a colon in a list", "- a:1\n  b: 2\n", "2:4: mapping values are not allowed in this context; " +
+		"the line above has no space after its colon"},
+	{"range without quotes", "a: >=1.0 <2.0\n", "1:5: while scanning a block scalar: did not find expected comment or line " +
+		"break; put the value in quotes: a: '>=1.0 <2.0'"},
+	{"conflict", "a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> x\n", "2:1: a conflict marker of git: keep one of the two"},
+	{"conflict in a list", "a:\n- b\n<<<<<<< HEAD\n- c\n=======\n- d\n>>>>>>> x\n", "3:1: a conflict marker of git"},
+	{"end of a conflict", "a: 1\n=======\n", "2:1: a conflict marker of git"},
+	{"conflict above a document", "<<<<<<< HEAD\n", "1:1: a conflict marker of git"},
 	{"dash among keys", "a: 1\n- b\n", "2:1: "},
 	{"escape", "a: \"\\q\"\n", "1:5: "},
 	{"at sign", "a: 1\nb: @c\n", "2:4: "},
