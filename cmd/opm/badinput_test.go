@@ -53,11 +53,11 @@ var badInputs = []struct {
 	{"empty schema", "c.json", "{\"schema\": \"\"}\n",
 		"bad/c.json:1:1: object is missing root schema field"},
 	{"schema that is no text", "c.yaml", "schema: 1\n",
-		"bad/c.yaml:1:9: schema must be a string, found a number"},
+		"bad/c.yaml:1:9: schema must be a string, found a number; put it in quotes"},
 	{"package that is no text", "c.json", "{\"schema\": \"a\", \"package\": null}\n",
 		"bad/c.json:1:28: package must be a string, found null"},
 	{"name that is no text", "c.yaml", "schema: a\nname: n\n",
-		"bad/c.yaml:2:7: name must be a string, found a boolean"},
+		"bad/c.yaml:2:7: name must be a string, found a boolean; put it in quotes"},
 	{"README", "README.md", "# Title\n\nWords: in text.\n\nMore words\n",
 		"bad/README.md:5:1: while scanning a simple key: could not find expected ':' " +
 			"(if this is not a catalog file, add it to .indexignore)"},

@@ -32,7 +32,8 @@ func TypeError(err error) (jsontext.Pointer, error) {
 				ptr = ptr.AppendToken(field)
 			}
 		}
-		err = fmt.Errorf("want %s, found %s", describeType(within.Type), kindsOfDecoders[found])
+		err = fmt.Errorf("want %s, found %s%s", describeType(within.Type), kindsOfDecoders[found],
+			quotes(within.Type, found == "bool" || found == "number"))
 	case e.GoType == nil:
 		err = e
 	case len(e.JSONValue) > 0: // a number
@@ -40,7 +41,8 @@ func TypeError(err error) (jsontext.Pointer, error) {
 	case e.Err != nil && e.GoType.Kind() == reflect.Struct: // has its own decoder, which may not want an object
 		err = e.Err
 	default:
-		err = fmt.Errorf("want %s, found %s", describeType(e.GoType), kindNames[e.JSONKind])
+		isScalar := e.JSONKind == jsontext.KindNumber || e.JSONKind == jsontext.KindTrue || e.JSONKind == jsontext.KindFalse
+		err = fmt.Errorf("want %s, found %s%s", describeType(e.GoType), kindNames[e.JSONKind], quotes(e.GoType, isScalar))
 	}
 	return ptr, err
 }
@@ -80,6 +82,14 @@ func describeType(t reflect.Type) string {
 	default:
 		return "a whole number"
 	}
+}
+
+// quotes returns what to do about a number or a boolean in place of a string, or "".
+func quotes(want reflect.Type, isScalar bool) string {
+	if isScalar && describeType(want) == "a string" {
+		return "; put it in quotes"
+	}
+	return ""
 }
 
 // describeNumber returns the expected kind of value if a type does not have the number that was found.

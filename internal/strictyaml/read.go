@@ -73,12 +73,6 @@ func (r *reader) scalar(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointe
 	if (ofText || ofJSON) && raw.Kind() == jsontext.KindString && refused != nil {
 		err = refused.Err
 	}
-	switch raw.Kind() {
-	case jsontext.KindNumber, jsontext.KindTrue, jsontext.KindFalse:
-		if v.Kind() == reflect.String {
-			err = fmt.Errorf("%w; put it in quotes", err)
-		}
-	}
 	r.wrong.Addf(r.file, ptr+within, "%w", err)
 }
 

@@ -165,20 +165,20 @@ func TestStrictPlaces(t *testing.T) {
 	for _, tt := range []struct{ manifest, want string }{
 		{
 			crd + `"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"a": {"type": 5}}}}}]}}`,
-			"/spec/versions/0/schema/openAPIV3Schema/properties/a/type: want a string, found a number",
+			"/spec/versions/0/schema/openAPIV3Schema/properties/a/type: want a string, found a number; put it in quotes",
 		},
 		{
 			crd + `"spec": {"versions": [{"schema": {"openAPIV3Schema": {"items": {"type": 5}}}}]}}`,
-			"/spec/versions/0/schema/openAPIV3Schema/items/type: want a string, found a number",
+			"/spec/versions/0/schema/openAPIV3Schema/items/type: want a string, found a number; put it in quotes",
 		},
 		{crd + `"spec": {"versions": [{"served": "yes"}]}}`, "/spec/versions/0/served: want true or false, found a string"},
 		{crd + `"spec": {"versions": {}}}`, "/spec/versions: want a list, found an object"},
 		{crd + `"status": {"conditions": 5}}`, "/status/conditions: want a list, found a number"},
 		{crd + `"metadata": {"creationTimestamp": "null"}}`, "/metadata/creationTimestamp: parsing time"},
-		{`{"apiVersion": 1, "kind": "ClusterServiceVersion"}`, "/apiVersion: want a string, found a number"},
+		{`{"apiVersion": 1, "kind": "ClusterServiceVersion"}`, "/apiVersion: want a string, found a number; put it in quotes"},
 		{
 			`{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"labels": {"a": true}}}`,
-			"/metadata/labels/a: want a string, found true",
+			"/metadata/labels/a: want a string, found true; put it in quotes",
 		},
 	} {
 		printed := format.AppendCompact(nil, []byte(tt.manifest))

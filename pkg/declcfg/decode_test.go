@@ -165,19 +165,19 @@ func dump(v any) string {
 
 func TestDecodeErrors(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
-		{`{"schema":"olm.package","defaultChannel":1}`, "1:42: defaultChannel: want a string, found a number"},
+		{`{"schema":"olm.package","defaultChannel":1}`, "1:42: defaultChannel: want a string, found a number; put it in quotes"},
 		{`{"schema":"olm.package","icon":"x"}`, "1:32: icon: want an object, found a string"},
 		{`{"schema":"olm.package","icon":{"base64data":"<"}}`, "1:46: icon.base64data: not base64: illegal base64 data at input byte 0"},
 		{`{"schema":"olm.channel","entries":{}}`, "1:35: entries: want a list, found an object"},
 		{`{"schema":"olm.channel","entries":["x"]}`, "1:36: entries[0]: want an object, found a string"},
-		{`{"schema":"olm.bundle","properties":[{"type":true}]}`, "1:46: properties[0].type: want a string, found true"},
+		{`{"schema":"olm.bundle","properties":[{"type":true}]}`, "1:46: properties[0].type: want a string, found true; put it in quotes"},
 		{
 			`{"schema":"olm.channel","entries":[{"name":"a"},{"name":"b","skips":["x",{}]}]}`,
 			"1:74: entries[1].skips[1]: want a string, found an object",
 		},
 		{`{"schema":"olm.bundle","name":"n","image":[]}`, "1:43: image: want a string, found a list"},
 		{`{"schema":"olm.bundle","x":1,"properties":[{},1]}`, "1:47: properties[1]: want an object, found a number"},
-		{`{"schema":"olm.bundle","relatedImages":[{"Image":1}]}`, "1:50: relatedImages[0].Image: want a string, found a number"},
+		{`{"schema":"olm.bundle","relatedImages":[{"Image":1}]}`, "1:50: relatedImages[0].Image: want a string, found a number; put it in quotes"},
 		{`{"schema":"olm.deprecations","entries":[{"reference":[]}]}`, "1:54: entries[0].reference: want an object, found a list"},
 	} {
 		t.Run(tt.in, func(t *testing.T) {

@@ -114,7 +114,7 @@ func TestLongLine(t *testing.T) {
 			}
 		}
 	})
-	expect(t, last, []string{"c/a.json:1:199800022: name must be a string, found a number", "c/a.json:1:199800024"})
+	expect(t, last, []string{"c/a.json:1:199800022: name must be a string, found a number; put it in quotes", "c/a.json:1:199800024"})
 	if objects != 200_002 {
 		t.Errorf("%d objects, want 200002", objects)
 	}

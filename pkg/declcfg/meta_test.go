@@ -122,7 +122,7 @@ func TestNewObject(t *testing.T) {
 	if err != nil || m.Schema != declcfg.SchemaBundle || m.Name != "n" || m.Package != "p" || m.Pos != at {
 		t.Errorf("NewObject = %+v, %v", m, err)
 	}
-	if _, err := m.Decode(); err == nil || err.Error() != "made up: image: want a string, found a number" {
+	if _, err := m.Decode(); err == nil || err.Error() != "made up: image: want a string, found a number; put it in quotes" {
 		t.Errorf("error %v", err)
 	}
 	if m.Place("/image") != at || m.Meta.Place("/image") != at || m.Flaws() != nil {

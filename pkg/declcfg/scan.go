@@ -3,11 +3,15 @@ package declcfg
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/nearest"
 )
 
 // A headError is a problem with one of the keys that every object has.
@@ -63,7 +67,7 @@ func (s *scannedObject) read(r reader) error {
 			return err
 		}
 		if value.Kind() != '"' {
-			fail(name, "%s must be a string, found %s", folded, kindNames[value.Kind()])
+			fail(name, "%s must be a string, found %s%s", folded, kindNames[value.Kind()], quotes(value.Kind()))
 			continue
 		}
 		*into = unquoted(value)
@@ -75,9 +79,30 @@ func (s *scannedObject) read(r reader) error {
 	case bad != nil:
 		return bad
 	case s.schema == "":
-		return &headError{"", "object is missing root schema field"}
+		return &headError{"", "object is missing root schema field" + withoutSchema(names)}
 	}
 	return nil
+}
+
+// quotes returns what to do about a value of a kind in place of a string, or "".
+func quotes(found jsontext.Kind) string {
+	switch found {
+	case jsontext.KindNumber, jsontext.KindTrue, jsontext.KindFalse:
+		return "; put it in quotes"
+	}
+	return ""
+}
+
+// withoutSchema returns the probable reason why an object with these keys, folded, has no schema, or "".
+func withoutSchema(keys map[string]bool) string {
+	if keys["apiversion"] && keys["kind"] {
+		return "; it is a manifest of Kubernetes: move it out of the catalog, or add its file to .indexignore"
+	}
+	near := nearest.Name("schema", slices.Collect(maps.Keys(keys)))
+	if near == "" || keys["schema"] {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean \"schema\" by the key %q?", near)
 }
 
 func (s *scannedObject) headField(folded string) *string {

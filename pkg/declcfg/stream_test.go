@@ -36,7 +36,7 @@ var streams = []struct {
 	},
 	{
 		"columns count characters", `{"schema":"añ☺😀"}{"schema":"b","name":1}`,
-		[]string{`1:1 {"schema":"añ☺😀"}`, "1:39: name must be a string, found a number"},
+		[]string{`1:1 {"schema":"añ☺😀"}`, "1:39: name must be a string, found a number; put it in quotes"},
 	},
 
 	{"YAML", "schema: a\nname: x\n", []string{`1:1 {"schema":"a","name":"x"}`}},
@@ -53,7 +53,7 @@ var streams = []struct {
 		[]string{"2:7: name must be a string, found a list", `4:1 {"schema":"b"}`},
 	},
 	{"a byte order mark and a marker", "\ufeff---\nschema: a\n", []string{`2:1 {"schema":"a"}`}},
-	{"JSON after a byte order mark", "\ufeff{\"schema\":\"a\",\"name\":1}", []string{`1:22: name must be a string, found a number`}},
+	{"JSON after a byte order mark", "\ufeff{\"schema\":\"a\",\"name\":1}", []string{`1:22: name must be a string, found a number; put it in quotes`}},
 	{"a place before which a byte order mark stands", "\ufeff{schema: a}", []string{`1:1 {"schema":"a"}`}},
 	{
 		"documents without content", "---\n---\n# comment\n---\n\n  # comment\n\n--- #\nschema: a\n---\n---\n",
@@ -136,9 +136,17 @@ var streams = []struct {
 	}},
 	{"no schema in YAML", "name: a\n---\nschema: ''\n", []string{"1:1: object is missing root schema field", "3:1: object is missing root schema field"}},
 	{
+		"other objects without a schema", "apiVersion: v1\nkind: Secret\n---\nshcema: olm.bundle\nname: a\n",
+		[]string{
+			"1:1: object is missing root schema field; it is a manifest of Kubernetes: move it out of the catalog, or add its " +
+				"file to .indexignore",
+			`4:1: object is missing root schema field; did you mean "schema" by the key "shcema"?`,
+		},
+	},
+	{
 		"what is not text", "schema: 1\n---\nschema: a\npackage: yes\n---\nname: [x]\nschema: a\n---\nschema:\n---\n{schema: a, package: {}}\n",
 		[]string{
-			"1:9: schema must be a string, found a number", "4:10: package must be a string, found a boolean",
+			"1:9: schema must be a string, found a number; put it in quotes", "4:10: package must be a string, found a boolean; put it in quotes",
 			"6:7: name must be a string, found a list", "9:8: schema must be a string, found null",
 			"11:22: package must be a string, found an object",
 		},
@@ -167,7 +175,7 @@ var streams = []struct {
 	{"an object after a repaired one", `{"schema":"a","schema":"b"} {"schema":"c"}`, []string{`1:1 {"schema":"b"}`, `1:29 {"schema":"c"}`}},
 	{"bytes that are not UTF-8", "{\"schema\":\"a\xff\xe2\x82b\"}\n{\"schema\":\"c\"}", []string{`1:1 {"schema":"a���b"}`, `2:1 {"schema":"c"}`}},
 	{"half a surrogate pair", `{"schema":"\ud83d\ude00\ud83d","x":"\udc00\u0041"}`, []string{`1:1 {"schema":"😀�","x":"�A"}`}},
-	{"an error in a repaired object", `{"name":"a","name":1}`, []string{"1:20: name must be a string, found a number"}},
+	{"an error in a repaired object", `{"name":"a","name":1}`, []string{"1:20: name must be a string, found a number; put it in quotes"}},
 
 	{
 		"JSON that ends too early", "{\"schema\":\"a\"}{\"schema\":\"b\"}\n{\"schema\":\"c\",\n\"x\":[1\n\n",

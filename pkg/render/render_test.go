@@ -78,13 +78,13 @@ func TestPlacesBeginWithReferences(t *testing.T) {
 	write(t, dir, "b.tgz", archived(t, true, "x/a.yaml", "schema: 1\n"))
 	t.Chdir(dir)
 	for ref, want := range map[string]string{
-		"catalog":   "catalog/x/a.yaml:1:9: schema must be a string, found a number",
-		"catalog/":  "catalog/x/a.yaml:1:9: schema must be a string, found a number",
-		"./a.yaml":  "./a.yaml:1:9: schema must be a string, found a number",
-		"b.tgz":     "b.tgz/x/a.yaml:1:9: schema must be a string, found a number",
-		"-":         "stdin:1:9: schema must be a string, found a number",
-		".":         "./a.yaml:1:9: schema must be a string, found a number",
-		"catalog/x": "catalog/x/a.yaml:1:9: schema must be a string, found a number",
+		"catalog":   "catalog/x/a.yaml:1:9: schema must be a string, found a number; put it in quotes",
+		"catalog/":  "catalog/x/a.yaml:1:9: schema must be a string, found a number; put it in quotes",
+		"./a.yaml":  "./a.yaml:1:9: schema must be a string, found a number; put it in quotes",
+		"b.tgz":     "b.tgz/x/a.yaml:1:9: schema must be a string, found a number; put it in quotes",
+		"-":         "stdin:1:9: schema must be a string, found a number; put it in quotes",
+		".":         "./a.yaml:1:9: schema must be a string, found a number; put it in quotes",
+		"catalog/x": "catalog/x/a.yaml:1:9: schema must be a string, found a number; put it in quotes",
 	} {
 		opts := render.Options{Stdin: strings.NewReader("schema: 1\n")}
 		if _, err := rendered(t.Context(), []string{ref}, opts, "", ""); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -181,7 +181,7 @@ func TestEveryError(t *testing.T) {
 	write(t, dir, "b.yaml", "text\n---\nschema: olm.bundle\npackage: p\nproperties:\n- type: olm.bundle.object\n  value: {data: W30=}\n")
 	_, err := rendered(t.Context(), []string{"b.yaml", "a.json"}, render.Options{}, "", "")
 	want := []string{
-		"a.json:1:46: image: want a string, found a number",
+		"a.json:1:46: image: want a string, found a number; put it in quotes",
 		"a.json:1:48: the package has no name",
 		"a.json:1:72: object is missing root schema field",
 		"b.yaml:1:1: want an object, found a string",

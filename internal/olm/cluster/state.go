@@ -371,8 +371,6 @@ func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
 	case !ok:
 	case s.JSONKind == jsontext.KindString && s.Err != nil && hasDecoder(s.GoType):
 		message = s.Err
-	case s.GoType.Kind() == reflect.String && isScalar(s.JSONKind):
-		message = fmt.Errorf("%w; put it in quotes", message)
 	}
 	return within, message
 }

@@ -53,11 +53,11 @@ func TestUnservable(t *testing.T) {
 		},
 		{
 			"metadata of another type", "{displayName: Kiln & co,", "{displayName: 1,",
-			[]string{"c/a.yaml:29:49: properties[2].value.displayName: want a string, found a number"},
+			[]string{"c/a.yaml:29:49: properties[2].value.displayName: want a string, found a number; put it in quotes"},
 		},
 		{
 			"a kind of another type", "value: {group: fire.io, version: v1, kind: Fire}", "value: {group: 1}",
-			[]string{"c/a.yaml:40:43: properties[3].value.group: want a string, found a number"},
+			[]string{"c/a.yaml:40:43: properties[3].value.group: want a string, found a number; put it in quotes"},
 		},
 		{
 			"a manifest that is none", "a2luZDogUm9sZQ==", "Ww==",
