@@ -342,10 +342,19 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 		sum = sumUp(problems, shown)
 	}
 	if problem.HasErrors(problems) {
-		return &failure{problem.Reason(problems), sum}
+		return &failure{problem.Reason(problems), rootHint(shown) + sum}
 	}
 	_, err := io.WriteString(summary, sum)
 	return err
+}
+
+// rootHint returns the line about the first of the problems if others are often consequences of it, or "".
+func rootHint(problems []*problem.Problem) string {
+	if p := problems[0]; p.Root && p.Severity != problem.Error {
+		return fmt.Sprintf("hint: correct the %s at %s first: the errors may be consequences of it\n", p.Severity,
+			legible.Name(p.Pos.String()))
+	}
+	return ""
 }
 
 // shownProblems returns the problems that people see: hints only if info is set.

@@ -65,6 +65,10 @@ type Problem struct {
 	// its own cause.
 	Cause string
 
+	// Root says that other problems of the catalog are often consequences of this one, such as of a misspelled schema.
+	// [Sort] puts it before them, and the text format ends with a hint about it.
+	Root bool
+
 	Consequences []string // rules broken as a result and not reported on their own; the message names them
 
 	// Known says that the published catalog, with which the checked one is compared, has the problem too. Then it is a
@@ -120,11 +124,12 @@ func (p *Problem) text() string {
 // message returns the message with long values cut.
 func (p *Problem) message() string { return legible.Message(p.Message) }
 
-// Sort sorts problems by position, and at one position by severity, the worst first. If several rules report a value in
+// Sort sorts problems by position, those with Root first, and at one position by severity, the worst first. If several rules report a value in
 // the same words, it keeps only the first of them.
 func Sort(problems []*Problem) []*Problem {
 	slices.SortStableFunc(problems, func(p, q *Problem) int {
 		return cmp.Or(
+			compareBools(q.Root, p.Root),
 			p.Pos.Compare(q.Pos),
 			cmp.Compare(slices.Index(severities, p.Severity), slices.Index(severities, q.Severity)),
 			cmp.Compare(p.Rule, q.Rule),
@@ -143,6 +148,17 @@ func Sort(problems []*Problem) []*Problem {
 		said[w] = true
 		return repeated
 	})
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // Count returns the number of problems with the severity.

@@ -35,11 +35,12 @@ func TestSort(t *testing.T) {
 		at(2, problem.Error, "a", "bad"),
 		at(2, problem.Error, "a", "bad"),
 		at(1, problem.Info, "z", "odd"),
+		{Rule: "r", Severity: problem.Warning, Pos: declcfg.Pos{File: "g", Line: 1}, Message: "root", Root: true},
 	}
 	problems = problem.Sort(problems)
-	const want = "f:1: info: odd [z]\nf:2: error: bad [a]\nf:2: error: odd [b]\nf:2: info: good [a]\n"
+	const want = "g:1: warning: root [r]\nf:1: info: odd [z]\nf:2: error: bad [a]\nf:2: error: odd [b]\nf:2: info: good [a]\n"
 	same(t, written(t, problem.Text, problems...), want)
-	if !problem.HasErrors(problems) || problem.HasErrors(problems[:1]) || problem.Count(problems, problem.Info) != 2 {
+	if !problem.HasErrors(problems) || problem.HasErrors(problems[:2]) || problem.Count(problems, problem.Info) != 2 {
 		t.Errorf("got %d errors and %d hints", problem.Count(problems, problem.Error), problem.Count(problems, problem.Info))
 	}
 }

@@ -151,7 +151,10 @@ func (s *scope) other() {
 	case schema == declcfg.SchemaShard:
 		s.add(ruleUnmergedShard, "/schema", "the object ends a shard that is not merged")
 	case strings.HasPrefix(schema, "olm."):
-		s.add(ruleUnknownSchema, "/schema", "unknown schema %q%s", schema, nearest.Hint(schema, reserved))
+		near := nearest.Hint(schema, reserved)
+		if s.add(ruleUnknownSchema, "/schema", "unknown schema %q%s", schema, near) {
+			s.found[len(s.found)-1].root = near != ""
+		}
 	}
 	const why = "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"
 	if !isServed(s.meta.Schema) {

@@ -76,6 +76,7 @@ type finding struct {
 	cause  string   // see [problem.Problem]
 	names  []string // bundles concerned, if the message may not quote them all; otherwise nil
 	rules  []string // names of rules that are broken as a consequence, and not reported themselves
+	root   bool     // see [problem.Problem]
 	ends   bool     // the message already describes the end of updates
 }
 
@@ -128,6 +129,7 @@ func (s *scope) problems() []*problem.Problem {
 	for i, f := range s.found {
 		problems[i] = s.v.problem(f.rule, places[i], s.meta, f.ptr, f.msg)
 		problems[i].Names, problems[i].Consequences, problems[i].Cause = f.names, f.rules, f.cause
+		problems[i].Root = f.root
 		problems[i].Bundle = cmp.Or(problems[i].Bundle, legible.Value(f.bundle))
 	}
 	return problems
