@@ -101,7 +101,7 @@ var arrows = map[string][]string{
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
 	},
 	"internal/olm/install": {
-		"internal/olm/cluster", "internal/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
+		"internal/shell", "internal/olm/cluster", "internal/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
 		"internal/catalogsource", "internal/platform",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		json,

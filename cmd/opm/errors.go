@@ -284,7 +284,7 @@ func advice(cmd *cobra.Command, err error) string {
 	if ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
 		return "name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
 	}
-	return cmp.Or(missingAdvice(err), digestAdvice(cmd), argumentAdvice(cmd))
+	return cmp.Or(missingAdvice(err), digestAdvice(cmd), stateAdvice(cmd), argumentAdvice(cmd))
 }
 
 // shellLine returns a command with an argument, which can be pasted into a shell.

@@ -72,6 +72,25 @@ func catalogAdvice(cmd *cobra.Command, args, names []string, inputs []input, at 
 	return "CATALOG is a path or an image; a catalog in this directory is " + strings.Join(here, " or ")
 }
 
+// stateAdvice returns a hint for a catalog in place of the objects of a cluster, or "".
+func stateAdvice(cmd *cobra.Command) string {
+	var states []string
+	if slices.Contains(argumentNames(cmd), "STATE") {
+		states = cmd.Flags().Args()
+	} else if f := cmd.Flag("state"); f != nil {
+		if paths, ok := f.Value.(pflag.SliceValue); ok {
+			states = paths.GetSlice()
+		}
+	}
+	for _, state := range states {
+		if inputOf(cmd.Context(), state) == catalogInput {
+			return fmt.Sprintf("%s is a catalog, not the objects of a cluster; it is given by %s", shell.Quote(state),
+				shell.Quote("--catalog=NAME="+state))
+		}
+	}
+	return ""
+}
+
 // argumentNames returns the names of the arguments in the usage line, up to the first flag or choice.
 func argumentNames(cmd *cobra.Command) (names []string) {
 	for _, word := range strings.Fields(cmd.Use)[1:] {

@@ -149,7 +149,16 @@ func (s *Setup) unknown(name string) Installed {
 		}
 	}
 	pkg := s.opts.Package
-	s.assume("no catalog has %s: it is of package %s, version %s, and has no dependencies", name, pkg, in.Version)
+	var known []string
+	for _, c := range s.Catalogs {
+		if p := c.Index.Package(pkg); p != nil {
+			for _, b := range p.Bundles {
+				known = append(known, b.Meta.Name)
+			}
+		}
+	}
+	s.assume("no catalog has %s%s: it is of package %s, version %s, and has no dependencies", name,
+		nearest.Hint(name, known), pkg, in.Version)
 	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, // strings can always be encoded
 		declcfg.PackageProperty{PackageName: pkg, Version: in.Version.String()})
 	in.Properties = []Property{{Property: p}}

@@ -107,7 +107,16 @@ func (a access) onStatus(answer *gcr.Error, err error) error {
 	}
 	r := answer.Request
 	blob := r != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/") // a config or a layer
-	return &adviceError{what, a.statusAdvice(answer.StatusCode, blob), err}
+	advice := a.statusAdvice(answer.StatusCode, blob)
+	isUnknown := func(d gcr.Diagnostic) bool { return d.Code == gcr.ManifestUnknownErrorCode }
+	if answer.StatusCode == http.StatusNotFound && !blob && slices.ContainsFunc(answer.Errors, isUnknown) {
+		advice = "it has no such image in " + a.repo.RepositoryStr() + ": check the name and the tag"
+		if r != nil && strings.Contains(r.URL.Path, "/manifests/sha256:") {
+			advice = "it has no image with this digest in " + a.repo.RepositoryStr() + ": check the digest; an image without " +
+				"a tag may have been deleted"
+		}
+	}
+	return &adviceError{what, advice, err}
 }
 
 // statusAdvice returns the advice for a status. blob is set for a blob of an image whose manifest the registry has

@@ -85,6 +85,24 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestUnknownDigest checks that the advice about an image that a repository does not have is not to log in.
+func TestUnknownDigest(t *testing.T) {
+	registry := newRegistry(t)
+	ref := registry.push(t, "org/image:v1", imageOf(t, nil, tarOf(t, "a=1")))
+	repository := strings.TrimSuffix(ref, ":v1")
+	for suffix, want := range map[string]string{
+		"@sha256:" + strings.Repeat("0", 64): "it has no image with this digest in org/image: check the digest",
+		":v2":                                "it has no such image in org/image: check the name and the tag",
+	} {
+		opts := impatient(t)
+		opts.Keychain = authn.NewMultiKeychain()
+		_, err := Open(t.Context(), repository+suffix, opts)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "log in") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 // keychainOf returns a keychain with the same credentials for every registry.
 func keychainOf(user, password string) authn.Keychain { return oneKey{user, password} }
 

@@ -103,7 +103,7 @@ func (r *Request) AssumeClassic() {
 	for _, c := range r.catalogSources {
 		_, seen := slices.BinarySearch(namespaces, c.Namespace)
 		if c.Failure != nil && (c.Namespace == r.global || seen) {
-			r.assume("CatalogSource %s/%s cannot be read: %s", c.Namespace, c.Name, missing(c))
+			r.assume("CatalogSource %s/%s cannot be read: %s", c.Namespace, c.Name, r.missing(c))
 		}
 	}
 	absent := map[string]bool{}

@@ -20,6 +20,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/internal/shell"
 )
 
 // Options are settings of a cluster that its objects do not contain.
@@ -108,17 +109,43 @@ func (r *Request) assume(format string, args ...any) {
 func (r *Request) AssumeV1() {
 	for _, c := range r.clusterCatalogs {
 		if c.Failure != nil && r.ClusterExtensions.Len() > 0 {
-			r.assume("ClusterCatalog %q is not being served: %s", c.Name, missing(c))
+			r.assume("ClusterCatalog %q is not being served: %s", c.Name, r.missing(c))
 		}
 	}
 }
 
-// missing returns the reason why the cluster cannot read a catalog.
-func missing(c *resolve.Catalog) string {
+// missing returns the reason why the cluster cannot read a catalog. If its contents are not given, it has the flag that
+// gives those of the image in the State.
+func (r *Request) missing(c *resolve.Catalog) string {
 	if c.Index != nil {
 		return "it is assumed to be down"
 	}
-	return "its contents are not given"
+	name, image := c.Name, r.imageOf(c)
+	if image == "" {
+		return "its contents are not given"
+	}
+	for _, other := range slices.Concat(r.catalogSources, r.clusterCatalogs) {
+		if other.Name == c.Name && c.Namespace != "" && r.imageOf(other) != image {
+			name = c.Namespace + "/" + c.Name // the name alone is also the other catalog
+		}
+	}
+	return "its contents are not given; " + shell.Quote("--catalog="+name+"="+image) + " reads them"
+}
+
+// imageOf returns the image of a catalog in the State, or "".
+func (r *Request) imageOf(c *resolve.Catalog) string {
+	if c.Namespace == "" {
+		o, _ := r.ClusterCatalogs.Get("", c.Name)
+		if o.Value == nil {
+			return ""
+		}
+		return o.Value.Spec.Source.Image.Ref
+	}
+	o, _ := r.CatalogSources.Get(c.Namespace, c.Name)
+	if o.Value == nil {
+		return ""
+	}
+	return o.Value.Spec.Image
 }
 
 // V1 yields the request of each ClusterExtension to OLM v1, and the result, by name.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -87,7 +88,11 @@ func (r *run) setRequest() error {
 		r.assume(a)
 	}
 	request.DisconnectInvalid() // the controller of CatalogSources has the reasons
-	_, _, err = r.openShiftVersion()
+	_, minor, err := r.openShiftVersion()
+	if of := platform.OpenShift(minor).Kubernetes; err == nil && r.opts.KubeVersion == "" && of != (platform.Version{}) {
+		r.opts.KubeVersion = of.String() + ".0"
+		r.assume(fmt.Sprintf("the version of Kubernetes is %s, as in OpenShift %s", r.opts.KubeVersion, minor))
+	}
 	return cmp.Or(r.checkNames(), err)
 }
 
