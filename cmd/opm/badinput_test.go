@@ -59,8 +59,8 @@ var badInputs = []struct {
 	{"name that is no text", "c.yaml", "schema: a\nname: n\n",
 		"bad/c.yaml:2:7: name must be a string, found a boolean; put it in quotes"},
 	{"README", "README.md", "# Title\n\nWords: in text.\n\nMore words\n",
-		"bad/README.md:5:1: while scanning a simple key: could not find expected ':' " +
-			"(if this is not a catalog file, add it to .indexignore)"},
+		"bad/README.md:5:1: while scanning a simple key: could not find expected ':'; " +
+			"a colon and a space are missing after the key (if this is not a catalog file, add it to .indexignore)"},
 	{"dangling link", "c.yaml", "-> nowhere",
 		"bad/c.yaml: symbolic link to a file that does not exist"},
 	{"looping link", "c.yaml", "-> c.yaml",

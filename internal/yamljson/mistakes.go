@@ -44,7 +44,7 @@ func mend(text []byte, offset int, msg string) string {
 		}
 		return fmt.Sprintf("; no key above begins in column %d: correct the spaces before the key", column+1)
 	case strings.Contains(msg, "a simple key"):
-		return "; the line above has no colon after its key"
+		return "; a colon and a space are missing after the key"
 	case strings.HasPrefix(msg, "while scanning"):
 		return mendValue(line)
 	}

@@ -132,7 +132,8 @@ func syntaxError(text []byte, err error) *Error {
 		return &Error{Line: 1, Column: 1, Msg: err.Error()}
 	}
 	offset := offsetOf(text, syntax.Mark.Line, syntax.Mark.Column)
-	if isBlank(text[offset:]) && syntax.ContextMark.Line > 0 {
+	isKey := syntax.ContextMsg == "while scanning a simple key" // whose colon the parser looks for in the lines below
+	if (isKey || isBlank(text[offset:])) && syntax.ContextMark.Line > 0 {
 		offset = offsetOf(text, syntax.ContextMark.Line, syntax.ContextMark.Column)
 	}
 	switch {

@@ -156,8 +156,8 @@ var failures = []struct{ name, doc, want string }{
 		"no key above begins in column 2: correct the spaces before the key"},
 	{"dash between columns", "a:\n  - b: 1\n - c: 2\n", "3:2: while parsing a block mapping: did not find expected key; " +
 		"no list above begins in column 2: correct the spaces before the dash"},
-	{"no space after a colon", "a: 1\nb:2\nc: 3\n", "3:1: while scanning a simple key: could not find expected ':'; " +
-		"the line above has no colon after its key"},
+	{"no space after a colon", "a: 1\nb:2\nc: 3\n", "2:1: while scanning a simple key: could not find expected ':'; " +
+		"a colon and a space are missing after the key"},
 	{"no space after a colon in a list", "- a:1\n  b: 2\n", "2:4: mapping values are not allowed in this context; " +
 		"the line above has no space after its colon"},
 	{"range without quotes", "a: >=1.0 <2.0\n", "1:5: while scanning a block scalar: did not find expected comment or line " +
