@@ -142,27 +142,33 @@ var versionInName = regexp.MustCompile(`[.-]v?([0-9]+\.[0-9]+\.[0-9]+.*)$`)
 // unknown returns an operator that is in no catalog. It has the package of the options, and the version at the end of
 // its name.
 func (s *Setup) unknown(name string) Installed {
-	in := Installed{Name: name}
+	in, hint := Installed{Name: name}, ""
 	if m := versionInName.FindStringSubmatch(name); m != nil {
 		if v, err := declcfg.ParseVersion(m[1], ""); err == nil {
 			in.Version = v.Semver
 		}
+	} else {
+		hint = nearest.Hint(name, s.bundles())
 	}
 	pkg := s.opts.Package
-	var known []string
-	for _, c := range s.Catalogs {
-		if p := c.Index.Package(pkg); p != nil {
-			for _, b := range p.Bundles {
-				known = append(known, b.Meta.Name)
-			}
-		}
-	}
 	s.assume("no catalog has %s%s: it is of package %s, version %s, and has no dependencies", name,
-		nearest.Hint(name, known), pkg, in.Version)
+		hint, pkg, in.Version)
 	p, _ := declcfg.NewProperty(declcfg.PropertyPackage, // strings can always be encoded
 		declcfg.PackageProperty{PackageName: pkg, Version: in.Version.String()})
 	in.Properties = []Property{{Property: p}}
 	return in
+}
+
+// bundles returns the names of the bundles of the package of the options.
+func (s *Setup) bundles() (names []string) {
+	for _, c := range s.Catalogs {
+		if p := c.Index.Package(s.opts.Package); p != nil {
+			for _, b := range p.Bundles {
+				names = append(names, b.Meta.Name)
+			}
+		}
+	}
+	return names
 }
 
 func (s *Setup) assume(format string, args ...any) {
@@ -172,7 +178,7 @@ func (s *Setup) assume(format string, args ...any) {
 // UnknownNames returns a sentence for each name of the options that is in no catalog, with the most similar name. OLM
 // itself does not say which names exist.
 func (s *Setup) UnknownNames() []string {
-	var packages, channels, bundles []string
+	var packages, channels []string
 	for _, c := range s.Catalogs {
 		for _, p := range c.Index.Packages() {
 			packages = append(packages, p.Name)
@@ -180,9 +186,6 @@ func (s *Setup) UnknownNames() []string {
 		if p := c.Index.Package(s.opts.Package); p != nil {
 			for _, ch := range p.Channels {
 				channels = append(channels, ch.Meta.Name)
-			}
-			for _, b := range p.Bundles {
-				bundles = append(bundles, b.Meta.Name)
 			}
 		}
 	}
@@ -194,7 +197,7 @@ func (s *Setup) UnknownNames() []string {
 	}
 	add("package", s.opts.Package, packages)
 	add("channel", s.opts.Channel, channels)
-	add("bundle", s.opts.StartingCSV, bundles)
+	add("bundle", s.opts.StartingCSV, s.bundles())
 	return sentences
 }
 
