@@ -26,8 +26,8 @@ lists, and only keys with the right case. opm bundle validate warns if OLM Class
 differently.
 
 The operator watches all namespaces, or that of --watch-namespace, for which OLM v1 needs its
-feature SingleOwnNamespaceInstallSupport. With --openshift-version, a bundle that would keep that
-cluster from its next minor version is reported on standard error.
+feature SingleOwnNamespaceInstallSupport. With --target, a bundle that would keep that version of
+OpenShift from its next minor version is reported on standard error.
 
 A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, in an OCI layout
 (oci:DIRECTORY[:TAG]) or in an archive.`,
@@ -42,7 +42,10 @@ A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, i
 	flags.StringVar(&f.options.Watch, "watch-namespace", "", "let the operator watch `NAMESPACE` only")
 	choiceVar(cmd, &f.options.Certificates, "certificates", "", plain.CertManager, "who makes certificates of webhooks",
 		plain.CertManager, plain.ServiceCA, noCertificates)
+	flags.StringVar(&f.target, "target", "", "warn if the bundle keeps OpenShift from updates: `ocp=X.Y`")
 	flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from updates")
+	renamedFlag(flags, "openshift-version", "--target ocp=X.Y")
+	exclude(cmd, "target", "openshift-version")
 	choiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format", manifests.YAML, manifests.JSON)
 	f.images.add(cmd)
 	return cmd
@@ -54,6 +57,7 @@ const noCertificates = "none"
 // bundleManifestsFlags are the flags of bundle manifests.
 type bundleManifestsFlags struct {
 	options   plain.Options
+	target    string
 	openShift string
 	format    manifests.Format
 	images    imageFlags
@@ -111,6 +115,16 @@ func (f *bundleManifestsFlags) check() error {
 		if err := k8sname.Label(flag.value); flag.value != "" && err != nil {
 			return fmt.Errorf("--%s: %q is not a valid name: %w", flag.name, flag.value, err)
 		}
+	}
+	if f.target != "" {
+		p, err := parseTarget(f.target)
+		switch {
+		case err != nil:
+			return fmt.Errorf("--target: %w", err)
+		case p.OpenShift == (platform.Version{}):
+			return fmt.Errorf("--target %q: want ocp=X.Y, a version of OpenShift", f.target)
+		}
+		f.openShiftVersion = &p.OpenShift
 	}
 	if f.openShift != "" {
 		version, err := platform.ParseVersion(f.openShift)

@@ -21,29 +21,40 @@ func catalogSourceCmd() *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "catalogsource",
 		Short:   "Show what OLM makes of CatalogSources",
-		Example: "  opm catalogsource resolve-image catalogsource.yaml --kube-version v1.33.2",
+		Example: "  opm catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2",
 	}, resolveImageCmd())
 }
 
 func resolveImageCmd() *cobra.Command {
-	var kubeVersion, format string
+	var kubeVersion, target, format string
 	cmd := &cobra.Command{
 		Use:   "resolve-image FILE",
 		Short: "Expand the image templates of CatalogSources",
 		Long: `Expand the annotation olm.catalogImageTemplate of the CatalogSources in a file, or "-" for
-standard input, as OLM does in a cluster of --kube-version, and print the image of each with the
+standard input, as OLM does in a cluster of --target, and print the image of each with the
 conditions that OLM sets. Without a version, OLM inserts "missing".
 
 OLM keeps spec.image if a template cannot be resolved; the exit status is then 1.`,
-		Example: `  opm catalogsource resolve-image catalogsource.yaml --kube-version v1.33.2
-  opm catalogsource resolve-image - --kube-version v1.33.2 -o json < catalogsource.yaml`,
+		Example: `  opm catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2
+  opm catalogsource resolve-image - --target kubernetes=1.33.2 -o json < catalogsource.yaml`,
 		Args:              exactArgs("FILE"),
 		ValidArgsFunction: completeArgs(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return resolveImages(cmd, args[0], kubeVersion, format)
+			version, err := parseKubeVersion(kubeVersion)
+			if target != "" {
+				version, err = parseKubernetes(target)
+			}
+			if err != nil {
+				return err
+			}
+			return resolveImages(cmd, args[0], version, format)
 		},
 	}
-	cmd.Flags().StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
+	flags := cmd.Flags()
+	flags.StringVar(&target, "target", "", "version of Kubernetes, as kubectl version prints it: `kubernetes=VERSION`")
+	flags.StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
+	renamedFlag(flags, "kube-version", "--target kubernetes=VERSION")
+	exclude(cmd, "target", "kube-version")
 	addOutput(cmd, &format, output.Text, output.JSON, output.YAML)
 	return cmd
 }
@@ -67,11 +78,7 @@ type imageCondition struct {
 	Message string                 `json:"message"`
 }
 
-func resolveImages(cmd *cobra.Command, file, kubeVersion, format string) error {
-	v, err := parseKubeVersion(kubeVersion)
-	if err != nil {
-		return err
-	}
+func resolveImages(cmd *cobra.Command, file string, v *kube.Version, format string) error {
 	input, err := render.Open(cmd.Context(), []string{file}, openOptions(cmd))
 	if err != nil {
 		return err
@@ -138,6 +145,16 @@ func parseKubeVersion(text string) (*kube.Version, error) {
 	v, err := kube.ParseSemantic(text)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", text)}
+	}
+	return v, nil
+}
+
+// parseKubernetes parses --target with a whole version of Kubernetes.
+func parseKubernetes(target string) (*kube.Version, error) {
+	text, ok := strings.CutPrefix(target, "kubernetes=")
+	v, err := kube.ParseSemantic(text)
+	if !ok || err != nil {
+		return nil, usageError{fmt.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)}
 	}
 	return v, nil
 }

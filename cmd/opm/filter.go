@@ -99,10 +99,10 @@ const imagesFormat = "images"
 // addSelection adds the flags that select the kept packages, channels and bundles.
 func (f *filterFlags) addSelection(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.packages, "package", nil, "keep `PACKAGE[:CHANNEL,...][@RANGE]`; can be repeated")
+	flags.StringArrayVar(&f.packages, "package", nil, "keep `PACKAGE[:CHANNEL,...][@RANGE]`; repeatable")
 	flags.BoolVar(&f.full, "full", false, "keep every version of the channels, not only their heads")
 	flags.StringArrayVar(&f.defaults, "default-channel", nil,
-		"make `PACKAGE:CHANNEL` the default channel; can be repeated")
+		"make `PACKAGE:CHANNEL` the default channel; repeatable")
 	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep the dependencies of the kept bundles")
 	flags.StringVar(&f.config, "config", "", "keep what the ImageSetConfiguration in `FILE` mirrors")
 	for _, other := range []string{"package", "full", "default-channel"} {

@@ -21,7 +21,7 @@ func TestYAMLIsJSON(t *testing.T) {
 		"diff catalog/kiln catalog", "diff catalog/kiln catalog --impact",
 		"validate catalog", "resolve catalog --package kiln", "resolve catalog --all",
 		"simulate cluster.yaml --catalog crafts=catalog", "diagnose pottery.yaml --catalog crafts=catalog",
-		"catalogsource resolve-image catalogsource.yaml --kube-version v1.33.2",
+		"catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2",
 		"auth explain quay.io/example/kiln:v1 --authfile auth.json",
 		"build catalog -i scratch --platform linux/amd64 --archive catalog.tar", "compose crafts.yaml --dry-run",
 	} {

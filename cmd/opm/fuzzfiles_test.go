@@ -24,7 +24,7 @@ type fuzzedFile struct {
 
 var fuzzedFiles = []fuzzedFile{
 	{"cluster.yaml", []string{
-		"catalogsource resolve-image cluster.yaml --kube-version v1.33.2", "serve --state cluster.yaml --catalog crafts=catalog --cache-only",
+		"catalogsource resolve-image cluster.yaml --target kubernetes=1.33.2", "serve --state cluster.yaml --catalog crafts=catalog --cache-only",
 		"resolve --state cluster.yaml --catalog crafts=catalog", "resolve --state cluster.yaml --catalog crafts=catalog -o json",
 		"simulate cluster.yaml --catalog crafts=catalog --approve --diff", "simulate cluster.yaml --catalog crafts=catalog -o json",
 		"diagnose cluster.yaml --catalog crafts=catalog --redact", "diagnose cluster.yaml -o json",
@@ -35,7 +35,7 @@ var fuzzedFiles = []fuzzedFile{
 		"simulate pottery.yaml --check-operatorgroup operatorgroup.yaml",
 	}},
 	{"operatorgroup.yaml", []string{"simulate cluster.yaml --check-operatorgroup operatorgroup.yaml"}},
-	{"catalogsource.yaml", []string{"catalogsource resolve-image catalogsource.yaml --kube-version v1.33.2 -o json"}},
+	{"catalogsource.yaml", []string{"catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2 -o json"}},
 	{"opm.yaml", []string{
 		"add bundle catalog --channel stable --alpha-image-ref-template example.com/{{.Name}}:v1", "promote catalog kiln.v1.1.1 --to candidate",
 		"bundle validate bundle --config opm.yaml", "resolve catalog --all --config opm.yaml",

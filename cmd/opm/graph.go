@@ -55,8 +55,8 @@ is a list of objects with the key catalog.` + catalogNote,
 		formats = append(formats, output.Format(d.Name))
 	}
 	addOutput(cmd, &f.format, append(formats, output.YAML)...)
-	cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; can be repeated")
-	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; can be repeated")
+	cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; repeatable")
+	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; repeatable")
 	completeWith(cmd, channelsOfArgs, "channel")
 	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)

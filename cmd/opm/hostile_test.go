@@ -20,7 +20,7 @@ import (
 // textCommands are command lines with text output, in addition to the command lines of FuzzCommands.
 var textCommands = []string{
 	"bundle validate bundle", "bundle validate bundle -o github", "bundle validate bundle -o markdown",
-	"catalogsource resolve-image state.yaml --kube-version v1.33.2", "check-updates c -o markdown", "check-updates c -o github",
+	"catalogsource resolve-image state.yaml --target kubernetes=1.33.2", "check-updates c -o markdown", "check-updates c -o github",
 	"default-channel c CHANNEL --package PACKAGE --dry-run", "fmt c --diff",
 	"list bundles c -o wide", "list channels c -o wide", "list packages c -o wide", "list packages c -o name",
 	"render bundle", "render-graph c --draw-v0-semantics", "render-template c -o mermaid", "render-template c --preview",

@@ -30,7 +30,7 @@ var printingJSON = map[string][]string{
 	"check-images":    {"check-images catalog"},
 	"compose":         {"compose crafts.yaml --dry-run", "compose crafts.yaml"},
 
-	"catalogsource-resolve-image":  {"catalogsource resolve-image catalogsource.yaml --kube-version v1.33.2"},
+	"catalogsource-resolve-image":  {"catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2"},
 	"convert-template-basic":       {"convert-template basic catalog/loom/catalog.json"},
 	"convert-template-substitutes": {"convert-template substitutes catalog/loom/catalog.json"},
 

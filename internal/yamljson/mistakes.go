@@ -25,8 +25,8 @@ func Conflict(text []byte) *Error {
 	return nil
 }
 
-const conflictMessage = "a conflict marker of git: keep one of the two versions, and delete the lines that begin with " +
-	"<<<<<<<, ======= and >>>>>>>"
+const conflictMessage = "a conflict marker of git: keep one of the two versions, and delete the lines that begin " +
+	"with <<<<<<<, ======= and >>>>>>>"
 
 // mend returns what to do about a syntax error at an offset, as "; ..." to add to its message, or "". It knows the
 // most common mistakes.

@@ -124,8 +124,8 @@ func (p *Problem) text() string {
 // message returns the message with long values cut.
 func (p *Problem) message() string { return legible.Message(p.Message) }
 
-// Sort sorts problems by position, those with Root first, and at one position by severity, the worst first. If several rules report a value in
-// the same words, it keeps only the first of them.
+// Sort sorts problems by position, those with Root first, and at one position by severity, the worst first. If several
+// rules report a value in the same words, it keeps only the first of them.
 func Sort(problems []*Problem) []*Problem {
 	slices.SortStableFunc(problems, func(p, q *Problem) int {
 		return cmp.Or(
