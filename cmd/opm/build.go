@@ -35,7 +35,7 @@ generate dockerfile. It goes to an OCI layout, to an archive, and with --push to
 change when all repositories have the image. Its digest is printed, after --push as a reference for
 each repository that has it.
 
-The base is this opm with certificates, and nothing else; its binaries for other platforms come
+The base is this opm with certificates, and nothing else; its binaries for other architectures come
 with --opm-binary. If this opm needs libraries, as one of go install does if there is a C
 compiler, the binary of its release is taken from the same directory, such as linux-amd64-opm.
 Another --base-image must have opm at /bin/opm. If that is upstream's, the image has no store,
@@ -235,7 +235,7 @@ func (f *buildFlags) addImage(cmd *cobra.Command) {
 		"build for `OS/ARCH`; repeatable (default linux and this machine's)")
 	flags.StringVarP(&f.base, "base-image", "i", baseSelf, "base `IMAGE` that contains opm, self or scratch")
 	flags.StringToStringVar(&f.binaries, "opm-binary", nil,
-		"opm for a platform, as `OS/ARCH=FILE`; repeatable (default: this opm)")
+		"opm for an architecture, as `OS/ARCH=FILE`; repeatable (default: this opm)")
 	flags.Lookup("opm-binary").DefValue = "" // which help would show as []
 	flags.StringSliceVarP(&f.labels, "extra-labels", "l", nil, "add the label `KEY=VALUE` to the image")
 	flags.StringArrayVar(&f.annotations, "annotation", nil, "add the annotation `KEY=VALUE` to the manifest; repeatable")

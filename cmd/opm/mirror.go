@@ -26,7 +26,7 @@ func mirrorCmd() *cobra.Command {
 		Use:   "mirror (CATALOG... | --config FILE | --from-dir DIRECTORY) (--to REGISTRY/PATH | --to-dir DIRECTORY)",
 		Short: "Copy a part of a catalog and all its images to another registry",
 		Long: `Filter catalogs as opm filter does, build their images, and copy these with all images that
-their bundles name: by digest, for all platforms, with the signatures, attestations and SBOMs of
+their bundles name: by digest, for all architectures, with the signatures, attestations and SBOMs of
 cosign and everything else that refers to them. quay.io/org/app becomes REGISTRY/PATH/org/app.
 
 The copy goes from registry to registry, or to a directory (--to-dir) and from there, on the
@@ -48,8 +48,8 @@ ClusterCatalog for each catalog. opm mirror prune deletes what is no longer sele
 --verify checks that a mirror has every manifest, blob and tag now, with the right size, and copies
 nothing. FILE is the record of a run, which names the mirror; that of a directory is its
 opm-mirror.json. Or FILE is an ImageSetConfiguration, with the flags of its run for the target, for
-names and platforms: then the catalogs in the mirror and all images that they name are checked. No
-source is asked. A table names what is incomplete, and the exit status is 1.
+names and architectures: then the catalogs in the mirror and all images that they name are checked.
+No source is asked. A table names what is incomplete, and the exit status is 1.
 
 The image of a filtered catalog has the opm of --base-image or else of its source, if that is an
 image with /bin/opm. If it is opm of this project, the image has its store, and otherwise no cache.
