@@ -55,9 +55,10 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 	from.bundles.addImageRef(cmd)
 	from.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed("output") && !showImpact {
-			return usageError{errors.New("--output is the format of the report of --impact, which is missing")}
+		if format == "markdown" && !showImpact {
+			return usageError{errors.New("--output markdown needs --impact")}
 		}
+		f.format, f.impact = format, showImpact
 		changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
 		if add.LikeOthers = !changesForm; cmd.Flags().Changed("replaces") {
 			add.Updates.Replaces = &f.replaces
@@ -69,7 +70,6 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 			return err
 		}
 		if showImpact {
-			f.report = format
 			write := func(r *namedRef) error { return f.writeImpact(cmd, &from.images, r.ref, add, format) }
 			if err := f.each.runOr(cmd, args[1], write); err != nil {
 				return err
@@ -78,7 +78,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		return f.run(cmd, args[1], add)
 	}
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
-	choiceVar(cmd, &format, "output", "o", "text", "format of the report of --impact", "text", "markdown", "json",
+	choiceVar(cmd, &format, "output", "o", "text", "output format, also of the report of --impact", "text", "markdown", "json",
 		"yaml")
 	cmd.Flags().BoolVar(&f.allPlatforms, "all-platforms", false,
 		"add the bundle to the catalogs of --each for all releases of OpenShift")

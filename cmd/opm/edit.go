@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -23,7 +24,8 @@ type editFlags struct {
 
 	replaces string // see addEntry
 	each     eachFlag
-	report   string // format of the report that is on standard output; "" for none
+	format   string
+	impact   bool // a report in the format is on standard output
 
 	releases     string // the annotation of an added bundle with the releases of OpenShift that it supports
 	allPlatforms bool   // add it also to catalogs for others
@@ -34,13 +36,16 @@ const editNote = `
 
 CATALOG is a directory or a file with a catalog, or a template. Comments, order and formatting stay
 as they are. Nothing is written unless the package is valid afterwards; a template is checked
-without its images.`
+without its images. With -o json or yaml, the output lists the changed files and the changes.`
 
 // add adds the flags to a command whose argument at is CATALOG. Call it last.
 func (f *editFlags) add(cmd *cobra.Command, at int) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "edit `PACKAGE`, if several have what is named")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would change as a diff, and write nothing")
+	if flags.Lookup("output") == nil {
+		addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML)
+	}
 	if flags.Lookup(maxObjectSize) == nil {
 		addObjectLimit(cmd)
 	}
@@ -103,6 +108,9 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 			without = append(without, paths[i])
 		}
 		for _, note := range r.Notes {
+			if f.isData() {
+				break // they are in the output
+			}
 			if len(paths) > 1 {
 				note = paths[i] + ": " + note
 			}
@@ -110,7 +118,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		}
 	}
 	noteAbsent(cmd, paths, without)
-	if err := f.printDiffs(cmd, results); err != nil {
+	if err := f.print(cmd, paths, results); err != nil {
 		return err
 	}
 	for i, p := range platforms {
@@ -133,16 +141,38 @@ func warnOfLeftovers(cmd *cobra.Command) func(error) {
 	}
 }
 
-// printDiffs prints what would change. It follows a report as text, and is left out after another report.
-func (f *editFlags) printDiffs(cmd *cobra.Command, results []*edit.Result) error {
+// isData reports whether the output is the edits for programs.
+func (f *editFlags) isData() bool { return !f.impact && output.Format(f.format).IsData() }
+
+// An editedCatalog is a catalog with the changes that a command made or, with --dry-run, would make.
+type editedCatalog struct {
+	Catalog string      `json:"catalog"`
+	Files   []edit.File `json:"files"`
+	Changes []string    `json:"changes"`        // sentences for people
+	Diff    string      `json:"diff,omitempty"` // of the files, with --dry-run
+}
+
+// print prints the edits for programs, or the diff of --dry-run. That follows a report as text, and is left out after
+// another report.
+func (f *editFlags) print(cmd *cobra.Command, paths []string, results []*edit.Result) error {
+	if f.isData() {
+		catalogs := []editedCatalog{}
+		for i, r := range results {
+			if r.Absent == nil {
+				c := editedCatalog{paths[i], slices.Concat([]edit.File{}, r.Files), slices.Concat([]string{}, r.Notes), string(r.Diff)}
+				catalogs = append(catalogs, c)
+			}
+		}
+		return printResult(cmd, f.format, &output.Result{Value: catalogs})
+	}
 	var all []byte
 	for _, r := range results {
 		all = append(all, r.Diff...)
 	}
 	switch {
-	case f.report == "text" && len(all) > 0:
+	case f.impact && f.format == "text" && len(all) > 0:
 		all = slices.Insert(all, 0, '\n')
-	case f.report != "":
+	case f.impact:
 		return nil
 	}
 	return writeDiff(cmd, all)

@@ -20,6 +20,7 @@ func TestYAMLIsJSON(t *testing.T) {
 		"graph catalog", "graph --each catalog/",
 		"diff catalog/kiln catalog", "diff catalog/kiln catalog --impact",
 		"validate catalog", "resolve catalog --package kiln", "resolve catalog --all",
+		"deprecate catalog bundle kiln.v1.0.0 -m x --dry-run",
 		"simulate cluster.yaml --catalog crafts=catalog", "diagnose pottery.yaml --catalog crafts=catalog",
 		"catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2",
 		"auth explain quay.io/example/kiln:v1 --authfile auth.json",

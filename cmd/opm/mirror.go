@@ -26,7 +26,7 @@ func mirrorCmd() *cobra.Command {
 		Use:   "mirror (CATALOG... | --config FILE | --from-dir DIRECTORY) (--to REGISTRY/PATH | --to-dir DIRECTORY)",
 		Short: "Copy a part of a catalog and all its images to another registry",
 		Long: `Filter catalogs as opm filter does, build their images, and copy these with all images that
-their bundles name: by digest, for all architectures, with the signatures, attestations and SBOMs of
+their bundles name: by digest, for all architectures, with signatures, attestations and SBOMs of
 cosign and everything else that refers to them. quay.io/org/app becomes REGISTRY/PATH/org/app.
 
 The copy goes from registry to registry, or to a directory (--to-dir) and from there, on the

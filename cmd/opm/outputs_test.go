@@ -37,6 +37,11 @@ var printingJSON = map[string][]string{
 	"diagnose":       {"diagnose pottery.yaml --catalog crafts=catalog", "diagnose cluster.yaml --redact"},
 	"diff":           {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
 	"diff-impact":    {"diff catalog/kiln catalog --impact", "diff catalog/kiln PUBLISHED --impact --package ecr-secret-operator"},
+	"edit": {
+		"promote catalog kiln.v2.0.0-rc.1 --to stable --dry-run", "remove catalog bundle kiln.v1.1.1 --reconnect",
+		"deprecate catalog package loom -m x", "add bundle new --channel a --create --alpha-image-ref-template registry.example/a:v1",
+		"default-channel catalog stable --package kiln",
+	},
 	"filter":         {"filter catalog --package kiln:stable"},
 	"filter-summary": {"filter catalog --package kiln:stable@1.1.0 --summary FILE", "filter PUBLISHED --summary FILE"},
 	"graph":          {"graph catalog", "graph PUBLISHED"},
@@ -158,6 +163,9 @@ func closeObjects(tree any) {
 	}
 }
 
+// editing are the commands that print the output edit.
+var editing = []string{"add", "promote", "deprecate", "remove", "default-channel"}
+
 // Every command with -o json has a schema.
 func TestOutputsOfCommands(t *testing.T) {
 	for _, c := range commands(rootCmd(nil, "")) {
@@ -171,7 +179,7 @@ func TestOutputsOfCommands(t *testing.T) {
 		case !slices.Contains(words, "json"):
 		case c.Annotations[renamedTo] != "": // prints what the command of the new name prints
 		case name == "migrate": // writes files as render prints them
-		case name == "add": // prints what diff --impact prints
+		case slices.Contains(editing, name): // prints the output edit, and add --impact what diff --impact prints
 		case name == "check": // prints what publish prints
 		case name == "generate-manifests", name == "bundle-manifests": // objects of Kubernetes
 		case !slices.Contains(schemas.Outputs(), name):

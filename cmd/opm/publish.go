@@ -41,7 +41,7 @@ With --against, problems that this catalog has too are hints, and what its users
 problem of diff, as for validate --against.
 
 A step that fails does not stop those that can do without it, so that one run reports every
-problem. Bases, architectures, cosign and, unless push is skipped, the permission to push are checked
+problem. Bases, architectures, cosign and, unless push is skipped, the right to push are checked
 first. A catalog without objects is an error, unless opm.yaml sets the level of no-objects. Nothing
 is pushed unless all steps pass. If a tag cannot be set, the summary names the tags that were, with
 their digest. No file is written but --summary and --lock: what compose and render-template make is

@@ -63,6 +63,7 @@ type Edit interface {
 type Result struct {
 	Notes []string // choices made for the user, and next steps; one sentence each
 	Diff  []byte   // the changes to the files as a unified diff; nil unless Options.DryRun is set
+	Files []File   // the changed files, in the order in which they are written; none if there are problems
 
 	Bundle *declcfg.Bundle // the added or promoted bundle; nil if there is none, or if a template has only its image
 
@@ -73,6 +74,22 @@ type Result struct {
 	// and the rest of the result is empty. Only [ApplyAll] returns it.
 	Absent error
 }
+
+// A File is a file that an edit writes or deletes.
+type File struct {
+	Name   string `json:"name"` // as the user wrote the catalog, with the path in it
+	Change Change `json:"change"`
+}
+
+// A Change is what an edit does to a file.
+type Change string
+
+// The changes of files.
+const (
+	Created Change = "created"
+	Changed Change = "changed"
+	Deleted Change = "deleted"
+)
 
 // Apply makes an edit to a catalog, which is a directory or a file, or to a template.
 func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error) {
@@ -129,6 +146,7 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 		return nil, err
 	}
 	defer w.close()
+	w.list()
 	if o.DryRun {
 		return results, cmp.Or(w.check(), w.diffs(plans))
 	}

@@ -69,6 +69,22 @@ func newWriter(plans []*plan) (w *writer, err error) {
 	return w, nil
 }
 
+// list adds the files to the results.
+func (w *writer) list() {
+	for _, p := range w.plans {
+		if p.edited == nil {
+			p.result.Files = append(p.result.Files, File{p.file, Created})
+		}
+	}
+	for _, c := range w.changes {
+		change := Changed
+		if c.deleted {
+			change = Deleted
+		}
+		c.result.Files = append(c.result.Files, File{c.path, change})
+	}
+}
+
 // check fails if one of the files of the plans changed since it was read.
 func (w *writer) check() error {
 	if len(w.changes) == 0 {
