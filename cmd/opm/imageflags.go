@@ -136,7 +136,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 	if opts.InsecureTransport, err = image.NewTransport(transport); err != nil {
 		return opts, err
 	}
-	showDownloads(cmd, &opts)
+	showTransfers(cmd, &opts)
 	cache := image.CacheOptions{MaxSize: int64(f.cacheMax), Spool: opts.Spool, Log: log}
 	opts.Cache = image.OpenCache(f.cacheDir(), cache)
 	return opts, nil

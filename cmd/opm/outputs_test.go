@@ -34,9 +34,9 @@ var printingJSON = map[string][]string{
 	"convert-template-basic":       {"convert-template basic catalog/loom/catalog.json"},
 	"convert-template-substitutes": {"convert-template substitutes catalog/loom/catalog.json"},
 
-	"diagnose":       {"diagnose pottery.yaml --catalog crafts=catalog", "diagnose cluster.yaml --redact"},
-	"diff":           {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
-	"diff-impact":    {"diff catalog/kiln catalog --impact", "diff catalog/kiln PUBLISHED --impact --package ecr-secret-operator"},
+	"diagnose":    {"diagnose pottery.yaml --catalog crafts=catalog", "diagnose cluster.yaml --redact"},
+	"diff":        {"diff catalog/kiln catalog", "diff catalog catalog/loom"},
+	"diff-impact": {"diff catalog/kiln catalog --impact", "diff catalog/kiln PUBLISHED --impact --package ecr-secret-operator"},
 	"edit": {
 		"promote catalog kiln.v2.0.0-rc.1 --to stable --dry-run", "remove catalog bundle kiln.v1.1.1 --reconnect",
 		"deprecate catalog package loom -m x", "add bundle new --channel a --create --alpha-image-ref-template registry.example/a:v1",

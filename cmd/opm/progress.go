@@ -123,26 +123,32 @@ func sizeOfFiles(refs []string, stopped func() bool) (size int64) {
 	return size
 }
 
-// showDownloads makes opts count the bytes received from registries.
-func showDownloads(cmd *cobra.Command, opts *image.Options) {
+// showTransfers makes opts count the bytes received from registries and sent to them.
+func showTransfers(cmd *cobra.Command, opts *image.Options) {
 	if consoleOf(cmd) == nil {
 		return
 	}
-	count := func(n int) { display{cmd}.work().Downloaded(n) } // of the work started last
-	opts.Transport = countingTransport{opts.Transport, count}
-	opts.InsecureTransport = countingTransport{opts.InsecureTransport, count}
+	received := func(n int) { display{cmd}.work().Downloaded(n) } // of the work started last
+	sent := func(n int) { display{cmd}.work().Uploaded(n) }
+	opts.Transport = countingTransport{opts.Transport, received, sent}
+	opts.InsecureTransport = countingTransport{opts.InsecureTransport, received, sent}
 }
 
-// A countingTransport counts the bytes of response bodies.
+// A countingTransport counts the bytes of the bodies of responses and requests.
 type countingTransport struct {
 	http.RoundTripper
-	count func(int)
+	received, sent func(int)
 }
 
 func (t countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil && r.Body != http.NoBody {
+		body := countingBody{r.Body, t.sent}
+		r = r.Clone(r.Context())
+		r.Body = body
+	}
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err == nil {
-		response.Body = countingBody{response.Body, t.count}
+		response.Body = countingBody{response.Body, t.received}
 	}
 	return response, err
 }

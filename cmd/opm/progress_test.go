@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,6 +29,27 @@ func TestProgress(t *testing.T) {
 	}
 	if size := sizeOfFiles([]string{"testdata", "quay.io/a:v1"}, func() bool { return false }); size == 0 {
 		t.Error("files have no bytes")
+	}
+}
+
+// TestTransfers checks that the bytes of requests and responses are counted.
+func TestTransfers(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+		_, _ = io.WriteString(w, "!")
+	}))
+	t.Cleanup(server.Close)
+	var received, sent int
+	client := http.Client{Transport: countingTransport{
+		http.DefaultTransport, func(n int) { received += n }, func(n int) { sent += n },
+	}}
+	response, err := client.Post(server.URL, "text/plain", strings.NewReader("layer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "layer!" || received != 6 || sent != 5 {
+		t.Errorf("got %q, %v, %d bytes received, %d sent", text, err, received, sent)
 	}
 }
 

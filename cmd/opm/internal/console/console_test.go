@@ -57,7 +57,9 @@ func TestProgressLine(t *testing.T) {
 	w.Did("quay.io/b\x1b[2J\n")
 	w.Read(3 << 20)
 	w.Downloaded(8 << 20)
-	const want = "opm: rendering 3,412 of 7,018 references, 853/s, 3 MB read, 8 MB downloaded, 2 MB/s, 4 s, quay.io/b"
+	w.Uploaded(4 << 20)
+	const want = "opm: rendering 3,412 of 7,018 references, 853/s, 3 MB read, 8 MB downloaded, 2 MB/s, 4 MB pushed, 1 MB/s, " +
+		"4 s, quay.io/b"
 	got := w.line(4*time.Second, 500)
 	if !strings.HasPrefix(got, want) || strings.ContainsAny(got, "\x1b\n") {
 		t.Errorf("got %q, want %q", got, want)

@@ -26,6 +26,7 @@ type Work struct {
 	read, downloaded atomic.Int64 // bytes of catalogs and from registries
 	size             atomic.Int64 // bytes of all files, once known
 	copied, toCopy   atomic.Int64 // bytes of images
+	uploaded         atomic.Int64 // bytes to registries, if toCopy is 0
 }
 
 // Go calls fn on a new goroutine if the progress line is shown. The work is not done before fn returns; fn should
@@ -73,6 +74,13 @@ func (w *Work) Read(bytes int64) {
 func (w *Work) Downloaded(bytes int) {
 	if w != nil {
 		w.downloaded.Add(int64(bytes))
+	}
+}
+
+// Uploaded counts bytes sent to registries.
+func (w *Work) Uploaded(bytes int) {
+	if w != nil {
+		w.uploaded.Add(int64(bytes))
 	}
 }
 
@@ -138,6 +146,9 @@ func (w *Work) line(after time.Duration, columns int) string {
 		parts = append(parts, w.copying(seconds))
 	} else if n > 0 {
 		parts = append(parts, fmt.Sprintf("%s downloaded, %s/s", plural.Bytes(n), plural.Bytes(n/int64(max(seconds, 1)))))
+	}
+	if n := w.uploaded.Load(); n > 0 && w.toCopy.Load() == 0 {
+		parts = append(parts, fmt.Sprintf("%s pushed, %s/s", plural.Bytes(n), plural.Bytes(n/int64(max(seconds, 1)))))
 	}
 	parts = append(parts, plural.Number(seconds)+" s")
 	if current, ok := w.current.Load().(string); ok {
