@@ -36,7 +36,7 @@ const (
 )
 
 // data are the formats that programs read. What writes them escapes control characters itself.
-var data = []Format{JSON, YAML, HTML, "svg", "sarif", "github"}
+var data = []Format{JSON, YAML, HTML, "svg", "sarif", "github", "gitlab", "junit"}
 
 // IsData reports whether programs read the format. In all others, control characters are escaped, since they may end
 // up on a terminal or in a log.

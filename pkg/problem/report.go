@@ -39,31 +39,44 @@ const (
 	YAML   Format = "yaml"   // the same in YAML
 	SARIF  Format = "sarif"  // the Static Analysis Results Interchange Format, for code scanning
 	GitHub Format = "github" // commands of GitHub workflows, shown next to the lines of a pull request
+	GitLab Format = "gitlab" // the code quality report of GitLab, shown in a merge request
+	JUnit  Format = "junit"  // the XML of JUnit, which CI systems show as tests
 
 	Markdown Format = "markdown" // a list for a comment on a pull request
 )
 
+// writers have the function that writes each format, in the order of [Formats].
+var writers = []struct {
+	format Format
+	write  func(*Report, io.Writer) error
+}{
+	{Text, func(r *Report, w io.Writer) error { return WriteText(w, r.Problems, false) }},
+	{JSON, func(r *Report, w io.Writer) error {
+		// HTML characters are escaped, because upstream does.
+		return writeJSON(w, r.value(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+	}},
+	{YAML, (*Report).writeYAML},
+	{SARIF, (*Report).writeSARIF},
+	{GitHub, (*Report).writeGitHub},
+	{GitLab, (*Report).writeGitLab},
+	{JUnit, (*Report).writeJUnit},
+	{Markdown, func(r *Report, w io.Writer) error { return r.Comment().Markdown(w) }},
+}
+
 // Formats returns the names of all formats.
-func Formats() []string {
-	return []string{string(Text), string(JSON), string(YAML), string(SARIF), string(GitHub), string(Markdown)}
+func Formats() (names []string) {
+	for _, f := range writers {
+		names = append(names, string(f.format))
+	}
+	return names
 }
 
 // Write writes the report.
 func (r *Report) Write(w io.Writer, format Format) error {
-	switch format {
-	case Text:
-		return WriteText(w, r.Problems, false)
-	case JSON:
-		// HTML characters are escaped, because upstream does.
-		return writeJSON(w, r.value(), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
-	case YAML:
-		return r.writeYAML(w)
-	case SARIF:
-		return r.writeSARIF(w)
-	case GitHub:
-		return r.writeGitHub(w)
-	case Markdown:
-		return r.Comment().Markdown(w)
+	for _, f := range writers {
+		if f.format == format {
+			return f.write(r, w)
+		}
 	}
 	return fmt.Errorf("unknown format %q", format)
 }

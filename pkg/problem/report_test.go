@@ -3,6 +3,7 @@ package problem_test
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"net/url"
 	"slices"
@@ -352,16 +353,92 @@ func TestIncomplete(t *testing.T) {
 		problem.GitHub:   "::error::1 catalog failed: v2\n",
 		problem.Markdown: "### catalog: no problems\n\n- **error** 1 catalog failed: v2\n",
 		problem.SARIF:    `"executionSuccessful": false,`,
+		problem.GitLab:   `"severity": "blocker",`,
+		problem.JUnit:    `<error type="incomplete" message="1 catalog failed: v2"></error>`,
 	} {
 		report := problem.Report{Subject: "catalog", Rules: rules, Incomplete: "1 catalog failed: v2"}
 		got := write(t, func(w *bytes.Buffer) error { return report.Write(w, format) })
-		if got != want && (format != problem.SARIF || !strings.Contains(got, want)) {
+		part := slices.Contains([]problem.Format{problem.SARIF, problem.GitLab, problem.JUnit}, format)
+		if got != want && (!part || !strings.Contains(got, want)) {
 			t.Errorf("%s: got\n%s\nwant\n%s", format, got, want)
 		}
 	}
 	report := problem.Report{Subject: "catalog", Rules: rules, Problems: two, Incomplete: "1 catalog failed: v2"}
 	if got := report.Result().Error.Message; !strings.HasSuffix(got, "[channel-head]\n1 catalog failed: v2") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestJUnit checks that each error is a failed test, and that a report without errors has a test that passes.
+func TestJUnit(t *testing.T) {
+	type suite struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Cases    []struct {
+			Name    string `xml:"name,attr"`
+			Class   string `xml:"classname,attr"`
+			File    string `xml:"file,attr"`
+			Line    int    `xml:"line,attr"`
+			Failure *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"failure"`
+			Out string `xml:"system-out"`
+		} `xml:"testcase"`
+	}
+	read := func(problems ...*problem.Problem) suite {
+		var report struct {
+			Suites []suite `xml:"testsuite"`
+		}
+		if err := xml.Unmarshal([]byte(written(t, problem.JUnit, problems...)), &report); err != nil {
+			t.Fatal(err)
+		}
+		return report.Suites[0]
+	}
+	bad := &problem.Problem{
+		Rule: "r", Severity: problem.Error, Pos: declcfg.Pos{File: "a.yaml", Line: 3}, Path: `package "a"`, Message: "<\x1b>",
+	}
+	odd := &problem.Problem{Rule: "s", Severity: problem.Warning, Message: "odd"}
+	s := read(bad, odd)
+	if c := s.Cases[0]; s.Tests != 2 || s.Failures != 1 || c.Name != bad.Path || c.Class != "r" || c.File != "a.yaml" ||
+		c.Line != 3 || c.Failure == nil || c.Failure.Message != "<\ufffd>" || s.Cases[1].Out != "warning: odd" {
+		t.Errorf("got %+v", s)
+	}
+	if s := read(odd); s.Tests != 2 || s.Failures != 0 || s.Cases[0].Failure != nil {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestGitLab checks that the fingerprint of a problem depends on its subject, not on its place, and that no two are the
+// same.
+func TestGitLab(t *testing.T) {
+	at := func(line int) *problem.Problem {
+		return &problem.Problem{
+			Rule: "r", Severity: problem.Warning, Pos: declcfg.Pos{File: "a.yaml", Line: line}, Path: `package "a"`, Message: "odd",
+		}
+	}
+	type issue struct {
+		Description, Fingerprint, Severity string
+		Check                              string `json:"check_name"`
+		Location                           struct {
+			Path  string
+			Lines struct{ Begin int }
+		}
+	}
+	read := func(problems ...*problem.Problem) (issues []issue) {
+		text := written(t, problem.GitLab, problems...)
+		if err := json.Unmarshal([]byte(text), &issues); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		return issues
+	}
+	two := read(at(3), at(5))
+	want := issue{Description: `package "a": odd`, Fingerprint: two[0].Fingerprint, Severity: "minor", Check: "r"}
+	want.Location.Path, want.Location.Lines.Begin = "a.yaml", 3
+	if two[0] != want || two[0].Fingerprint == two[1].Fingerprint || read(at(9))[0].Fingerprint != two[0].Fingerprint {
+		t.Errorf("got %+v", two)
+	}
+	if got := written(t, problem.GitLab); got != "[]\n" {
+		t.Errorf("got %q without problems", got)
 	}
 }
 
