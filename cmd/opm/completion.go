@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -158,12 +159,39 @@ func completeNothing(cmd *cobra.Command, flags ...string) {
 // byValueName maps the names of flag values in help texts to their completions.
 var byValueName = map[string]cobra.CompletionFunc{
 	"DIRECTORY": directories, "FILE": files, "CATALOG": files, "PATH": files, "[NAMESPACE/]NAME=CATALOG": files,
-	"PACKAGE": packages, "PACKAGE[:CHANNEL,...][@RANGE]": packages, "PACKAGE:CHANNEL": packages, "CHANNEL": channels,
-	"BUNDLE": bundles,
+	"PACKAGE": packages, "PACKAGE[:CHANNEL,...][@RANGE]": packageChannels, "PACKAGE:CHANNEL": packageChannels,
+	"CHANNEL": channels, "BUNDLE": bundles, "TARGET": targets, "ocp=X.Y": targets,
+}
+
+// targets completes to the releases of OpenShift and Kubernetes that the table of platforms has, the newest first.
+func targets(cmd *cobra.Command, _ []string, _ string) (all []string, _ cobra.ShellCompDirective) {
+	var kubernetes []string
+	for _, p := range slices.Backward(platform.Releases()) {
+		all = append(all, "ocp="+p.OpenShift.String())
+		kubernetes = append(kubernetes, "kubernetes="+p.Kubernetes.String())
+	}
+	if cmd.Flag("openshift-version") == nil {
+		all = append(all, kubernetes...)
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// packageChannels completes PACKAGE:CHANNEL: the package and, after a colon, its channels.
+func packageChannels(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	pkg, _, ok := strings.Cut(start, ":")
+	args = withFirstOfEach(cmd, args)
+	if !ok || len(args) == 0 {
+		return packages(cmd, args, start)
+	}
+	names := catalogNames(cmd, args[0], declcfg.SchemaChannel, []string{pkg})
+	for i, name := range names {
+		names[i] = pkg + ":" + name
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeFlags adds completion to the flags of a command and its subcommands that have none yet. Values whose names
-// are not in byValueName are not completed.
+// are not in byValueName are not completed. It removes the backquotes from the usages, which completion shows.
 func completeFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name, _ := pflag.UnquoteUsage(f)
@@ -174,6 +202,7 @@ func completeFlags(cmd *cobra.Command) {
 		if _, has := cmd.GetFlagCompletionFunc(f.Name); !has && f.NoOptDefVal == "" {
 			completeWith(cmd, complete, f.Name)
 		}
+		_, f.Usage = pflag.UnquoteUsage(f)
 	})
 	for _, c := range cmd.Commands() {
 		completeFlags(c)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,9 @@ func manPage(t *testing.T, c *cobra.Command) string {
 		c.Use = c.Name() + " COMMAND"
 		c.DisableFlagsInUseLine = true
 	}
+	values := map[string]string{} // names of the values of flags
+	c.Flags().VisitAll(func(f *pflag.Flag) { values[f.Name], _ = pflag.UnquoteUsage(f) })
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { values[f.Name], _ = pflag.UnquoteUsage(f) })
 	defer escapeUsages(c.NonInheritedFlags())()
 	defer escapeUsages(c.InheritedFlags())()
 	var b bytes.Buffer
@@ -117,7 +121,28 @@ func manPage(t *testing.T, c *cobra.Command) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Replace(b.String(), `"Jan 0001"`, `""`, 1)
+	page := strings.Replace(b.String(), `"Jan 0001"`, `""`, 1)
+	page = strings.Replace(page, ".SH OPTIONS INHERITED FROM PARENT COMMANDS\n", ".SH OPTIONS OF ALL COMMANDS\n", 1)
+	return manFlag.ReplaceAllStringFunc(page, func(line string) string {
+		name := manFlag.FindStringSubmatch(line)[1]
+		value := values[name]
+		if value == "" {
+			return `\fB--` + name + `\fP`
+		}
+		return `\fB--` + name + `\fP \fI` + strings.ReplaceAll(value, "-", `\-`) + `\fP`
+	})
+}
+
+// manFlag matches the name of a flag and its default in a page for man.
+var manFlag = regexp.MustCompile(`(?m)\\fB--([a-z0-9-]+)\\fP\[?=.*$`)
+
+// manUsage returns the usage of a flag in its page for man, with the default that is not in the usage.
+func manUsage(f *pflag.Flag) string {
+	switch f.DefValue {
+	case "", "false", "0", "0s", "[]":
+		return escape.Replace(f.Usage)
+	}
+	return escape.Replace(fmt.Sprintf("%s (default %s)", f.Usage, f.DefValue))
 }
 
 // escapeUsages makes the usages of flags Markdown, which pages for man are made from, until restore is called.
@@ -125,10 +150,10 @@ func escapeUsages(flags *pflag.FlagSet) (restore func()) {
 	old := map[*pflag.Flag]string{}
 	flags.VisitAll(func(f *pflag.Flag) {
 		old[f] = f.Usage
-		f.Usage = escape.Replace(f.Usage)
 		if f.Value.Type() == "stringSlice" {
 			f.DefValue = f.Value.String()
 		}
+		f.Usage = manUsage(f)
 	})
 	return func() {
 		for f, usage := range old {
