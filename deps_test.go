@@ -173,7 +173,7 @@ var arrows = map[string][]string{
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
-		"internal/regular", "golang.org/x/sync", "internal/platform",
+		"internal/regular", "golang.org/x/sync", "internal/platform", "internal/nearest",
 	},
 	"pkg/bundle": {
 		"pkg/problem", "internal/platform", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",

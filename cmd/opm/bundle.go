@@ -147,6 +147,7 @@ type bundleRendering struct {
 
 	jobs  int
 	lock  string
+	renew []string // references whose entries in the lock file are not read
 	reuse []string
 
 	bundles bundleFlags
@@ -166,6 +167,8 @@ func (f *bundleRendering) add(cmd *cobra.Command) {
 	flags.IntVar(&f.jobs, "jobs", 0,
 		"open `N` references in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
 	flags.StringVar(&f.lock, "lock", "", "render images by the digests in the lock `FILE`, and add new ones to it")
+	flags.StringArrayVar(&f.renew, "update", nil, "render the current image of `REF`, and renew its entry in the lock file; "+
+		"repeatable")
 	flags.StringArrayVar(&f.reuse, "reuse", nil,
 		"take bundles whose locked image no longer exists from this previously rendered `CATALOG`")
 	f.bundles.add(cmd)
@@ -214,7 +217,11 @@ func (f *bundleRendering) options(cmd *cobra.Command) (opts render.Options, err 
 	}
 	switch {
 	case f.lock != "":
-		opts.Lock, err = render.ReadLock(f.lock)
+		if opts.Lock, err = render.ReadLock(f.lock); err == nil {
+			err = opts.Lock.Forget(f.renew...)
+		}
+	case f.renew != nil:
+		err = usageError{errors.New("--update needs --lock")}
 	case f.reuse != nil:
 		err = usageError{errors.New("--reuse needs --lock")}
 	}

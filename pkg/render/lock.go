@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -78,6 +79,22 @@ func (l *Lock) WriteFile(name string) error {
 func (l *Lock) sort() {
 	slices.SortStableFunc(l.References, func(a, b Locked) int { return strings.Compare(a.Reference, b.Reference) })
 	l.References = slices.CompactFunc(l.References, func(a, b Locked) bool { return a.Reference == b.Reference })
+}
+
+// Forget removes the entries of references, so that rendering opens their current images and adds them anew. It fails
+// for a reference that the lock does not have.
+func (l *Lock) Forget(refs ...string) error {
+	for _, ref := range refs {
+		if _, ok := l.find(ref); !ok {
+			var known []string
+			for _, r := range l.References {
+				known = append(known, r.Reference)
+			}
+			return fmt.Errorf("the lock file has no entry for %q%s", ref, nearest.Hint(ref, known))
+		}
+	}
+	l.References = slices.DeleteFunc(l.References, func(r Locked) bool { return slices.Contains(refs, r.Reference) })
+	return nil
 }
 
 func (l *Lock) find(ref string) (Locked, bool) {
