@@ -78,8 +78,8 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		return f.run(cmd, args[1], add)
 	}
 	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
-	choiceVar(cmd, &format, "output", "o", "text", "output format, also of the report of --impact", "text", "markdown", "json",
-		"yaml")
+	choiceVar(cmd, &format, "output", "o", "text", "output format, also of the report of --impact",
+		"text", "markdown", "json", "yaml")
 	cmd.Flags().BoolVar(&f.allPlatforms, "all-platforms", false,
 		"add the bundle to the catalogs of --each for all releases of OpenShift")
 	f.add(cmd, 1)

@@ -167,8 +167,8 @@ func (f *bundleRendering) add(cmd *cobra.Command) {
 	flags.IntVar(&f.jobs, "jobs", 0,
 		"open `N` references in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
 	flags.StringVar(&f.lock, "lock", "", "render images by the digests in the lock `FILE`, and add new ones to it")
-	flags.StringArrayVar(&f.renew, "update", nil, "render the current image of `REF`, and renew its entry in the lock file; "+
-		"repeatable")
+	flags.StringArrayVar(&f.renew, "update", nil,
+		"render the current image of `REF`, and renew its entry in the lock file; repeatable")
 	flags.StringArrayVar(&f.reuse, "reuse", nil,
 		"take bundles whose locked image no longer exists from this previously rendered `CATALOG`")
 	f.bundles.add(cmd)

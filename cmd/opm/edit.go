@@ -159,8 +159,8 @@ func (f *editFlags) print(cmd *cobra.Command, paths []string, results []*edit.Re
 		catalogs := []editedCatalog{}
 		for i, r := range results {
 			if r.Absent == nil {
-				c := editedCatalog{paths[i], slices.Concat([]edit.File{}, r.Files), slices.Concat([]string{}, r.Notes), string(r.Diff)}
-				catalogs = append(catalogs, c)
+				files, changes := append([]edit.File{}, r.Files...), append([]string{}, r.Notes...) // not null
+				catalogs = append(catalogs, editedCatalog{paths[i], files, changes, string(r.Diff)})
 			}
 		}
 		return printResult(cmd, f.format, &output.Result{Value: catalogs})

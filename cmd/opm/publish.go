@@ -122,7 +122,8 @@ type publishFlags struct {
 // renderingFlags are the flags for rendering templates. The value is true if compose has the flag, too.
 var renderingFlags = map[string]bool{
 	"jobs": true, "migrate": true, "migrate-level": true,
-	"bundle-format": false, "env-related-images": false, "lock": false, "reuse": false, "rewrite-image": false, "update": false,
+	"bundle-format": false, "env-related-images": false, "lock": false, "reuse": false, "rewrite-image": false,
+	"update": false,
 	"strict": false, "strict-channels": false, "target": false,
 }
 
