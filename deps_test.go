@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/format",
 		"internal/admission", "internal/legible", "internal/k8sname", "internal/olm/operatorgroup", "internal/catalogsource",
-		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel",
+		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel", "internal/kube",
 	},
 	"internal/olm/diagnose": {
 		"internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
@@ -230,6 +230,10 @@ var arrows = map[string][]string{
 	"internal/admission": {
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 	},
+	"internal/kube": {
+		"internal/legible", "internal/nearest", "internal/plural", "internal/spool", json, "k8s.io/api", "k8s.io/apimachinery",
+		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd",
+	},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6", json},
 	"internal/legible":     {"internal/plural"},
 	"internal/nearest":     {"internal/legible"},
@@ -256,6 +260,7 @@ var arrows = map[string][]string{
 	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 
 	"internal/testing/golden":     {"github.com/rogpeppe/go-internal/diff"},
+	"internal/testing/kubetest":   {"k8s.io/apimachinery"},
 	"internal/testing/graphtest":  {"pkg/declcfg"},
 	"internal/testing/ruletest":   {"pkg/problem", "golang.org/x/tools/txtar"},
 	"internal/testing/schematest": {"github.com/santhosh-tekuri/jsonschema/v6"},

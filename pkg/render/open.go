@@ -278,8 +278,12 @@ const oneFileName = "catalog"
 
 // Text returns a source of one catalog file that is in memory.
 func Text(name string, text []byte) declcfg.Source {
-	file := oneFile{bytes.NewReader(text), int64(len(text))}
-	return declcfg.Source{Name: name, FS: file, File: oneFileName}
+	return ReaderAt(name, bytes.NewReader(text), int64(len(text)))
+}
+
+// ReaderAt returns a source of one catalog file whose content is the first size bytes of r.
+func ReaderAt(name string, r io.ReaderAt, size int64) declcfg.Source {
+	return declcfg.Source{Name: name, FS: oneFile{r, size}, File: oneFileName}
 }
 
 // A oneFile is a file system in which every name is the same file.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -290,6 +291,7 @@ var kinds = []kind{
 	newKind(olmV1, "ClusterCatalog", func(s *State) *Store[*Catalog] { return &s.ClusterCatalogs }, (*Catalog).check),
 	newKind(olmV1, "ClusterExtension",
 		func(s *State) *Store[*Extension] { return &s.ClusterExtensions }, (*Extension).check),
+	newKind(kube.InfoAPIVersion, kube.InfoKind, func(s *State) *Store[*kube.Info] { return &s.Infos }),
 }
 
 // newKind returns a kind whose objects are in a Store. Every object needs a name; checks return other problems.

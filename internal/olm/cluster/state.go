@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -63,6 +64,7 @@ type State struct {
 	ClusterCatalogs        Store[*Catalog]
 	ClusterExtensions      Store[*Extension]
 
+	Infos  Store[*kube.Info]                   // of a live cluster; none in other states
 	Others map[schema.GroupKind]*Store[*Other] // such as custom resources
 }
 

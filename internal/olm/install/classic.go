@@ -12,6 +12,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -58,10 +59,12 @@ const (
 // definitionOfPlans is the name of the CustomResourceDefinition of InstallPlans.
 const definitionOfPlans = "installplans.operators.coreos.com"
 
+var kindOfPlans = schema.GroupKind{Group: v1alpha1.GroupName, Kind: v1alpha1.InstallPlanKind}
+
 // knowsPlans reports whether the State has InstallPlans, or is the State of a whole cluster.
 func (r *Request) knowsPlans() bool {
 	_, ok := r.CustomResourceDefinitions.Get("", definitionOfPlans)
-	return ok || r.InstallPlans.Len() > 0
+	return ok || r.InstallPlans.Len() > 0 || r.Has(kindOfPlans)
 }
 
 // Classic returns the results of OLM Classic in all namespaces that have Subscriptions, by name. The error is

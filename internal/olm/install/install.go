@@ -75,6 +75,9 @@ func NewRequest(s *cluster.State, opts Options) (*Request, error) {
 		State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace, releases: opts.Releases,
 	}
 	r.platform = opts.Target
+	for _, gap := range s.Gaps() {
+		r.assume("objects that were not read do not exist: %s", gap)
+	}
 	if r.global == "" {
 		r.globalAssumed = true
 		// OLM takes the global namespace from a command-line argument, so only the catalogs can hint at it.
@@ -347,15 +350,20 @@ func (r *Request) DisconnectInvalid() {
 	}
 }
 
+var configMapKind = schema.GroupKind{Kind: "ConfigMap"}
+
 // ConfigMap returns the ConfigMap of a CatalogSource, nil if the State does not have it. In that case it is known to be
 // missing only if the State has other ConfigMaps of the namespace.
 func (r *Request) ConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
-	all := r.Others[schema.GroupKind{Kind: "ConfigMap"}]
-	if all == nil || !catalogsource.FromConfigMap(c) {
+	all := r.Others[configMapKind]
+	if !catalogsource.FromConfigMap(c) {
 		return nil, false
+	}
+	if all == nil {
+		return nil, r.Has(configMapKind)
 	}
 	if o, ok := all.Get(c.Namespace, c.Spec.ConfigMap); ok {
 		return o.Value, false
 	}
-	return nil, all.LenIn(c.Namespace) > 0
+	return nil, all.LenIn(c.Namespace) > 0 || r.Has(configMapKind)
 }

@@ -189,8 +189,12 @@ func (c *copier) put(prototype *v1alpha1.ClusterServiceVersion, namespace string
 	return !ok
 }
 
-// isSame reports whether OLM would leave a copy unchanged.
+// isSame reports whether OLM would leave a copy unchanged, as far as its fields are known.
 func isSame(copied, prototype *v1alpha1.ClusterServiceVersion) bool {
+	if cluster.IsMetadataOnly(copied) {
+		return equality.Semantic.DeepEqual(copied.Annotations, prototype.Annotations) &&
+			equality.Semantic.DeepEqual(copied.Labels, prototype.Labels)
+	}
 	return copied.Status.Phase == prototype.Status.Phase &&
 		copied.Status.Message == prototype.Status.Message &&
 		equality.Semantic.DeepEqual(copied.Annotations, prototype.Annotations) &&

@@ -195,11 +195,12 @@ func (x *execution) checkVersion(crd *apiextensionsv1.CustomResourceDefinition) 
 
 // checkUpdate returns the error with which OLM refuses to update a definition.
 func (x *execution) checkUpdate(old, crd *apiextensionsv1.CustomResourceDefinition) error {
-	resources, err := updatecheck.Resources(x.State, schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+	of := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+	resources, err := updatecheck.Resources(x.State, of)
 	if err != nil {
 		return err
 	}
-	if len(resources) == 0 && !equality.Semantic.DeepEqual(old.Spec.Versions, crd.Spec.Versions) {
+	if len(resources) == 0 && !x.input.Has(of) && !equality.Semantic.DeepEqual(old.Spec.Versions, crd.Spec.Versions) {
 		x.assume("custom resources that are missing from the state match the new schemas of their definitions")
 	}
 	for _, f := range updatecheck.Compare(graph.Classic, old, crd, resources) {

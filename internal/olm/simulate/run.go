@@ -61,6 +61,7 @@ type run struct {
 }
 
 func newRun(state *cluster.State, opts Options) *run {
+	opts.KubeVersion = cmp.Or(opts.KubeVersion, state.KubernetesVersion())
 	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
 	return &run{
 		opts: opts, input: state, Result: result,

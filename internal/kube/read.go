@@ -1,0 +1,453 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/spool"
+)
+
+// Options say what to read. Question is required; other zero values are defaults.
+type Options struct {
+	Question   string        // the name of a command, one of [Questions]
+	Namespaces []string      // read only objects of these namespaces, and of the whole cluster; nil means all
+	Spool      spool.Options // the storage of the state
+
+	MaxBytes   int64         // of all objects, uncompressed; 0 means 2 GB
+	MaxObject  int64         // of one object, in bytes; 0 means 32 MB
+	MaxObjects int           // 0 means 1,000,000
+	Idle       time.Duration // the longest time without any byte of an answer; 0 means one minute
+
+	// Objects, if not nil, is called with the number of objects of each page.
+	Objects func(n int)
+
+	// sleep waits before a request is repeated; nil means until the time is over or ctx ends.
+	sleep func(ctx context.Context, d time.Duration) error
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxBytes = cmp.Or(o.MaxBytes, 2<<30)
+	o.MaxObject = cmp.Or(o.MaxObject, 32<<20)
+	o.MaxObjects = cmp.Or(o.MaxObjects, 1_000_000)
+	o.Idle = cmp.Or(o.Idle, time.Minute)
+	if o.sleep == nil {
+		o.sleep = sleep
+	}
+	return o
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Read lists the objects that a question needs. Requests that the API server refuses are in [State.Info]; it is an
+// error if it refuses all of them, or does not know the user. The caller closes the State.
+func (c *Cluster) Read(ctx context.Context, opts Options) (*State, error) {
+	r := &reader{
+		Cluster: c, opts: opts.withDefaults(), raw: spool.NewWriter(opts.Spool),
+		operated: map[string]bool{}, installed: map[string]bool{}, catalogs: map[string]bool{},
+		contents: map[string]bool{}, owned: map[string]bool{}, read: map[string]bool{},
+	}
+	defer r.raw.Close()
+	state, err := r.state(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", c.name, err)
+	}
+	return state, nil
+}
+
+// A reader reads objects into the spool in the order of the answers, and an index of them.
+type reader struct {
+	*Cluster
+	opts  Options
+	raw   *spool.Writer
+	end   int64 // of raw
+	index []entry
+	info  Info
+	read  map[string]bool // the kinds that were read at least in part
+
+	operated  map[string]bool // namespaces with operators, catalogs or Subscriptions
+	installed map[string]bool // namespaces with operators or Subscriptions
+	catalogs  map[string]bool // namespaces of the catalogs of Subscriptions
+	contents  map[string]bool // namespaces of CatalogSources that serve ConfigMaps
+	owned     map[string]bool // names of the CustomResourceDefinitions of operators
+	custom    []kind          // the kinds that operators define
+}
+
+// An entry is the place of an object in the spool.
+type entry struct {
+	kind, group, namespace, name string
+
+	offset, size int64
+}
+
+func (e *entry) compare(other *entry) int {
+	return cmp.Or(
+		cmp.Compare(e.kind, other.kind), cmp.Compare(e.group, other.group),
+		cmp.Compare(e.namespace, other.namespace), cmp.Compare(e.name, other.name),
+	)
+}
+
+func (r *reader) state(ctx context.Context) (*State, error) {
+	kinds := kindsFor(r.opts.Question)
+	if kinds == nil {
+		return nil, fmt.Errorf("unknown question %q", r.opts.Question)
+	}
+	if err := r.version(ctx); err != nil {
+		return nil, err
+	}
+	for _, k := range kinds {
+		if err := r.kind(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(readsCustomResources, r.opts.Question) {
+		for _, k := range r.custom {
+			if err := r.kind(ctx, k); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(r.read) == 0 && len(r.info.Unread) > 0 {
+		return nil, errors.New("the API server refuses all requests: " + r.info.Unread[0].String())
+	}
+	return r.finish()
+}
+
+// version reads the version of the API server.
+func (r *reader) version(ctx context.Context) error {
+	var version struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	err := r.get(ctx, request{path: "/version"}, func(body io.Reader) error {
+		return json.UnmarshalRead(body, &version, json.MatchCaseInsensitiveNames(false))
+	})
+	if refused, ok := errors.AsType[*statusError](err); ok && refused.isGap() {
+		r.info.Unread = append(r.info.Unread, Unread{Verb: "get", Resource: "/version", Message: refused.Error()})
+		return nil
+	}
+	r.info.KubernetesVersion = version.GitVersion
+	return err
+}
+
+// kind reads the objects of a kind in all namespaces of its scope.
+func (r *reader) kind(ctx context.Context, k kind) error {
+	namespaces := r.namespaces(k.scope)
+	if len(namespaces) == 0 {
+		r.read[k.groupKind().String()] = true // no object of the kind matters
+	}
+	for _, namespace := range namespaces {
+		if err := r.list(ctx, k, namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namespaces returns the namespaces to list, sorted; "" lists the whole cluster.
+func (r *reader) namespaces(s scope) []string {
+	var names map[string]bool
+	switch s {
+	case clustered:
+		return []string{""}
+	case everywhere, cataloged:
+		if len(r.opts.Namespaces) == 0 {
+			return []string{""}
+		}
+		names = map[string]bool{}
+		for _, name := range r.opts.Namespaces {
+			names[name] = true
+		}
+		if s == cataloged {
+			maps.Copy(names, r.catalogs)
+		}
+	case operated:
+		names = r.operated
+	case installed:
+		names = r.installed
+	case fromContents:
+		names = r.contents
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// list lists the objects of a kind in a namespace, in the first version that the cluster serves.
+func (r *reader) list(ctx context.Context, k kind, namespace string) error {
+	for _, version := range k.versions {
+		err := r.pages(ctx, k, version, namespace)
+		refused, ok := errors.AsType[*statusError](err)
+		switch {
+		case err == nil:
+			r.read[k.groupKind().String()] = true
+			return nil
+		case ok && refused.code == 404:
+			continue
+		case ok && refused.isGap():
+			r.info.Unread = append(r.info.Unread, Unread{
+				Verb: "list", Resource: k.groupResource(), Namespace: namespace, Message: refused.Error(),
+			})
+			return nil
+		}
+		return fmt.Errorf("list %s: %w", k.groupResource(), err)
+	}
+	r.read[k.groupKind().String()] = true // the cluster does not have the kind
+	return nil
+}
+
+// maxRestarts is the number of times that a list is read again from its beginning because it expired. After that, it is
+// continued at another resource version.
+const maxRestarts = 2
+
+// pages reads the pages of a list.
+func (r *reader) pages(ctx context.Context, k kind, version, namespace string) error {
+	start, restarts, inconsistent := len(r.index), 0, false
+	seen := map[string]bool{}
+	for token := ""; ; {
+		p := page{reader: r, kind: k, version: version}
+		err := r.get(ctx, k.request(version, namespace, token), p.parse)
+		refused, isStatus := errors.AsType[*statusError](err)
+		switch {
+		case isStatus && refused.code == 410 && restarts < maxRestarts:
+			restarts++
+			r.index, token = r.index[:start], ""
+			clear(seen)
+			continue
+		case isStatus && refused.code == 410 && refused.next != "" && !seen[refused.next]:
+			inconsistent, token = true, refused.next
+			seen[token] = true
+			continue
+		case err != nil:
+			r.index = r.index[:start]
+			return err
+		}
+		if r.opts.Objects != nil {
+			r.opts.Objects(p.count)
+		}
+		if p.next == "" {
+			break
+		}
+		if seen[p.next] {
+			return errors.New("the API server repeats a page: its continue token was used before")
+		}
+		token = p.next
+		seen[token] = true
+	}
+	if inconsistent {
+		r.info.Inconsistent = append(r.info.Inconsistent, k.groupKind().String())
+	}
+	return nil
+}
+
+// A page parses the answer to one request of a list. It begins again if the request is repeated.
+type page struct {
+	*reader
+	kind    kind
+	version string
+
+	started bool
+	start   int // of the objects of this page in the index
+	count   int
+	next    string // the token of the next page, "" after the last one
+}
+
+// parse reads the answer object by object.
+func (p *page) parse(body io.Reader) error {
+	if p.started {
+		p.index = p.index[:p.start]
+	}
+	p.started, p.start, p.count, p.next = true, len(p.index), 0, ""
+	in := &limited{r: body, limit: p.opts.MaxObject}
+	in.reset()
+	d := jsontext.NewDecoder(in)
+	if t, err := d.ReadToken(); err != nil || t.Kind() != jsontext.KindBeginObject {
+		return notJSON(err)
+	}
+	for d.PeekKind() == jsontext.KindString {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		switch name.String() {
+		case "metadata":
+			var meta metav1.ListMeta
+			if err := json.UnmarshalDecode(d, &meta); err != nil {
+				return err
+			}
+			p.next = meta.Continue
+		case "items":
+			if err := p.items(d, in); err != nil {
+				return err
+			}
+		default:
+			if err := d.SkipValue(); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func (p *page) items(d *jsontext.Decoder, in *limited) error {
+	switch t, err := d.ReadToken(); {
+	case err != nil:
+		return err
+	case t.Kind() == jsontext.KindNull: // an empty list
+		return nil
+	case t.Kind() != jsontext.KindBeginArray:
+		return errors.New("items: not a list")
+	}
+	for d.PeekKind() == jsontext.KindBeginObject {
+		in.reset()
+		raw, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err := p.add(raw); err != nil {
+			return err
+		}
+		p.count++
+	}
+	in.reset()
+	t, err := d.ReadToken()
+	if err == nil && t.Kind() != jsontext.KindEndArray {
+		err = errors.New("items: not a list of objects")
+	}
+	return err
+}
+
+// notJSON returns the error about an answer that does not begin like JSON.
+func notJSON(err error) error {
+	if _, ok := errors.AsType[*jsontext.SyntacticError](err); err != nil && !ok {
+		return err
+	}
+	return errors.New("the answer is not JSON of an API server")
+}
+
+// A limited reader fails after limit bytes without a call of reset.
+type limited struct {
+	r           io.Reader
+	limit, left int64
+}
+
+func (l *limited) reset() { l.left = l.limit + 1<<20 } // the decoder reads ahead
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, &limitError{fmt.Sprintf("an object is larger than %s", plural.Bytes(l.limit))}
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// A limitError is the error about an answer that is too large. The request is not repeated.
+type limitError struct{ text string }
+
+func (e *limitError) Error() string { return e.text }
+
+// add adds an object to the spool and the index.
+func (p *page) add(raw jsontext.Value) error {
+	o, err := p.object(raw)
+	if err != nil {
+		return err
+	}
+	text, err := o.text(p.kind.partial)
+	if err != nil {
+		return err
+	}
+	if _, err := p.raw.Write(text); err != nil {
+		return err
+	}
+	p.index = append(p.index, entry{
+		p.kind.kind, p.kind.group, o.Metadata.Namespace, o.Metadata.Name, p.end, int64(len(text)),
+	})
+	p.end += int64(len(text))
+	switch {
+	case p.end > p.opts.MaxBytes:
+		return &limitError{fmt.Sprintf("the objects are larger than %s", plural.Bytes(p.opts.MaxBytes))}
+	case len(p.index) > p.opts.MaxObjects:
+		return &limitError{fmt.Sprintf("more than %s", plural.Of(p.opts.MaxObjects, "object"))}
+	}
+	p.note(o)
+	return nil
+}
+
+// finish sorts the objects into the text of the state.
+func (r *reader) finish() (*State, error) {
+	raw, err := r.raw.Finish()
+	if err != nil {
+		return nil, err
+	}
+	defer raw.Close()
+	out := spool.NewWriter(r.opts.Spool)
+	defer out.Close()
+	info, err := r.finishInfo()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := out.Write(info); err != nil {
+		return nil, err
+	}
+	// The last one of equal objects is the newest: a list may have changed while it was read.
+	slices.SortStableFunc(r.index, func(a, b entry) int { return a.compare(&b) })
+	size := int64(len(info))
+	var text []byte
+	for i, e := range r.index {
+		if i+1 < len(r.index) && e.compare(&r.index[i+1]) == 0 {
+			continue
+		}
+		text = slices.Grow(text[:0], int(e.size))[:e.size]
+		if _, err := raw.ReadAt(text, e.offset); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if _, err := out.Write(text); err != nil {
+			return nil, err
+		}
+		size += e.size
+	}
+	blob, err := out.Finish()
+	if err != nil {
+		return nil, err
+	}
+	blob.Forget()
+	return &State{ReaderAt: blob, Info: &r.info, size: size, close: blob.Close}, nil
+}
+
+// finishInfo completes the Info and returns its text.
+func (r *reader) finishInfo() ([]byte, error) {
+	r.info.APIVersion, r.info.Kind, r.info.Name = InfoAPIVersion, InfoKind, "cluster"
+	r.info.Namespaces = slices.Sorted(slices.Values(r.opts.Namespaces))
+	for _, u := range r.info.Unread {
+		for _, k := range slices.Concat(kinds, r.custom) {
+			if k.groupResource() == u.Resource {
+				delete(r.read, k.groupKind().String())
+			}
+		}
+	}
+	r.info.Read = slices.Sorted(maps.Keys(r.read))
+	r.info.Inconsistent = slices.Compact(slices.Sorted(slices.Values(r.info.Inconsistent)))
+	raw, err := json.Marshal(&r.info, jsonv1Options)
+	if err != nil {
+		return nil, err
+	}
+	return indented(raw)
+}
