@@ -48,11 +48,13 @@ catalog image.`,
 	flags.StringVar(&check.pkg, "package", "", "check the updates of `PACKAGE` only")
 	check.reportFlags.add(cmd)
 	flags.StringArrayVar(&check.state.paths, "state", nil,
-		"evaluate the custom resources of the cluster with the manifests in this `PATH`; repeatable")
+		"evaluate the custom resources of the cluster with the manifests in this `PATH`, or the live cluster "+
+			"kube:[CONTEXT]; repeatable")
+	check.state.live.add(flags)
 	flags.IntVar(&check.jobs, "jobs", 0,
 		"open `N` images in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
 	flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")
-	check.addRules(cmd, "jobs", "lock", "olm", "package", "state")
+	check.addRules(cmd, "jobs", "lock", "namespace", "olm", "package", "save", "state")
 	addReadFlags(cmd, &check.images)
 	check.addEach(cmd, textOutput, &check.format)
 	run := cmd.RunE
@@ -78,7 +80,7 @@ type updateCheck struct {
 }
 
 func (f *updateCheck) run(cmd *cobra.Command, refs []string) error {
-	if err := checkJobs(cmd, f.jobs); err != nil {
+	if err := cmp.Or(checkJobs(cmd, f.jobs), f.state.live.check(f.state.paths)); err != nil {
 		return err
 	}
 	c, err := f.read(refs[0])

@@ -70,6 +70,7 @@ type runner func(workerCall) (result, error)
 // scripts returns the parameters to run scripts whose command opm is run by a runner.
 func scripts(run runner, files []string) testscript.Params {
 	cmds := maps.Clone(imageCommands)
+	cmds["cluster"] = startCluster
 	cmds["opm"] = func(ts *testscript.TestScript, neg bool, args []string) {
 		r, err := run(workerCall{Args: args, Env: environmentOf(ts), Dir: ts.MkAbs(".")})
 		ts.Check(err)
@@ -104,7 +105,7 @@ func environmentOf(ts *testscript.TestScript) (env []string) {
 
 // scriptVariables returns the names of the variables that testscript, withRegistry or any script sets.
 var scriptVariables = sync.OnceValue(func() []string {
-	names := []string{"WORK", "PATH", "HOME", "TMPDIR", "GOCOVERDIR", "GORACE", "REGISTRY", "MIRRORED"}
+	names := []string{"WORK", "PATH", "HOME", "TMPDIR", "GOCOVERDIR", "GORACE", "REGISTRY", "MIRRORED", "KUBECONFIG"}
 	for _, file := range scriptFiles() {
 		text, err := os.ReadFile(file)
 		must(err)

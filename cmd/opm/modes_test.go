@@ -25,6 +25,7 @@ var modeTests = map[string]struct {
 		"warnings-as-errors": "", "config": "=DIR/none", "baseline": "=DIR/none", "write-baseline": "", "catalog": "=crafts=",
 		"catalog-priority": "=nosuch=5", "global-namespace": "=elsewhere", "single-own-namespace": "", "output": "=yaml",
 		"all package": "=loom", "each": "=catalog/kiln", "all disable": "=nonsense", "state catalog": "=crafts2=catalog",
+		"save": "=DIR/saved.json", "namespace": "=pottery",
 	}},
 	"updates": {updatesModes, map[string]string{
 		"": "catalog --package kiln --channel stable", "across": "--across v4.18=catalog v4.19=catalog/loom", "rules": "--rules",
@@ -36,7 +37,9 @@ var modeTests = map[string]struct {
 	}},
 	"permissions": {permissionsModes, map[string]string{
 		"": "cluster.yaml --catalog crafts=catalog", "check-operatorgroup": "cluster.yaml --check-operatorgroup operatorgroup.yaml",
-	}, map[string]string{"catalog": "=more=catalog", "output": "=json"}},
+	}, map[string]string{
+		"catalog": "=more=catalog", "output": "=json", "save": "=DIR/saved.json", "namespace": "=pottery",
+	}},
 	"simulate": {simulateModes, map[string]string{
 		"": "cluster.yaml --catalog crafts=catalog", "check-operatorgroup": "cluster.yaml --check-operatorgroup operatorgroup.yaml",
 		"who-can-what": "cluster.yaml --who-can-what --catalog crafts=catalog",
@@ -44,6 +47,7 @@ var modeTests = map[string]struct {
 		"catalog": "=more=catalog", "catalog-priority": "=nosuch=5", "catalog-down": "=crafts", "global-namespace": "=elsewhere",
 		"single-own-namespace": "", "approve": "", "fail": "=kiln.v1.2.0", "fail-unpack": "=kiln.v1.2.0", "kube-version": "=v1.2",
 		"ocp-version": "=4.1", "steps": "=1", "solver-timeout": "=1ns", "diff": "", "write": "=DIR", "output": "=json",
+		"save": "=DIR/saved.json", "namespace": "=pottery",
 	}},
 }
 

@@ -22,18 +22,20 @@ func permissionsCmd() *cobra.Command {
 opened; with --catalog, also those of the operators that catalogs would install. Operators of
 catalogs with olm.csv.metadata in place of manifests say nothing about permissions.
 
-STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them.
+` + stateNote + `
 
 With --check-operatorgroup, show instead what an OperatorGroup would do to the operators of the
 cluster if it was added. The exit status is 1 if one of them would fail.`,
 		Example: `  opm permissions --catalog crafts=catalog
   opm permissions cluster.yaml --catalog crafts=catalog -o markdown
-  opm permissions cluster.yaml --check-operatorgroup operatorgroup.yaml`,
+  opm permissions cluster.yaml --check-operatorgroup operatorgroup.yaml
+  opm permissions kube:staging`,
 		Args:              f.args,
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.state.addCatalog(cmd.Flags())
+	f.state.live.add(cmd.Flags())
 	f.addGroup(cmd.Flags())
 	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown)
 	addReadFlags(cmd, &f.images)
@@ -52,7 +54,7 @@ type permissionsFlags struct {
 // checkGroup is the name of a flag.
 const checkGroup = "check-operatorgroup"
 
-var permissionsModes = modes{"": "catalog", checkGroup: ""}
+var permissionsModes = modes{"": "catalog" + liveModes, checkGroup: liveModes}
 
 // addGroup adds --check-operatorgroup.
 func (f *permissionsFlags) addGroup(flags *pflag.FlagSet) {
@@ -70,7 +72,9 @@ func (f *permissionsFlags) args(cmd *cobra.Command, args []string) error {
 
 func (f *permissionsFlags) run(cmd *cobra.Command, args []string) error {
 	f.state.paths = args
+	f.state.question = "permissions"
 	if f.group != "" {
+		f.state.question = "simulate"
 		return f.checkGroup(cmd)
 	}
 	return f.print(cmd)

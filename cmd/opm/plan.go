@@ -69,7 +69,9 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.installed, "installed", nil, "plan for this installed `BUNDLE` only; repeatable")
 	flags.StringArrayVar(&f.state.paths, "state", nil,
-		"plan for the operators of the cluster with the manifests in this `PATH`; repeatable")
+		"plan for the operators of the cluster with the manifests in this `PATH`, or the live cluster kube:[CONTEXT]; "+
+			"repeatable")
+	f.state.live.add(flags)
 	exclude(cmd, "installed", "state")
 	f.report.add(cmd)
 }
@@ -110,8 +112,12 @@ func (f *planFlags) run(cmd *cobra.Command, refs []*namedRef) error {
 
 // plan reads the catalogs and makes the plans. failure is the error about catalogs that are left out.
 func (f *planFlags) plan(cmd *cobra.Command, refs []*namedRef) (r *across.Report, failure, err error) {
+	if err := f.state.live.check(f.state.paths); err != nil {
+		return nil, nil, err
+	}
 	opts := across.Options{Package: f.pkg, Bundles: f.installed, OLM: f.olm.semantics()}
 	if f.state.paths != nil {
+		f.state.question = "plan"
 		state, err := f.state.readState(cmd)
 		if err != nil {
 			return nil, nil, err

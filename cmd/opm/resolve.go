@@ -44,7 +44,8 @@ With --state, all of a cluster is resolved: what its Subscriptions and ClusterEx
 update, why not something newer and, where they fail, the conditions that say so. PATH is a
 directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them: OperatorGroup,
 CatalogSource, Subscription, ClusterServiceVersion, InstallPlan, ClusterCatalog and
-ClusterExtension; others do not matter. The contents of catalogs come from --catalog. A catalog
+ClusterExtension; others do not matter. kube:[CONTEXT] is the live cluster of a context of kubectl,
+which is only read. The contents of catalogs come from --catalog. A catalog
 without contents cannot be read by the cluster, so that OLM resolves nothing where it is visible.`,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
@@ -52,7 +53,8 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
   opm resolve catalog --all --olm classic
   opm resolve catalog --all --olm v1 --target ocp=4.20 --images -o markdown
   opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json
-  opm resolve --state cluster.yaml --catalog crafts=catalog`,
+  opm resolve --state cluster.yaml --catalog crafts=catalog
+  opm resolve --state kube: --catalog crafts=catalog --save cluster.json`,
 		Args:              f.args,
 		ValidArgsFunction: completeArgs(files),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -118,7 +120,7 @@ var resolveModes = modes{
 	"all": "package olm solver-timeout single-own-namespace bundle-releases info disable warnings-as-errors config " +
 		"baseline write-baseline each target images channels",
 	"state": "olm explain solver-timeout catalog catalog-priority global-namespace " +
-		"single-own-namespace bundle-releases target",
+		"single-own-namespace bundle-releases target" + liveModes,
 	"rules": "",
 }
 

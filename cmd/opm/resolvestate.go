@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,11 +27,14 @@ type stateFlags struct {
 	paths    []string
 	catalogs []string
 	opts     install.Options
+	live     liveFlags
+	question string // the name of another command whose kinds of objects are needed; "" for that of the command
 }
 
 func (f *stateFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.paths, "state", nil,
-		"resolve the cluster with the manifests in this `PATH`; repeatable")
+		"resolve the cluster with the manifests in this `PATH`, or the live cluster kube:[CONTEXT]; repeatable")
+	f.live.add(cmd.Flags())
 	f.addCatalogs(cmd)
 }
 
@@ -108,6 +110,9 @@ func (f *stateFlags) check() error {
 		seen[key] = true
 		refs = append(refs, ref)
 	}
+	if err := f.live.check(f.paths); err != nil {
+		return err
+	}
 	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {
 		return usageError{errors.New("standard input can be read only once")}
 	}
@@ -137,18 +142,6 @@ func (f *stateFlags) with(
 	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
 		f.paths...)
 	return use(state, catalogs, done)
-}
-
-func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
-	opts := openOptions(cmd)
-	opts.AnyDirectory = true
-	files, err := render.Open(cmd.Context(), f.paths, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer files.Close()
-	state, err := cluster.Load(cmd.Context(), warnOnce(cmd), files.Sources...)
-	return state, cmp.Or(files.Unchanged(), err)
 }
 
 // readChecked reads the state, and checks its objects as a cluster does. The error refused joins the problems of

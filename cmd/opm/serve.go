@@ -272,7 +272,8 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.Var(&f.addr, "addr", "serve gRPC on `[NAME=]ADDRESS`: HOST:PORT or unix:PATH; with NAME as --port")
 	flags.StringVar(&f.grpcCatalog, "grpc-catalog", "", "serve only the catalog `NAME` over gRPC, and all over HTTP")
 	flags.StringArrayVar(&f.state.paths, "state", nil,
-		"serve the CatalogSources in the manifests in this `PATH`; repeatable")
+		"serve the CatalogSources in the manifests in this `PATH`, or of the live cluster kube:[CONTEXT]; repeatable")
+	f.state.live.add(flags)
 	flags.StringArrayVar(&f.state.catalogs, "catalog", nil,
 		"contents of a CatalogSource of --state: `[NAMESPACE/]NAME=CATALOG`")
 	flags.StringVar(&f.portFile, "port-file", "", "write the port of gRPC to `FILE` when it is open")

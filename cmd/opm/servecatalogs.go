@@ -290,7 +290,7 @@ func (f *serveFlags) args(_ *cobra.Command, args []string) error {
 	case !f.isFromState() && len(args) == 0:
 		return usageError{errors.New("argument CATALOG is missing")}
 	}
-	return nil
+	return f.state.live.check(f.state.paths)
 }
 
 // perCatalog is the value of a flag that is given as VALUE for all catalogs, or as NAME=VALUE for single ones.

@@ -28,10 +28,11 @@ it is blocked and actions that would help, and then the numbers of created, upda
 objects of each kind. With --timeline, each of these changes is shown with its reason, step by
 step: OLM creates (+), updates (~) or deletes (-) an object.
 
-STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them. The
-contents of catalogs come from --catalog. A catalog without contents cannot be read by the cluster,
-so that OLM Classic resolves nothing where it is visible. Contents that opm serve refuses are a
-warning.
+` + stateNote + `
+
+The contents of catalogs come from --catalog. A catalog without contents cannot be read by the
+cluster, so that OLM Classic resolves nothing where it is visible. Contents that opm serve refuses
+are a warning.
 
 With --write, the objects as they are in the end are written to a directory like that of "oc adm
 must-gather", which can be a STATE again.
@@ -54,13 +55,15 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate cluster.yaml --catalog crafts=catalog --timeline --subscription pottery/kiln
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
-  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result`,
+  opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
+  opm simulate kube:staging --catalog crafts=catalog --save staging.json`,
 		Args:              f.args,
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags, o := cmd.Flags(), &f.options
 	f.state.addCatalogs(cmd)
+	f.state.live.add(flags)
 	flags.StringArrayVar(&f.state.opts.Down, "catalog-down", nil,
 		"assume that the cluster cannot read the catalog of this `NAME`")
 	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
@@ -122,9 +125,9 @@ type simulateFlags struct {
 
 var simulateModes = modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
-		"fail-unpack kube-version ocp-version steps solver-timeout timeline subscription diff write",
-	checkGroup:     "",
-	"who-can-what": "catalog",
+		"fail-unpack kube-version ocp-version steps solver-timeout timeline subscription diff write" + liveModes,
+	checkGroup:     liveModes,
+	"who-can-what": "catalog" + liveModes,
 }
 
 // args checks the arguments.

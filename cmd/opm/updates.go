@@ -109,7 +109,7 @@ var updatesModes = modes{
 	"": "package channel no-channel from all stranded fail-on olm differs explain simulate v1-version v1-self-certified " +
 		"bundle-releases keep-going each",
 	"across": "package all olm keep-going installed state info disable warnings-as-errors config baseline " +
-		"write-baseline",
+		"write-baseline" + liveModes,
 	"rules": "",
 }
 

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/kube"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/render"
+)
+
+// stateNote is the paragraph of help texts that defines STATE.
+const stateNote = `STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them, or
+kube:[CONTEXT] for the live cluster of a context of kubectl (default: the current one), which is
+only read. --save writes the objects that were read to a file; as STATE, it gives the same answer.`
+
+// liveFlags are the flags about the live cluster among the states.
+type liveFlags struct {
+	save       string
+	namespaces []string
+}
+
+// liveModes are the names of the flags, for modes.
+const liveModes = " save namespace"
+
+func (f *liveFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.save, "save", "", "write the objects that were read from kube: to this `FILE`")
+	flags.StringArrayVar(&f.namespaces, "namespace", nil,
+		"read only this `NAMESPACE` from kube:, and objects without a namespace; repeatable")
+}
+
+// check returns an error about references to clusters.
+func (f *liveFlags) check(paths []string) error {
+	live := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !isLive(path) })
+	switch {
+	case len(live) > 1:
+		return usageError{fmt.Errorf("%s and %s cannot be combined: a state is of one cluster", live[0], live[1])}
+	case len(live) == 0 && f.save != "":
+		return usageError{errors.New("--save needs the live cluster kube:")}
+	case len(live) == 0 && f.namespaces != nil:
+		return usageError{errors.New("--namespace needs the live cluster kube:")}
+	}
+	return nil
+}
+
+func isLive(path string) bool {
+	_, ok := kube.Context(path)
+	return ok
+}
+
+// readState reads the objects of the cluster. It warns about the objects that could not be read, unless the answer has
+// them as assumptions.
+func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
+	if err := f.live.check(f.paths); err != nil {
+		return nil, err
+	}
+	opts := openOptions(cmd)
+	opts.AnyDirectory = true
+	var paths []string
+	var sources []declcfg.Source
+	for _, path := range f.paths {
+		if !isLive(path) {
+			paths = append(paths, path)
+			continue
+		}
+		live, err := f.readLive(cmd, path)
+		if err != nil {
+			return nil, err
+		}
+		defer live.Close()
+		sources = append(sources, render.ReaderAt(cmp.Or(f.live.save, path), live, live.Size()))
+	}
+	files, err := render.Open(cmd.Context(), paths, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	state, err := cluster.Load(cmd.Context(), warnOnce(cmd), append(sources, files.Sources...)...)
+	if state != nil && !slices.Contains(withAssumptions, f.questionOf(cmd)) {
+		for _, gap := range state.Gaps() {
+			warn(cmd, "%s", gap)
+		}
+	}
+	return state, cmp.Or(files.Unchanged(), err)
+}
+
+// withAssumptions are the questions whose answers list assumptions.
+var withAssumptions = []string{"resolve", "simulate"}
+
+// questionOf returns the question of a command to a live cluster.
+func (f *stateFlags) questionOf(cmd *cobra.Command) string { return cmp.Or(f.question, cmd.Name()) }
+
+// readLive reads a live cluster, and saves what was read.
+func (f *stateFlags) readLive(cmd *cobra.Command, ref string) (*kube.State, error) {
+	name, _ := kube.Context(ref)
+	c, err := kube.Connect(name)
+	if err != nil {
+		return nil, err
+	}
+	opts := kube.Options{
+		Question: f.questionOf(cmd), Namespaces: f.live.namespaces, Spool: spoolOptions(cmd),
+		MaxObject: sizeOf(cmd, maxObjectSize),
+	}
+	state, err := c.Read(cmd.Context(), opts)
+	if err != nil || f.live.save == "" {
+		return state, err
+	}
+	write := func(w io.Writer) error {
+		_, err := state.WriteTo(w)
+		return err
+	}
+	if err := atomicfile.Write(f.live.save, atomicfile.Options{}, write); err != nil {
+		state.Close()
+		return nil, fmt.Errorf("--save: %w", err)
+	}
+	return state, nil
+}
