@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -19,7 +21,7 @@ import (
 func manifestsCmd() *cobra.Command {
 	var f manifestsFlags
 	cmd := &cobra.Command{
-		Use:   "manifests CATALOG",
+		Use:   "manifests (CATALOG | --kind reader --for COMMAND)",
 		Short: "Generate what a cluster needs to run the image of a catalog",
 		Long: `Generate the manifests that run --image: a CatalogSource for OLM Classic, a ClusterCatalog for
 OLM v1, or a Deployment of opm serve with several replicas, a Service, a NetworkPolicy, a
@@ -36,17 +38,59 @@ say --cluster-opm: it uses the store in the image, and the memory to request is 
 With --render-job, CATALOG is a list of references to images, one a line, and --image has this
 opm: an indexed Job renders the references in COUNT shards, into a volume that all its pods
 mount. opm render merges the shards. OpenShift makes the volume writable; elsewhere, add an fsGroup
-if it belongs to root.`,
+if it belongs to root.
+
+With --kind reader, print the smallest ClusterRole with which the command that --for names can read
+the live cluster kube:. It has no custom resources of operators, which check-updates and simulate
+compare with new schemas: which ones there are depends on the cluster.`,
 		Example: `  opm generate manifests catalog --image registry.example/crafts/catalog:v1 --poll-interval 15m
   opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment -o helm --output-dir chart
   opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment --http-port 8080 --service-monitor
-  opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1`,
-		Args:              exactArgs("CATALOG"),
+  opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1
+  opm generate manifests --kind reader --for simulate`,
+		Args:              f.args,
 		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.Kind == manifests.Reader {
+				return f.runReader(cmd)
+			}
+			return f.run(cmd, args[0])
+		},
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// args checks the arguments: a catalog, unless --kind is reader.
+func (f *manifestsFlags) args(cmd *cobra.Command, args []string) error {
+	if f.Kind == manifests.Reader {
+		return exactArgs()(cmd, args)
+	}
+	return exactArgs("CATALOG")(cmd, args)
+}
+
+// runReader prints a ClusterRole to read live clusters.
+func (f *manifestsFlags) runReader(cmd *cobra.Command) error {
+	switch {
+	case f.reads == "":
+		return usageError{errors.New("--for is missing: it names the command that reads the cluster")}
+	case f.Image != "":
+		return usageError{errors.New("--image is for kinds that run a catalog")}
+	case f.format == manifests.Helm:
+		return usageError{errors.New("-o helm is for kinds that run a catalog")}
+	}
+	if err := cmp.Or(f.checkKinds(cmd), f.checkDir()); err != nil {
+		return usageError{err}
+	}
+	f.Rules = kube.ReaderRules(f.reads)
+	if !cmd.Flags().Changed("name") {
+		f.Name = "opm-" + f.reads
+	}
+	set, err := manifests.New(f.Options)
+	if err != nil {
+		return fmt.Errorf("generate manifests: %w", err)
+	}
+	return f.write(cmd, set)
 }
 
 func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
@@ -133,6 +177,7 @@ func writeManifests(dir string, files []manifests.File) error {
 type manifestsFlags struct {
 	manifests.Options
 	probes, dir string
+	reads       string // the command that reads a live cluster
 	format      manifests.Format
 	images      imageFlags
 }
@@ -157,12 +202,16 @@ var kindsOf = map[string][]manifests.Kind{
 
 	"service-monitor":    {manifests.Deployment},
 	"with-catalogsource": {manifests.Deployment},
+
+	"for": {manifests.Reader},
 }
 
 func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
-	choiceVar(cmd, &f.Kind, "kind", "", manifests.CatalogSource, "what runs the catalog", manifests.Kinds()...)
+	choiceVar(cmd, &f.Kind, "kind", "", manifests.CatalogSource, "what runs the catalog, or reads the cluster",
+		append(manifests.Kinds(), manifests.Reader)...)
+	choiceVar(cmd, &f.reads, "for", "", "", "the command that reads the cluster (with --kind reader)", kube.Questions()...)
 	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
 	flags.Int32Var(&f.Priority, "priority", 0, "priority `N` among the catalogs of the cluster")
@@ -206,6 +255,25 @@ func (f *manifestsFlags) check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("render-job") {
 		f.Kind = manifests.RenderJob
 	}
+	if err := f.checkKinds(cmd); err != nil {
+		return err
+	}
+	if f.AuthSecret != "" && f.Kind != manifests.RenderJob {
+		return errors.New("--auth-secret needs --render-job")
+	}
+	return f.checkDir()
+}
+
+// checkDir returns an error for a format that needs a directory.
+func (f *manifestsFlags) checkDir() error {
+	if f.dir == "" && (f.format == manifests.Kustomize || f.format == manifests.Helm) {
+		return fmt.Errorf("-o %s needs --output-dir", f.format)
+	}
+	return nil
+}
+
+// checkKinds returns an error for a flag that does not apply to the kind.
+func (f *manifestsFlags) checkKinds(cmd *cobra.Command) error {
 	for _, name := range slices.Sorted(maps.Keys(kindsOf)) {
 		if f.WithCatalogSource && slices.Contains(sourceFlags, name) {
 			continue
@@ -213,12 +281,6 @@ func (f *manifestsFlags) check(cmd *cobra.Command) error {
 		if cmd.Flags().Changed(name) && !slices.Contains(kindsOf[name], f.Kind) {
 			return fmt.Errorf("--%s is for --kind %s", name, oneOf(kindsOf[name]))
 		}
-	}
-	if f.AuthSecret != "" && f.Kind != manifests.RenderJob {
-		return errors.New("--auth-secret needs --render-job")
-	}
-	if f.dir == "" && (f.format == manifests.Kustomize || f.format == manifests.Helm) {
-		return fmt.Errorf("-o %s needs --output-dir", f.format)
 	}
 	return nil
 }

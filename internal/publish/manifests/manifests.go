@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -37,12 +39,13 @@ const (
 	ClusterCatalog Kind = "clustercatalog" // for OLM v1, which reads it
 	Deployment     Kind = "deployment"     // several replicas of opm, with a Service and so on
 	RenderJob      Kind = "render-job"     // an indexed Job that renders references in shards
+	Reader         Kind = "reader"         // a ClusterRole for opm itself, to read a live cluster
 )
 
 // Kinds returns the kinds that run a catalog.
 func Kinds() []Kind { return []Kind{CatalogSource, ClusterCatalog, Deployment} }
 
-// Options configure the generated objects. Kind, Name and Image are required.
+// Options configure the generated objects. Kind and Name are required, and Image except for a Reader.
 type Options struct {
 	Kind      Kind
 	Name      string
@@ -74,6 +77,9 @@ type Options struct {
 
 	// WithCatalogSource adds a CatalogSource with the address of the Deployment's Service. It needs a Namespace.
 	WithCatalogSource bool
+
+	// For Readers.
+	Rules []rbacv1.PolicyRule
 
 	// For render Jobs.
 	References []string // of images in registries
@@ -107,6 +113,12 @@ func New(opts Options) (*Set, error) {
 		s.objects = opts.deployment()
 	case RenderJob:
 		s.objects = opts.renderJob()
+	case Reader:
+		s.objects = []any{&rbacv1.ClusterRole{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole"},
+			ObjectMeta: metav1.ObjectMeta{Name: opts.Name},
+			Rules:      opts.Rules,
+		}}
 	}
 	for _, o := range s.objects {
 		t, err := treeOf(o)
@@ -121,6 +133,9 @@ func New(opts Options) (*Set, error) {
 func (o *Options) check() error {
 	if err := o.checkNames(); err != nil {
 		return err
+	}
+	if o.Kind == Reader {
+		return nil
 	}
 	if err := checkImage(o.Image); err != nil {
 		return fmt.Errorf("image %q: %w", o.Image, err)
@@ -144,8 +159,11 @@ func (o *Options) check() error {
 
 func (o *Options) checkNames() error {
 	if o.Namespace != "" {
-		if o.Kind == ClusterCatalog {
+		switch o.Kind {
+		case ClusterCatalog:
 			return fmt.Errorf("namespace %q: a ClusterCatalog has none", o.Namespace)
+		case Reader:
+			return fmt.Errorf("namespace %q: a ClusterRole has none", o.Namespace)
 		}
 		if err := k8sname.Label(o.Namespace); err != nil {
 			return fmt.Errorf("namespace %q: %w", o.Namespace, err)
@@ -156,7 +174,7 @@ func (o *Options) checkNames() error {
 	}
 	service := o.Name
 	switch o.Kind {
-	case ClusterCatalog, RenderJob:
+	case ClusterCatalog, RenderJob, Reader:
 		return nil
 	case CatalogSource:
 		service = strings.ReplaceAll(service, ".", "-") // as OLM does

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/opm-toolchain/opm/internal/testing/golden"
@@ -70,6 +71,9 @@ var options = []row{
 	}},
 	{"render-job", Options{Kind: RenderJob, References: bundles, Shards: 16}},
 	{"render-job-secret", Options{Kind: RenderJob, References: bundles, Shards: 1, AuthSecret: "pull"}},
+	{"reader", Options{Kind: Reader, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"pods", "services"}, Verbs: []string{"list"},
+	}}}},
 }
 
 var bundles = []string{"registry.example/kiln:v1", "registry.example/loom@sha256:" + strings.Repeat("b", 64)}
