@@ -13,7 +13,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/opm-toolchain/opm/internal/testing/golden"
+	"github.com/opm-toolchain/opm/internal/testing/kubetest"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -37,6 +40,9 @@ func TestDocs(t *testing.T) {
 			}
 			dir := copyExamples(t)
 			mirror := ""
+			if filepath.Base(page) == "live-cluster.md" {
+				serveCluster(t, dir)
+			}
 			if filepath.Base(page) == "mirror.md" {
 				mirror = makeMirrored(t, dir)
 			}
@@ -47,6 +53,34 @@ func TestDocs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// serveCluster starts an API server with the objects of pottery.yaml, and writes staging.config.
+func serveCluster(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "pottery.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := kubetest.New()
+	t.Cleanup(s.Close)
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		raw, err := yaml.YAMLToJSON([]byte(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := kubetest.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects {
+			s.Add(o)
+		}
+	}
+	file, err := s.Kubeconfig(dir)
+	if err := errors.Join(err, os.Rename(file, filepath.Join(dir, "staging.config"))); err != nil {
+		t.Fatal(err)
 	}
 }
 
