@@ -26,7 +26,7 @@ type Options struct {
 
 	MaxBytes   int64         // of all objects, uncompressed; 0 means 2 GB
 	MaxObject  int64         // of one object, in bytes; 0 means 32 MB
-	MaxObjects int           // 0 means 1,000,000
+	MaxObjects int           // 0 means 500,000
 	Idle       time.Duration // the longest time without any byte of an answer; 0 means one minute
 
 	// Objects, if not nil, is called with the number of objects of each page.
@@ -39,7 +39,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 2<<30)
 	o.MaxObject = cmp.Or(o.MaxObject, 32<<20)
-	o.MaxObjects = cmp.Or(o.MaxObjects, 1_000_000)
+	o.MaxObjects = cmp.Or(o.MaxObjects, 500_000)
 	o.Idle = cmp.Or(o.Idle, time.Minute)
 	if o.sleep == nil {
 		o.sleep = sleep
