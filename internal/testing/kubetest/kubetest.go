@@ -94,8 +94,10 @@ func (s *Server) Add(o *unstructured.Unstructured) {
 		l = &list{kind: o.GetKind()}
 		s.lists[gvr] = l
 	}
-	l.objects = append(l.objects, o)
-	slices.SortFunc(l.objects, func(a, b *unstructured.Unstructured) int { return strings.Compare(key(a), key(b)) })
+	i, _ := slices.BinarySearchFunc(l.objects, key(o), func(o *unstructured.Unstructured, k string) int {
+		return strings.Compare(key(o), k)
+	})
+	l.objects = slices.Insert(l.objects, i, o)
 }
 
 func key(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
