@@ -211,10 +211,10 @@ type anyStore interface {
 
 func (s *Store[P]) get(namespace, name string) (Object[Kubernetes], bool) {
 	o, ok := s.Get(namespace, name)
-	return Object[Kubernetes]{o.Value, o.Pos}, ok
+	return Object[Kubernetes]{o.Value, o.Pos, o.Zeros}, ok
 }
 
-func (s *Store[P]) put(o Object[Kubernetes]) { s.Put(Object[P]{o.Value.(P), o.Pos}) }
+func (s *Store[P]) put(o Object[Kubernetes]) { s.Put(Object[P]{o.Value.(P), o.Pos, o.Zeros}) }
 
 func (s *Store[P]) all() iter.Seq[Object[Kubernetes]] { return ofAnyKind(s.All()) }
 
@@ -225,7 +225,7 @@ func (s *Store[P]) in(namespace string) iter.Seq[Object[Kubernetes]] {
 func ofAnyKind[P Kubernetes](objects iter.Seq[Object[P]]) iter.Seq[Object[Kubernetes]] {
 	return func(yield func(Object[Kubernetes]) bool) {
 		for o := range objects {
-			if !yield(Object[Kubernetes]{o.Value, o.Pos}) {
+			if !yield(Object[Kubernetes]{o.Value, o.Pos, o.Zeros}) {
 				return
 			}
 		}
@@ -242,6 +242,7 @@ type kind struct {
 	store  func(*State) anyStore
 	check  func(Kubernetes) flaws // returns the problems of an object
 	older  string                 // an older version, which has a subset of the fields
+	zeros  []string               // the numbers and booleans of the spec that the Go type omits if they are 0 or false
 }
 
 const (
@@ -274,9 +275,11 @@ var kinds = []kind{
 		func(s *State) *Store[*admissionv1.ValidatingWebhookConfiguration] { return &s.ValidatingWebhooks }),
 
 	newKind(operatorsV1, operatorsv1.OperatorGroupKind,
-		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups }, inNamespace, checkOperatorGroup),
+		func(s *State) *Store[*operatorsv1.OperatorGroup] { return &s.OperatorGroups }, inNamespace, checkOperatorGroup).
+		omitting("staticProvidedAPIs"),
 	newKind(operatorsV1Alpha, v1alpha1.CatalogSourceKind,
-		func(s *State) *Store[*v1alpha1.CatalogSource] { return &s.CatalogSources }, inNamespace, checkCatalogSource),
+		func(s *State) *Store[*v1alpha1.CatalogSource] { return &s.CatalogSources }, inNamespace, checkCatalogSource).
+		omitting("priority"),
 	newKind(operatorsV1Alpha, v1alpha1.SubscriptionKind,
 		func(s *State) *Store[*v1alpha1.Subscription] { return &s.Subscriptions }, inNamespace, checkSubscription),
 	newKind(operatorsV1Alpha, v1alpha1.ClusterServiceVersionKind,
@@ -315,6 +318,11 @@ func newKind[T any, P interface {
 
 func (k kind) orOlder(version string) kind {
 	k.older = version
+	return k
+}
+
+func (k kind) omitting(zeros ...string) kind {
+	k.zeros = zeros
 	return k
 }
 

@@ -288,7 +288,7 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 				r.warnOfKey(ptr+"/kind", unknown)
 			}
 			if o.GetName() != "" { // a manifest without a name is the configuration of a tool
-				r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+				r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{Value: o, Pos: pos}) })
 			}
 			return
 		}
@@ -304,7 +304,8 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 			r.failAt(ptr+f.ptr, "%s: %w", nameOf(o), f.err)
 		}
 		if !slices.ContainsFunc(wrong, func(f flaw) bool { return !f.isAccepted() }) {
-			r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos}) })
+			zeros := k.explicitZeros(raw)
+			r.withPosition(ptr, func(pos declcfg.Pos) { r.put(Object[Kubernetes]{o, pos, zeros}) })
 		}
 	}
 }

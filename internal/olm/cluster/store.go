@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +17,10 @@ import (
 type Object[P Kubernetes] struct {
 	Value P
 	Pos   declcfg.Pos // the zero Pos if the object was not read from a file
+
+	// Zeros are the fields of a custom resource's spec that are 0 or false and that its Go type omits. A client with the
+	// Go type removes them when it writes the whole object, but not when it writes the status.
+	Zeros map[string]jsontext.Value
 }
 
 // Kubernetes is the interface of all objects of a cluster.

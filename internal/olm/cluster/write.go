@@ -10,8 +10,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
@@ -23,7 +21,7 @@ func (s *State) Write(root *os.Root) error {
 	w := writer{root: root}
 	defer w.close()
 	for o := range s.All() {
-		err := w.write(o.Value)
+		err := w.write(o)
 		if errors.Is(err, fs.ErrExist) {
 			return s.overwriteError(o, err)
 		}
@@ -64,8 +62,9 @@ type writer struct {
 	text []byte
 }
 
-func (w *writer) write(o Kubernetes) error {
-	raw, err := json.Marshal(o, options)
+func (w *writer) write(object Object[Kubernetes]) error {
+	o := object.Value
+	raw, err := object.JSON()
 	if err != nil {
 		return err
 	}

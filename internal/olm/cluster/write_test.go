@@ -57,6 +57,32 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestWriteZeros checks that fields that are 0 or false are written if they were read, and only then.
+func TestWriteZeros(t *testing.T) {
+	const source = `{kind: CatalogSource, apiVersion: operators.coreos.com/v1alpha1, metadata: {name: a, namespace: ns},
+  spec: {sourceType: grpc, %s}}`
+	for fields, want := range map[string]bool{"priority: 0": true, "image: x": false, "priority: 1": false} {
+		s := load(t, fmt.Sprintf(source, fields))
+		text, err := fs.ReadFile(written(t, s), "namespaces/ns/operators.coreos.com/catalogsource/a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "priority: 0\n") != want {
+			t.Errorf("%s: got\n%s", fields, text)
+		}
+		wrote, _ := s.Clone().CatalogSources.Get("ns", "a")
+		if read, _ := load(t, string(text)).CatalogSources.Get("ns", "a"); !reflect.DeepEqual(read.Zeros, wrote.Zeros) {
+			t.Errorf("%s: wrote the zeros %v, read %v", fields, wrote.Zeros, read.Zeros)
+		}
+	}
+	group := load(t, `{kind: OperatorGroup, apiVersion: operators.coreos.com/v1, metadata: {name: a, namespace: ns},
+  spec: {staticProvidedAPIs: false}}`)
+	text, err := fs.ReadFile(written(t, group), "namespaces/ns/operators.coreos.com/operatorgroup/a.yaml")
+	if err != nil || !strings.Contains(string(text), "staticProvidedAPIs: false\n") {
+		t.Errorf("got\n%s, %v", text, err)
+	}
+}
+
 func TestWriteFiles(t *testing.T) {
 	long := strings.Repeat("a", 253)
 	files := written(t, load(t, `{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: "system:a"}}

@@ -111,6 +111,7 @@ func (r *run) expandTemplate(o source) source {
 	if resolved.Resolved && image != resolved.Image {
 		image = resolved.Image
 		news = append(news, "image "+image)
+		o.Zeros = nil // OLM writes the whole object
 	}
 	conditions := slices.Clone(o.Value.Status.Conditions)
 	for _, c := range resolved.Conditions {

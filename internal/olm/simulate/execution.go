@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
@@ -278,7 +278,8 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 }
 
 // completed returns an object as the API server stores it: the strings of a Secret are encoded, the types of a
-// NetworkPolicy are set, and a PriorityClass that is not the default does not say so.
+// NetworkPolicy and the target ports of a Service are set, and an object of Kubernetes itself has no field that its Go type omits, such as globalDefault
+// if it is false. Custom resources keep these fields.
 func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	switch o.GetObjectKind().GroupVersionKind() {
 	case corev1.SchemeGroupVersion.WithKind("Secret"):
@@ -304,12 +305,19 @@ func completed(o cluster.Kubernetes) cluster.Kubernetes {
 			policy.Spec.PolicyTypes = append(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
 		}
 		return untyped(&policy)
-	case schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"):
-		var class schedulingv1.PriorityClass
-		if cluster.As(o, &class) != nil {
+	case corev1.SchemeGroupVersion.WithKind("Service"):
+		var service corev1.Service
+		if cluster.As(o, &service) != nil {
 			return o
 		}
-		return untyped(&class)
+		for i := range service.Spec.Ports {
+			p := &service.Spec.Ports[i]
+			p.TargetPort = cmp.Or(p.TargetPort, intstr.FromInt32(p.Port))
+		}
+		return untyped(&service)
+	}
+	if object, err := typed(o); err == nil && object != o {
+		return untyped(object)
 	}
 	return o
 }

@@ -56,7 +56,7 @@ func update[P cluster.Kubernetes](
 		return o
 	}
 	o.Value = clone
-	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: clone, Pos: o.Pos})
+	r.State.Put(cluster.Object[cluster.Kubernetes]{Value: clone, Pos: o.Pos, Zeros: o.Zeros})
 	r.event(cluster.Updated, clone, o.Pos, text, why)
 	return o
 }

@@ -412,6 +412,7 @@ func (g *groupController) pruneAPIs() {
 func (g *groupController) setProvidedAPIs(og group, apis operatorgroup.APIs, why string) {
 	const key = operatorsv1.OperatorGroupProvidedAPIsAnnotationKey
 	text := operatorgroup.Annotation(apis)
+	og.Zeros = nil // OLM writes the whole object
 	g.updateIndex(update(g.run, og, func(og *operatorsv1.OperatorGroup) {
 		metav1.SetMetaDataAnnotation(&og.ObjectMeta, key, text)
 	}, "annotation "+key+": "+cmp.Or(strings.ReplaceAll(text, ",", ", "), "none"), computed(why)))

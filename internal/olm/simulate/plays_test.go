@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -34,8 +32,6 @@ type play struct {
 
 // unequal are the expected differences between plays and simulations, with the reasons.
 var unequal = map[string][]string{
-	// The state has the default 0, which the Go type of CatalogSources does not write.
-	"cat_two_prio/1": {"CatalogSource olm/community .spec.priority"},
 	// OLM omits every second account of the namespaced permissions, for an unknown reason.
 	"many_sa/1": {"ClusterServiceVersion work/kiln.v1.0.0 .status.requirementStatus"},
 	// The Pod has a random name.
@@ -173,7 +169,7 @@ func objectsOf(t *testing.T, s *cluster.State) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	for o := range s.All() {
-		text, err := jsonv2.Marshal(o.Value, asKubernetes)
+		text, err := o.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
