@@ -275,9 +275,9 @@ func (c *copier) setCondition() {
 	}
 	condition := metav1.Condition{Type: operatorsv1.DisabledCopiedCSVsConditionType, Status: metav1.ConditionFalse}
 	switch {
-	case c.enabled && c.changed:
+	case c.enabled && (c.changed || c.missesCopies(o.Value)):
 		condition.Reason = "CopiedCSVsEnabled"
-		condition.Message = "Copied CSVs are enabled and at least one copied CSVs is missing"
+		condition.Message = copiesMissing
 	case c.enabled:
 		condition.Reason = "CopiedCSVsEnabled"
 		condition.Message = "Copied CSVs are enabled and present across the cluster"
@@ -294,6 +294,30 @@ func (c *copier) setCondition() {
 	update(c.run, o, func(config *operatorsv1.OLMConfig) {
 		config.Status.Conditions, _ = withCondition(config.Status.Conditions, condition)
 	}, text, computed("spec.features.disableCopiedCSVs"))
+}
+
+const copiesMissing = "Copied CSVs are enabled and at least one copied CSVs is missing"
+
+// missesCopies reports whether OLM expects copies of an operator that it never copies, such as one that failed because
+// of its OperatorGroup. OLM counts the copies of all operators of global groups (operator.go:1717), but not before an
+// operator is copied.
+func (c *copier) missesCopies(config *operatorsv1.OLMConfig) bool {
+	known := meta.FindStatusCondition(config.Status.Conditions, operatorsv1.DisabledCopiedCSVsConditionType)
+	isCounted := len(c.copied) > 0 || known != nil && known.Message == copiesMissing
+	if !isCounted || len(c.namespaces()) < 2 {
+		return false
+	}
+	for group := range c.State.OperatorGroups.All() {
+		if !slices.Contains(group.Value.Status.Namespaces, corev1.NamespaceAll) {
+			continue
+		}
+		for o := range c.State.ClusterServiceVersions.In(group.Value.Namespace) {
+			if !o.Value.IsCopied() && o.Value.IsUncopiable() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // groupRoles creates and updates the ClusterRoles of OperatorGroups. They aggregate the ClusterRoles of the APIs that
