@@ -23,7 +23,7 @@ var modeTests = map[string]struct {
 		"package": "=kiln", "channel": "=legacy", "version": "=<1.1.0", "starting": "=kiln.v1.0.0",
 		"watch-namespace": "=Not-Valid", "installed": "=kiln.v1.0.0", "path": "", "olm": "=v1", "solver-timeout": "=1ns", "info": "", "disable": "=catalog-priority",
 		"warnings-as-errors": "", "config": "=DIR/none", "baseline": "=DIR/none", "write-baseline": "", "catalog": "=crafts=",
-		"catalog-priority": "=nosuch=5", "global-namespace": "=elsewhere", "single-own-namespace": "", "output": "=yaml",
+		"catalog-priority": "=nosuch=5", "catalog-down": "=crafts", "global-namespace": "=elsewhere", "single-own-namespace": "", "output": "=yaml",
 		"all package": "=loom", "each": "=catalog/kiln", "all disable": "=nonsense", "state catalog": "=crafts2=catalog",
 		"save": "=DIR/saved.json", "namespace": "=pottery",
 	}},

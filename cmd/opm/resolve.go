@@ -45,8 +45,9 @@ update, why not something newer and, where they fail, the conditions that say so
 directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them: OperatorGroup,
 CatalogSource, Subscription, ClusterServiceVersion, InstallPlan, ClusterCatalog and
 ClusterExtension; others do not matter. kube:[CONTEXT] is the live cluster of a context of kubectl,
-which is only read. The contents of catalogs come from --catalog. A catalog
-without contents cannot be read by the cluster, so that OLM resolves nothing where it is visible.`,
+which is only read. The contents of catalogs come from --catalog. A catalog without contents, or
+with --catalog-down, cannot be read by the cluster, so that OLM resolves nothing where it is
+visible.`,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path
@@ -54,6 +55,7 @@ without contents cannot be read by the cluster, so that OLM resolves nothing whe
   opm resolve catalog --all --olm v1 --target ocp=4.20 --images -o markdown
   opm resolve ours=catalog/kiln openshift-marketplace/theirs=catalog/loom --package kiln -o json
   opm resolve --state cluster.yaml --catalog crafts=catalog
+  opm resolve --state cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm resolve --state kube: --catalog crafts=catalog --save cluster.json`,
 		Args:              f.args,
 		ValidArgsFunction: completeArgs(files),
@@ -119,7 +121,7 @@ var resolveModes = modes{
 		"single-own-namespace bundle-releases target",
 	"all": "package olm solver-timeout single-own-namespace bundle-releases info disable warnings-as-errors config " +
 		"baseline write-baseline each target images channels",
-	"state": "olm explain solver-timeout catalog catalog-priority global-namespace " +
+	"state": "olm explain solver-timeout catalog catalog-priority catalog-down global-namespace " +
 		"single-own-namespace bundle-releases target" + liveModes,
 	"rules": "",
 }

@@ -44,6 +44,8 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	f.addCatalog(flags)
 	flags.StringToIntVar(&f.opts.Priorities, "catalog-priority", nil,
 		"priority of a catalog of the cluster: `[NAMESPACE/]NAME=N`")
+	flags.StringArrayVar(&f.opts.Down, "catalog-down", nil,
+		"assume that the cluster cannot read the catalog of this `NAME`")
 	flags.StringVar(&f.opts.Global, "global-namespace", "",
 		"`NAMESPACE` of global CatalogSources (default: openshift-marketplace if it has any, or else olm)")
 	flags.BoolVar(&f.opts.SingleOwnNamespace, "single-own-namespace", false,
@@ -71,7 +73,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 		f.state.opts.Catalogs, f.state.opts.Target = catalogs, f.setup.Target
 		request, err := install.NewRequest(state, f.state.opts)
 		if err != nil {
-			return usageError{fmt.Errorf("--catalog-priority: %w", err)}
+			return usageError{f.state.unknownCatalog(err)}
 		}
 		r := &stateResolution{}
 		if f.olm != olmV1 {
@@ -93,6 +95,15 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 		done()
 		return f.print(cmd, r)
 	})
+}
+
+// unknownCatalog adds the flag with the name to an error about a catalog that does not exist.
+func (f *stateFlags) unknownCatalog(err error) error {
+	flag := "--catalog-priority"
+	if e, ok := errors.AsType[*install.NoCatalogError](err); ok && slices.Contains(f.opts.Down, e.Name) {
+		flag = "--catalog-down"
+	}
+	return fmt.Errorf("%s: %w", flag, err)
 }
 
 // check returns an error about an invalid name or reference.

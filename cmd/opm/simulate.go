@@ -64,8 +64,6 @@ that a cluster refuses, are errors with their places; the others are simulated a
 	flags, o := cmd.Flags(), &f.options
 	f.state.addCatalogs(cmd)
 	f.state.live.add(flags)
-	flags.StringArrayVar(&f.state.opts.Down, "catalog-down", nil,
-		"assume that the cluster cannot read the catalog of this `NAME`")
 	flags.BoolVar(&o.Approve, "approve", false, "approve InstallPlans")
 	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
 	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
