@@ -32,8 +32,6 @@ type play struct {
 
 // unequal are the expected differences between plays and simulations, with the reasons.
 var unequal = map[string][]string{
-	// OLM omits every second account of the namespaced permissions, for an unknown reason.
-	"many_sa/1": {"ClusterServiceVersion work/kiln.v1.0.0 .status.requirementStatus"},
 	// The Pod has a random name.
 	"cat_template/1": {"only in ours: Pod olm/cat-0", "only in OLM: Pod olm/cat-4n6d9"},
 	// OLM resolves the namespace again at its next sync.
@@ -47,7 +45,6 @@ var unmatched = map[string]string{
 	"two_subs_late/2-another":                      "two texts for one input, a second apart",
 	"upd_real_kaoto/2-update":                      "a condition ResolutionFailed that is removed later",
 	"upd_real_kube_green/2-update":                 "history entries of a race",
-	"upd_real_neuron/1-install":                    "a requirementStatus of a race",
 	"upd_real_neuron/2-update":                     "a requirementStatus of a race",
 	"upd_real_sapc/2-update":                       "a requirementStatus of a race",
 	"webhook_own_ns/2-webhook-and-deployment-gone": "history entries of a race",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -247,46 +248,60 @@ func (ns *installed) checkNativeAPI(api metav1.GroupVersionKind, f *findings) {
 
 const ownedByAnother = "Service account is owned by another ClusterServiceVersion"
 
-// checkPermissions checks the permissions of service accounts. OLM lists them in a random order.
+// checkPermissions checks the permissions of service accounts. OLM lists them in a random order. Of the namespaced
+// permissions that are granted it reports only the second, fourth and so on: so it did in 19 of 22 recorded clusters, and
+// in a random subset in three updates.
 func (ns *installed) checkPermissions(
 	c *v1alpha1.ClusterServiceVersion, s *v1alpha1.StrategyDetailsDeployment, f *findings,
 ) error {
 	rows := map[string]*v1alpha1.RequirementStatus{}
-	var names []string
 	check := func(permissions []v1alpha1.StrategyDeploymentPermissions, namespace, scope string) error {
-		for _, p := range permissions {
-			row := rows[p.ServiceAccountName]
-			if row == nil {
-				row = &v1alpha1.RequirementStatus{
-					Version: "v1", Kind: rbacv1.ServiceAccountKind, Name: p.ServiceAccountName,
-					Status: v1alpha1.RequirementStatusReasonPresent, Dependents: []v1alpha1.DependentStatus{},
-				}
-				rows[p.ServiceAccountName] = row
-				names = append(names, p.ServiceAccountName)
-			}
-			if !ns.hasAccount(c.Namespace, p.ServiceAccountName, f) {
-				row.Status, row.Message = v1alpha1.RequirementStatusReasonNotPresent, "Service account does not exist"
-				continue
-			}
-			if ns.ownedByOthers(c, p.ServiceAccountName) {
-				row.Status = v1alpha1.RequirementStatusReasonPresentNotSatisfied
-				row.Message = ownedByAnother
-				continue
-			}
-			account := types.NamespacedName{Namespace: c.Namespace, Name: p.ServiceAccountName}
-			if err := ns.checkRules(account, namespace, scope, p.Rules, row, f); err != nil {
+		for i, p := range permissions {
+			row, err := ns.checkPermission(c, p, namespace, scope, f)
+			if err != nil {
 				return err
 			}
+			isPresent := row.Status == v1alpha1.RequirementStatusReasonPresent
+			first := rows[row.Name]
+			switch {
+			case isPresent && namespace != metav1.NamespaceAll && i%2 == 0:
+				continue
+			case first == nil:
+				rows[row.Name] = row
+				continue
+			case !isPresent:
+				first.Status, first.Message = row.Status, row.Message
+			}
+			first.Dependents = append(first.Dependents, row.Dependents...)
 		}
 		return nil
 	}
 	err := errors.Join(
 		check(s.Permissions, c.Namespace, "namespaced"), check(s.ClusterPermissions, metav1.NamespaceAll, "cluster"))
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		f.add(*rows[name], rows[name].Status, rows[name].Message)
 	}
 	return err
+}
+
+// checkPermission returns the status of a service account with the rules of one permission.
+func (ns *installed) checkPermission(
+	c *v1alpha1.ClusterServiceVersion, p v1alpha1.StrategyDeploymentPermissions, namespace, scope string, f *findings,
+) (*v1alpha1.RequirementStatus, error) {
+	row := &v1alpha1.RequirementStatus{
+		Version: "v1", Kind: rbacv1.ServiceAccountKind, Name: p.ServiceAccountName,
+		Status: v1alpha1.RequirementStatusReasonPresent, Dependents: []v1alpha1.DependentStatus{},
+	}
+	switch {
+	case !ns.hasAccount(c.Namespace, p.ServiceAccountName, f):
+		row.Status, row.Message = v1alpha1.RequirementStatusReasonNotPresent, "Service account does not exist"
+		return row, nil
+	case ns.ownedByOthers(c, p.ServiceAccountName):
+		row.Status, row.Message = v1alpha1.RequirementStatusReasonPresentNotSatisfied, ownedByAnother
+		return row, nil
+	}
+	account := types.NamespacedName{Namespace: c.Namespace, Name: p.ServiceAccountName}
+	return row, ns.checkRules(account, namespace, scope, p.Rules, row, f)
 }
 
 func (ns *installed) hasAccount(namespace, name string, f *findings) bool {
