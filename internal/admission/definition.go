@@ -29,7 +29,7 @@ func store(crd *apiextensions.CustomResourceDefinition) {
 }
 
 func checkDefinition(crd *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
-	internal, err := internalDefinition(crd)
+	internal, err := InternalDefinition(crd)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
@@ -37,11 +37,11 @@ func checkDefinition(crd *apiextensionsv1.CustomResourceDefinition) field.ErrorL
 }
 
 func changedDefinition(crd, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
-	after, err := internalDefinition(crd)
+	after, err := InternalDefinition(crd)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	before, err := internalDefinition(old)
+	before, err := InternalDefinition(old)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
@@ -56,8 +56,8 @@ func changedDefinition(crd, old *apiextensionsv1.CustomResourceDefinition) field
 	return crdvalidation.ValidateCustomResourceDefinitionUpdate(context.Background(), after, before)
 }
 
-// internalDefinition returns a copy of a definition as the type that Kubernetes validates.
-func internalDefinition(
+// InternalDefinition returns a copy of a definition, with defaults, as the type that Kubernetes validates.
+func InternalDefinition(
 	crd *apiextensionsv1.CustomResourceDefinition,
 ) (*apiextensions.CustomResourceDefinition, error) {
 	crd = crd.DeepCopy()

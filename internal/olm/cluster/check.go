@@ -17,7 +17,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,7 +48,7 @@ func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 		c.checkName()
 		switch v := o.Value.(type) {
 		case *apiextensionsv1.CustomResourceDefinition:
-			c.checkDefinition(ctx, v)
+			c.checkDefinition(v)
 		case *operatorsv1.OperatorGroup:
 			if _, err := operatorgroup.Targets(v, func(func(*corev1.Namespace) bool) {}); err != nil {
 				c.fail("%w", err)
@@ -161,26 +160,14 @@ type version struct {
 }
 
 // checkDefinition checks a definition as Kubernetes does when it is created.
-func (c *checker) checkDefinition(ctx context.Context, d *apiextensionsv1.CustomResourceDefinition) {
-	before := len(c.problems)
-	defer func() { c.refused[d.Name] = len(c.problems) > before }()
-	internal, err := internalDefinition(d)
-	if err != nil {
-		c.fail("%w", err)
-		return
-	}
-	for _, err := range crdvalidation.ValidateCustomResourceDefinition(ctx, internal) {
-		if err.Field != "status.storedVersions" || len(internal.Status.StoredVersions) > 0 {
+func (c *checker) checkDefinition(d *apiextensionsv1.CustomResourceDefinition) {
+	errs := admission.Create(d)
+	for _, err := range errs {
+		if err.Field != "status.storedVersions" { // no version is the storage version, which is reported
 			c.fail("%w", err)
-		} // otherwise no version is the storage version, which is reported
+		}
 	}
-}
-
-func internalDefinition(d *apiextensionsv1.CustomResourceDefinition) (*apiextensions.CustomResourceDefinition, error) {
-	d, internal := d.DeepCopy(), new(apiextensions.CustomResourceDefinition)
-	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(d)
-	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(d, internal, nil)
-	return internal, err
+	c.refused[d.Name] = len(errs) > 0
 }
 
 // hidingErrors are the types of schema errors that make Kubernetes skip the CEL rules.
@@ -260,7 +247,7 @@ func (d *definition) version(name string) (*version, error) {
 }
 
 func (d *definition) compile(name string) (*version, error) {
-	internal, err := internalDefinition(d.CustomResourceDefinition)
+	internal, err := admission.InternalDefinition(d.CustomResourceDefinition)
 	if err != nil {
 		return nil, err
 	}
