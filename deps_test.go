@@ -143,6 +143,7 @@ var arrows = map[string][]string{
 		"internal/format", "internal/parallel", "internal/plural", "internal/spool",
 		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/crdify", json, "internal/olm/cluster",
 		"golang.org/x/sync", "internal/admission", "internal/operator", "github.com/operator-framework/api",
+		"internal/olm/rbac", "k8s.io/api",
 	},
 	"pkg/validate": {
 		"pkg/problem", "internal/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",

@@ -8,8 +8,18 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
+
+// Service returns a new Service in front of a Deployment, without its namespace and owner. The ports are those of
+// [ServicePorts] or [ServicePortsV1].
+func Service(name string, ports []corev1.ServicePort) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: ports},
+	}
+}
 
 // ServicePorts returns the ports of the Service in front of a Deployment: the ports of its APIServices and webhooks
 // (pkg/controller/install/certresources.go).

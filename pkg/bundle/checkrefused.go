@@ -67,10 +67,7 @@ func (c *checker) checkDeployment(ptr jsontext.Pointer, spec *v1alpha1.StrategyD
 // serviceErrors returns the errors about the name of a Service and the names of its ports, which are their numbers.
 // Other errors about ports are reported at the webhook.
 func serviceErrors(name string, ports []corev1.ServicePort) field.ErrorList {
-	errs := admission.Create(&corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: ports},
-	})
+	errs := admission.Create(operator.Service(name, ports))
 	return slices.DeleteFunc(errs, func(e *field.Error) bool {
 		return !strings.HasSuffix(e.Field, ".name")
 	})

@@ -278,8 +278,8 @@ func (x *execution) competes(csv *v1alpha1.ClusterServiceVersion) bool {
 }
 
 // completed returns an object as the API server stores it: the strings of a Secret are encoded, the types of a
-// NetworkPolicy and the target ports of a Service are set, and an object of Kubernetes itself has no field that its Go type omits, such as globalDefault
-// if it is false. Custom resources keep these fields.
+// NetworkPolicy and the target ports of a Service are set, and an object of Kubernetes itself has no field that its Go
+// type omits, such as globalDefault if it is false. Custom resources keep these fields.
 func completed(o cluster.Kubernetes) cluster.Kubernetes {
 	switch o.GetObjectKind().GroupVersionKind() {
 	case corev1.SchemeGroupVersion.WithKind("Secret"):

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/rbac"
 	"github.com/opm-toolchain/opm/internal/operator"
@@ -209,6 +210,10 @@ func (i *installation) createCertificate(spec v1alpha1.StrategyDeploymentSpec) e
 		service.Spec.Selector = spec.Spec.Selector.MatchLabels
 	}
 	if err := i.as.checkPermission(service, service.Namespace); err != nil {
+		return fmt.Errorf("could not create service %s: %w", service.Name, err)
+	}
+	// OLM deletes an existing Service.
+	if err := admission.Invalid(service, admission.Create(service)); err != nil {
 		return fmt.Errorf("could not create service %s: %w", service.Name, err)
 	}
 	secret, ca := i.secret(i.csv, operator.SecretName(spec.Name))

@@ -6,12 +6,16 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/admission"
+	"github.com/opm-toolchain/opm/internal/olm/rbac"
 	"github.com/opm-toolchain/opm/internal/operator"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
 // A key identifies an object of a bundle on the cluster: all objects with a namespace are in that of the operator.
@@ -33,6 +37,8 @@ type object struct {
 	// The errors of an API server that refuses to create the object, or to change any object to it. Those about
 	// definitions are found when they are compared.
 	created, changed error
+
+	olm []graph.Semantics // the versions of OLM that create the object; nil for all
 }
 
 // addManifest adds the object of a manifest of another kind than ClusterServiceVersion and CustomResourceDefinition.
@@ -68,7 +74,8 @@ func (b *Bundles) addObject(c *contents, o admission.Object) error {
 	return nil
 }
 
-// addOperator adds the Deployments of a ClusterServiceVersion.
+// addOperator adds the Deployments of a ClusterServiceVersion, and the other objects that OLM makes from it and that an
+// API server refuses: Services, service accounts and roles. An update creates them again.
 func (b *Bundles) addOperator(c *contents, name string, manifest jsontext.Value) error {
 	var parts struct { // to decode the whole takes several times as long
 		Spec struct {
@@ -83,7 +90,7 @@ func (b *Bundles) addOperator(c *contents, name string, manifest jsontext.Value)
 		return nil
 	}
 	csv := new(v1alpha1.ClusterServiceVersion)
-	csv.Name = name
+	csv.Name, csv.Namespace = name, metav1.NamespaceDefault // any namespace: bindings need one
 	csv.Spec.InstallStrategy, csv.Spec.WebhookDefinitions = parts.Spec.InstallStrategy, parts.Spec.WebhookDefinitions
 	csv.Spec.APIServiceDefinitions = parts.Spec.APIServiceDefinitions
 	strategy, err := operator.Strategy(csv)
@@ -91,11 +98,54 @@ func (b *Bundles) addOperator(c *contents, name string, manifest jsontext.Value)
 		return nil //nolint:nilerr // without a strategy there are no Deployments
 	}
 	for i := range strategy.DeploymentSpecs {
-		if err := b.addObject(c, operator.Deployment(csv, &strategy.DeploymentSpecs[i])); err != nil {
+		spec := &strategy.DeploymentSpecs[i]
+		if err := b.addObject(c, operator.Deployment(csv, spec)); err != nil {
 			return err
 		}
+		if ports := operator.ServicePorts(csv, spec.Name); len(ports) > 0 {
+			c.addRefused(operator.Service(operator.ServiceName(spec.Name), ports), graph.Classic)
+		}
+		if ports := operator.ServicePortsV1(csv, spec.Name); len(ports) > 0 {
+			c.addRefused(operator.Service(operator.ServiceNameV1(spec.Name), ports), graph.V1)
+		}
+	}
+	accounts, err := rbac.ForOperator(csv)
+	if err != nil {
+		return nil //nolint:nilerr // a strategy that cannot be decoded is reported above
+	}
+	for _, account := range accounts {
+		c.addAccount(account)
 	}
 	return nil
+}
+
+// addAccount adds the objects of a service account that an API server refuses. OLM v1 uses the default account if there
+// is no name, and may make ClusterRoles of Roles.
+func (c *contents) addAccount(account *rbac.Account) {
+	for o := range account.All() {
+		var olm []graph.Semantics
+		switch o.(type) {
+		case *rbacv1.Role, *rbacv1.RoleBinding:
+			olm = []graph.Semantics{graph.Classic}
+		}
+		if account.Name == "" {
+			olm = []graph.Semantics{graph.Classic}
+		}
+		refused := c.addRefused(o.(admission.Object), olm...)
+		if _, ok := o.(*corev1.ServiceAccount); ok && refused {
+			return // its bindings are invalid as well
+		}
+	}
+}
+
+// addRefused adds an object if an API server refuses to create it, and reports whether it does.
+func (c *contents) addRefused(o admission.Object, olm ...graph.Semantics) bool {
+	err := admission.Invalid(o, admission.Create(o))
+	if err != nil {
+		k := key{o.GetObjectKind().GroupVersionKind().Kind, o.GetName()}
+		c.objects = append(c.objects, object{key: k, created: err, changed: err, olm: olm})
+	}
+	return err != nil
 }
 
 // compareObjects returns the error of an API server that refuses to change an object, nil if it accepts the change.

@@ -18,6 +18,12 @@ func operatorOf(labels, image string) string {
 		template: {metadata: {labels: %[1]s}, spec: {containers: [{name: kiln, image: "%[2]s"}]}}}}]}}}}`, labels, image)
 }
 
+// operatorWith returns a ClusterServiceVersion with more fields of its install strategy and of its spec.
+func operatorWith(strategy, spec string) string {
+	text := strings.Replace(operatorOf("{app: kiln}", "local.test/kiln"), "spec: {deployments", "spec: {"+strategy+"deployments", 1)
+	return strings.Replace(text, "spec: {install", "spec: {"+spec+"install", 1)
+}
+
 // TestObjects checks updates of bundles with a ClusterServiceVersion and at most one other object.
 func TestObjects(t *testing.T) {
 	operator := operatorOf("{app: kiln}", "local.test/kiln")
@@ -65,6 +71,18 @@ func TestObjects(t *testing.T) {
 		{"labels of a custom resource", []string{operator}, []string{operator,
 			"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a, labels: {-a: b}}}"},
 			`ServiceMonitor.monitoring.coreos.com "a" is invalid: metadata.labels: Invalid value: "-a"`},
+		{"a Service with two ports of one name", []string{operator}, []string{operatorWith("", `webhookdefinitions: [
+			{type: ValidatingAdmissionWebhook, generateName: a, deploymentName: kiln, containerPort: 443, targetPort: 1},
+			{type: ValidatingAdmissionWebhook, generateName: b, deploymentName: kiln, containerPort: 443, targetPort: 2}], `)},
+			`Service "kiln-service" is invalid: [spec.ports[1].name: Duplicate value: "443"`},
+		{"a service account", []string{operator},
+			[]string{operatorWith("permissions: [{serviceAccountName: A_b, rules: []}], ", "")},
+			`ServiceAccount "A_b" is invalid: metadata.name: Invalid value: "A_b"`},
+		{"a Role", []string{operator}, []string{operatorWith(
+			"permissions: [{serviceAccountName: kiln, rules: [{nonResourceURLs: [/a], verbs: [get]}]}], ", "")},
+			`Role.rbac.authorization.k8s.io "`},
+		{"a ClusterRole", []string{operator}, []string{operatorWith(
+			"clusterPermissions: [{serviceAccountName: kiln, rules: [{nonResourceURLs: [/a], verbs: [get]}]}], ", "")}, ""},
 		{"scope", []string{operator, fmt.Sprintf(crd, "Namespaced", "{type: object}")},
 			[]string{operator, fmt.Sprintf(crd, "Cluster", "{type: object}")},
 			`CustomResourceDefinition.apiextensions.k8s.io "kilns.pottery.example" is invalid: spec.scope: Invalid value: "Cluster"`},

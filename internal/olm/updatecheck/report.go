@@ -148,7 +148,11 @@ func (p *reporter) update(from *node, unread map[*node]int) {
 		if from.find(o.key) == nil {
 			err = o.created
 		}
-		refuse(o.key, byAll(p.report.olm, err))
+		olm := p.report.olm
+		if o.olm != nil {
+			olm = o.olm
+		}
+		refuse(o.key, byAll(olm, err))
 	}
 	for d := range common(from, p.to, p.report.comparesEqual) {
 		v := p.verdicts[d]
