@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
 	"github.com/opm-toolchain/opm/internal/output"
 )
@@ -12,16 +13,16 @@ import (
 func diagnoseCmd() *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
-		Use:   "diagnose STATE...",
+		Use:   "diagnose [STATE...]",
 		Short: "Explain why a cluster does not do what its objects ask for",
 		Long: `Explain why a cluster does not do what its Subscriptions and ClusterExtensions ask for: for each
 cause a block, the worst first, with the object that shows it, since when, the objects that suffer
 from it, and commands that would help. Healthy objects are one line of counts.
 
-STATE is a directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them, a
-directory that "oc adm must-gather" wrote, or kube:[CONTEXT] for a live cluster. Besides the
-objects of OLM, these are of use: Pods, Jobs, Events, Services, Deployments, Namespaces,
-CustomResourceDefinitions and APIServices.
+` + stateNote + `
+Without STATE, it is the live cluster of the current context. A directory that "oc adm must-gather"
+wrote is a STATE, too. Besides the objects of OLM, these are of use: Pods, Jobs, Events, Services,
+Deployments, Namespaces, CustomResourceDefinitions and APIServices.
 
 Without --catalog, opm knows only what the conditions, pods and events of the cluster say. With the
 contents of catalogs, as for opm simulate, it explains failed resolutions, and finds the problems
@@ -33,15 +34,17 @@ so that the output can be posted. The namespaces that clusters have by default k
 The exit status is 0 if nothing is stuck or wrong, and 1 otherwise. Notes do not count. Objects
 that cannot be read, or that a cluster refuses, are errors with their places; the others are
 diagnosed all the same.`,
-		Example: `  opm diagnose cluster.yaml
+		Example: `  opm diagnose
+  opm diagnose kube:staging --save cluster.json
+  opm diagnose cluster.yaml
   opm diagnose cluster.yaml --catalog crafts=catalog
   opm diagnose cluster.yaml -o markdown --redact`,
-		Args:              atLeastOne("STATE"),
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
 	f.state.addCatalogs(cmd)
+	f.state.live.add(flags)
 	flags.StringVar(&f.options.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
 	flags.DurationVar(&f.options.Resolve.Timeout, "solver-timeout", 10*time.Second,
 		"give up on a namespace after this `TIME`: undecided")
@@ -67,6 +70,9 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	done := display{cmd}.Start("diagnosing")
 	defer done()
+	if len(args) == 0 {
+		args = []string{kube.Prefix}
+	}
 	f.state.paths = args
 	state, refused, err := f.state.readChecked(cmd)
 	if err != nil {

@@ -51,7 +51,7 @@ func Connect(name string) (*Cluster, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	if name != "" {
 		if err := checkContext(loader, name); err != nil {
-			return nil, fmt.Errorf("connect to %s%s: %w", Prefix, name, err)
+			return nil, fmt.Errorf("connect to %q: %w", Prefix+name, err)
 		}
 	}
 	config, err := loader.ClientConfig()
@@ -60,7 +60,7 @@ func Connect(name string) (*Cluster, error) {
 			"and this is not a pod with an account")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s%s: %w", Prefix, name, err)
+		return nil, fmt.Errorf("connect to %q: %w", Prefix+name, err)
 	}
 	return connect(config, Prefix+name)
 }
@@ -84,13 +84,13 @@ func contexts(c *api.Config) (names []string) {
 func connect(config *rest.Config, name string) (*Cluster, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", name, err)
+		return nil, fmt.Errorf("connect to %q: %w", name, err)
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = "opm"
 	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", name, err)
+		return nil, fmt.Errorf("connect to %q: %w", name, err)
 	}
 	// An API server does not redirect, and credentials must not go to another host.
 	client := *shared

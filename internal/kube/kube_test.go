@@ -420,10 +420,10 @@ func TestConnect(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	for _, tt := range []struct{ config, context, err string }{
-		{"", "", "connect to kube:: no cluster is configured: neither $KUBECONFIG nor ~/.kube/config names one, " +
+		{"", "", `connect to "kube:": `+"no cluster is configured: neither $KUBECONFIG nor ~/.kube/config names one, " +
 			"and this is not a pod with an account"},
 		{"contexts: [{name: staging, context: {}}]\n", "stagin",
-			`connect to kube:stagin: no context "stagin" in the kubeconfig (did you mean "staging"?)`},
+			`connect to "kube:stagin": no context "stagin" in the kubeconfig (did you mean "staging"?)`},
 	} {
 		t.Setenv("KUBECONFIG", write(tt.config))
 		if _, err := kube.Connect(tt.context); err == nil || err.Error() != tt.err {
