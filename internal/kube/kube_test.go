@@ -287,7 +287,7 @@ func TestFaults(t *testing.T) {
 			})
 			state, err := connect(t, s).Read(t.Context(), opts)
 			if tt.err != "" {
-				if want := "read kube:test: " + tt.err; err == nil || err.Error() != want {
+				if want := "read \"kube:test\": " + tt.err; err == nil || err.Error() != want {
 					t.Fatalf("got %v\nwant %s", err, want)
 				}
 				return
@@ -334,7 +334,7 @@ func TestIdle(t *testing.T) {
 		return true
 	}
 	_, err := connect(t, s).Read(t.Context(), kube.Options{Question: "resolve", Idle: time.Millisecond})
-	if err == nil || err.Error() != "read kube:test: the API server sends nothing for 1ms" {
+	if err == nil || err.Error() != "read \"kube:test\": the API server sends nothing for 1ms" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -347,7 +347,7 @@ func TestForbidden(t *testing.T) {
 		return true
 	}
 	_, err := connect(t, s).Read(t.Context(), kube.Options{Question: "serve"})
-	want := `read kube:test: the API server refuses all requests: cannot get /version: no\x1b[31m way`
+	want := `read "kube:test": the API server refuses all requests: cannot get /version: no\x1b[31m way`
 	if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") || err.Error() != want {
 		t.Errorf("got %q\nwant %q", err, want)
 	}
@@ -420,7 +420,7 @@ func TestConnect(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	for _, tt := range []struct{ config, context, err string }{
-		{"", "", `connect to "kube:": `+"no cluster is configured: neither $KUBECONFIG nor ~/.kube/config names one, " +
+		{"", "", `connect to "kube:": ` + "no cluster is configured: neither $KUBECONFIG nor ~/.kube/config names one, " +
 			"and this is not a pod with an account"},
 		{"contexts: [{name: staging, context: {}}]\n", "stagin",
 			`connect to "kube:stagin": no context "stagin" in the kubeconfig (did you mean "staging"?)`},

@@ -69,7 +69,7 @@ func (c *Cluster) Read(ctx context.Context, opts Options) (*State, error) {
 	defer r.raw.Close()
 	state, err := r.state(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", c.name, err)
+		return nil, fmt.Errorf("read %q: %w", c.name, err)
 	}
 	return state, nil
 }
