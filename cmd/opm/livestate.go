@@ -44,9 +44,9 @@ func (f *liveFlags) check(paths []string) error {
 	case len(live) > 1:
 		return usageError{fmt.Errorf("%s and %s cannot be combined: a state is of one cluster", live[0], live[1])}
 	case len(live) == 0 && f.save != "":
-		return usageError{errors.New("--save needs the live cluster kube:")}
+		return usageError{errors.New("--save needs kube:, the live cluster")}
 	case len(live) == 0 && f.namespaces != nil:
-		return usageError{errors.New("--namespace needs the live cluster kube:")}
+		return usageError{errors.New("--namespace needs kube:, the live cluster")}
 	}
 	return nil
 }

@@ -1,9 +1,8 @@
 package cluster
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // KubernetesVersion returns the version of the API server, such as "v1.34.1"; "" if the State does not have it.
