@@ -63,8 +63,9 @@ type (
 		Rules          []struct{ If string }
 		ResourceGroup  string `yaml:"resource_group"`
 		Artifacts      struct {
-			When  string
-			Paths []string
+			When    string
+			Paths   []string
+			Reports struct{ CodeQuality string }
 		}
 		Retry struct {
 			Max       int
@@ -278,6 +279,9 @@ func TestGitlab(t *testing.T) {
 			t.Errorf("got %+v", job)
 		}
 		lintShell(t, strings.Join(append(ci.Template.BeforeScript, job.Script...), "\n")+"\n")
+	}
+	if report := ci.Check.Artifacts.Reports.CodeQuality; !strings.Contains(ci.Check.Script[0], "-o gitlab >"+report) {
+		t.Errorf("the report %q is not written by %q", report, ci.Check.Script[0])
 	}
 }
 

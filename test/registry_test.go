@@ -266,7 +266,7 @@ func TestDistribution(t *testing.T) {
 				{"a wrong password", ref, d.flags(t, "wrong"), []string{"401 Unauthorized", "it refuses the credentials"}},
 				{"no credentials", ref, d.flags(t, ""), []string{"there are no credentials for it"}},
 				{"a missing tag", d.host + "/org/deep/image:v2", flags,
-					[]string{"404 Not Found (manifest unknown): check the name and the tag"}},
+					[]string{"404 Not Found (manifest unknown): it has no such image in org/deep/image: check the name and the tag"}},
 				{"an unknown certificate", ref, flags[2:], []string{"--cert-dir"}},
 			} {
 				got := opm(t, "", append([]string{"render", tt.ref}, tt.flags...)...)
