@@ -93,7 +93,7 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 }
 
 // withAssumptions are the questions whose answers list assumptions.
-var withAssumptions = []string{"resolve", "simulate"}
+var withAssumptions = []string{"diagnose", "resolve", "simulate"}
 
 // questionOf returns the question of a command to a live cluster.
 func (f *stateFlags) questionOf(cmd *cobra.Command) string { return cmp.Or(f.question, cmd.Name()) }

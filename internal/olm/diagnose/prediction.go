@@ -29,11 +29,13 @@ func (d *diagnosis) predict(ctx context.Context, opts Options) error {
 	if withCatalogs || opts.OCPVersion != "" || d.others(config, "ClusterVersion").Len() > 0 {
 		d.simulated, err = simulate.Run(ctx, d.State, simulated)
 	}
+	if withCatalogs {
+		d.request.AssumeClassic()
+	}
+	d.Assumed = append(d.Assumed, d.request.Assumed...)
 	if err != nil || !withCatalogs {
 		return err
 	}
-	d.request.AssumeClassic()
-	d.Assumed = append(d.Assumed, d.request.Assumed...)
 	var known []string
 	for _, namespace := range d.Subscriptions.Namespaces() {
 		if len(d.request.Unread(namespace)) == 0 {
