@@ -37,7 +37,7 @@ BENCHTIME ?= 1s
 
 # The packages that start goroutines.
 CONCURRENT := ./cmd/opm/internal/... ./internal/compose ./internal/edit ./internal/filter ./internal/imagecheck \
-	./internal/list ./internal/mirror ./internal/olm/across ./internal/olm/updatecheck ./internal/olm/impact \
+	./internal/kube ./internal/list ./internal/mirror ./internal/olm/across ./internal/olm/updatecheck ./internal/olm/impact \
 	./internal/olm/install ./internal/parallel ./internal/publish ./internal/regular ./internal/resolve \
 	./internal/serve/... ./internal/spool ./internal/tarfs ./pkg/declcfg ./pkg/image ./pkg/render ./pkg/serve/... \
 	./pkg/validate ./schemas

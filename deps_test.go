@@ -233,7 +233,7 @@ var arrows = map[string][]string{
 	},
 	"internal/kube": {
 		"internal/legible", "internal/nearest", "internal/plural", "internal/spool", json, "k8s.io/api", "k8s.io/apimachinery",
-		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd",
+		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "golang.org/x/sync",
 	},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6", json},
 	"internal/legible":     {"internal/plural"},

@@ -26,6 +26,7 @@ only read. --save writes the objects that were read to a file; as STATE, it give
 type liveFlags struct {
 	save       string
 	namespaces []string
+	state      *kube.State // of a cluster that is watched; nil to read the cluster
 }
 
 // liveModes are the names of the flags, for modes.
@@ -98,20 +99,29 @@ var withAssumptions = []string{"diagnose", "resolve", "simulate"}
 // questionOf returns the question of a command to a live cluster.
 func (f *stateFlags) questionOf(cmd *cobra.Command) string { return cmp.Or(f.question, cmd.Name()) }
 
-// readLive reads a live cluster, and saves what was read.
-func (f *stateFlags) readLive(cmd *cobra.Command, ref string) (*kube.State, error) {
-	name, _ := kube.Context(ref)
-	c, err := kube.Connect(name)
-	if err != nil {
-		return nil, err
-	}
-	opts := kube.Options{
+// liveOptions returns the options for reading a live cluster.
+func (f *stateFlags) liveOptions(cmd *cobra.Command) kube.Options {
+	return kube.Options{
 		Question: f.questionOf(cmd), Namespaces: f.live.namespaces, Spool: spoolOptions(cmd),
 		MaxObject: sizeOf(cmd, maxObjectSize),
 	}
-	state, err := c.Read(cmd.Context(), opts)
-	if err != nil || f.live.save == "" {
-		return state, err
+}
+
+// readLive reads a live cluster unless it is watched, and saves what was read.
+func (f *stateFlags) readLive(cmd *cobra.Command, ref string) (state *kube.State, err error) {
+	if state = f.live.state; state == nil {
+		name, _ := kube.Context(ref)
+		c, err := kube.Connect(name)
+		if err != nil {
+			return nil, err
+		}
+		state, err = c.Read(cmd.Context(), f.liveOptions(cmd))
+		if err != nil {
+			return nil, err
+		}
+	}
+	if f.live.save == "" {
+		return state, nil
 	}
 	write := func(w io.Writer) error {
 		_, err := state.WriteTo(w)

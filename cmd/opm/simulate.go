@@ -15,6 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/resolve"
 )
 
 func simulateCmd() *cobra.Command {
@@ -47,6 +48,10 @@ or --fail-unpack says otherwise. What depends on that is marked as assumed.
 With -o prometheus, the metrics that OLM exports at the end are shown, apart from those that depend
 on time.
 
+With --watch, the objects of kube: are read once and followed. Each answer that differs from the last
+one is printed: as the difference, or in JSON and YAML as one more document. The permission to watch
+is needed besides that to list.
+
 The exit status is 0 if the cluster becomes idle and nothing waits: everything that Subscriptions
 and ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or
 that a cluster refuses, are errors with their places; the others are simulated all the same.`,
@@ -56,7 +61,8 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate cluster.yaml --catalog crafts=registry.example/crafts/catalog:v1 --fail kiln.v1.2.0
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
-  opm simulate kube:staging --catalog crafts=catalog --save staging.json`,
+  opm simulate kube:staging --catalog crafts=catalog --save staging.json
+  opm simulate kube: --catalog crafts=catalog --watch`,
 		Args:              f.args,
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -78,12 +84,14 @@ that a cluster refuses, are errors with their places; the others are simulated a
 		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
 	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
 	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
+	flags.BoolVar(&f.watched, "watch", false, "answer again whenever the live cluster changes, until Ctrl-C")
 	f.addGroup(flags)
 	renamedFlag(flags, checkGroup, "opm permissions --"+checkGroup)
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
 	renamedFlag(flags, "who-can-what", "opm permissions")
 	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown, prometheusFormat)
 	addReadFlags(cmd, &f.images)
+	exclude(cmd, "write", "watch")
 	simulateModes.add(cmd)
 	return cmd
 }
@@ -105,6 +113,9 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 		return f.permissionsFlags.run(cmd, args)
 	}
 	f.state.paths = args
+	if f.watched {
+		return f.watch(cmd)
+	}
 	return f.simulate(cmd)
 }
 
@@ -117,13 +128,14 @@ type simulateFlags struct {
 	timeline     bool
 	subscription string
 
-	write string
-	who   bool
+	write   string
+	who     bool
+	watched bool
 }
 
 var simulateModes = modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
-		"fail-unpack kube-version ocp-version steps solver-timeout timeline subscription diff write" + liveModes,
+		"fail-unpack kube-version ocp-version steps solver-timeout timeline subscription diff write watch" + liveModes,
 	checkGroup:     liveModes,
 	"who-can-what": "catalog" + liveModes,
 }
@@ -149,23 +161,8 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll()
-	f.options.Cluster = f.state.opts
-	f.options.Cluster.Catalogs = catalogs
-	r, err := simulate.Run(cmd.Context(), state, f.options)
+	r, err := f.simulation(cmd, state, catalogs)
 	if err != nil {
-		return err
-	}
-	if f.diff {
-		if r.Changes, err = cluster.Diff(state, r.State); err != nil {
-			return err
-		}
-	}
-	if f.write != "" {
-		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
-			return fmt.Errorf("--write %s: %w", f.write, err)
-		}
-	}
-	if r, err = f.only(r); err != nil {
 		return err
 	}
 	done()
@@ -173,10 +170,38 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	if err := printResult(cmd, f.format, f.result(r)); err != nil {
 		return err
 	}
+	return verdict(r, refused)
+}
+
+// verdict returns the error about a cluster that does not reach the desired state, or about objects that it refuses.
+func verdict(r *simulate.Result, refused error) error {
 	if refused == nil && !r.Done() {
 		return failed("the cluster does not reach the desired state: see the output")
 	}
 	return refused
+}
+
+// simulation simulates a state, and writes the objects that --write asks for.
+func (f *simulateFlags) simulation(
+	cmd *cobra.Command, state *cluster.State, catalogs []*resolve.Catalog,
+) (*simulate.Result, error) {
+	f.options.Cluster = f.state.opts
+	f.options.Cluster.Catalogs = catalogs
+	r, err := simulate.Run(cmd.Context(), state, f.options)
+	if err != nil {
+		return nil, err
+	}
+	if f.diff {
+		if r.Changes, err = cluster.Diff(state, r.State); err != nil {
+			return nil, err
+		}
+	}
+	if f.write != "" {
+		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
+			return nil, fmt.Errorf("--write %s: %w", f.write, err)
+		}
+	}
+	return f.only(r)
 }
 
 // warnOfTemplates warns about CatalogSources that keep their image although they have an image template.

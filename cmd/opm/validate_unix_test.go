@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,20 +16,21 @@ import (
 	"testing"
 )
 
-// A watching is a run of opm validate --watch.
+// A watching is a run of a command with --watch.
 type watching struct {
 	*exec.Cmd
 	t     *testing.T
 	lines *bufio.Scanner // of standard error
+	out   bytes.Buffer   // standard output, after interrupt
 }
 
-// startWatch starts opm validate --watch in a directory. The process is killed when the test ends.
+// startWatch starts a command with --watch in a directory. The process is killed when the test ends.
 func startWatch(t *testing.T, dir, line string) *watching {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
 	t.Cleanup(cancel)
 	w := &watching{Cmd: exec.CommandContext(ctx, "opm", strings.Fields(line)...), t: t}
-	w.Dir = dir
+	w.Dir, w.Stdout = dir, &w.out
 	stderr, err := w.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

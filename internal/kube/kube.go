@@ -103,6 +103,7 @@ type State struct {
 	io.ReaderAt
 	Info *Info
 
+	index []entry // the places of the objects, also of those that others with the same name replace
 	size  int64
 	close func() error
 }

@@ -124,6 +124,22 @@ func (p *page) note(o *object) {
 	}
 }
 
+// isNoted reports whether further requests may depend on the objects of the page.
+func (p *page) isNoted() bool {
+	switch p.kind.kind {
+	case "Subscription", "CatalogSource", "OperatorGroup", "ClusterExtension", "CustomResourceDefinition":
+		return true
+	case "ClusterServiceVersion":
+		return !p.kind.partial
+	}
+	return false
+}
+
+// scopeSize returns a number that grows if further requests need other kinds or namespaces.
+func (r *reader) scopeSize() int {
+	return len(r.operated) + len(r.installed) + len(r.catalogs) + len(r.contents) + len(r.owned) + len(r.custom)
+}
+
 // noteOwned records the definitions of an operator.
 func (p *page) noteOwned(o *object) {
 	var c struct {

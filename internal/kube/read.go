@@ -29,11 +29,12 @@ type Options struct {
 	MaxObjects int           // 0 means 500,000
 	Idle       time.Duration // the longest time without any byte of an answer; 0 means one minute
 
-	// Objects, if not nil, is called with the number of objects of each page.
+	// Objects, if not nil, is called with the number of objects of each page, and with 1 for each change.
 	Objects func(n int)
 
 	// sleep waits before a request is repeated; nil means until the time is over or ctx ends.
 	sleep func(ctx context.Context, d time.Duration) error
+	after func(d time.Duration) <-chan time.Time // nil means time.After
 }
 
 func (o Options) withDefaults() Options {
@@ -43,6 +44,9 @@ func (o Options) withDefaults() Options {
 	o.Idle = cmp.Or(o.Idle, time.Minute)
 	if o.sleep == nil {
 		o.sleep = sleep
+	}
+	if o.after == nil {
+		o.after = time.After
 	}
 	return o
 }
@@ -61,11 +65,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // Read lists the objects that a question needs. Requests that the API server refuses are in [State.Info]; it is an
 // error if it refuses all of them, or does not know the user. The caller closes the State.
 func (c *Cluster) Read(ctx context.Context, opts Options) (*State, error) {
-	r := &reader{
-		Cluster: c, opts: opts.withDefaults(), raw: spool.NewWriter(opts.Spool),
-		operated: map[string]bool{}, installed: map[string]bool{}, catalogs: map[string]bool{},
-		contents: map[string]bool{}, owned: map[string]bool{}, read: map[string]bool{},
-	}
+	r := c.reader(opts)
 	defer r.raw.Close()
 	state, err := r.state(ctx)
 	if err != nil {
@@ -74,15 +74,28 @@ func (c *Cluster) Read(ctx context.Context, opts Options) (*State, error) {
 	return state, nil
 }
 
+// reader returns a reader. The caller closes its spool.
+func (c *Cluster) reader(opts Options) *reader {
+	return &reader{
+		Cluster: c, opts: opts.withDefaults(), raw: spool.NewWriter(opts.Spool),
+		operated: map[string]bool{}, installed: map[string]bool{}, catalogs: map[string]bool{},
+		contents: map[string]bool{}, owned: map[string]bool{}, read: map[string]bool{},
+	}
+}
+
 // A reader reads objects into the spool in the order of the answers, and an index of them.
 type reader struct {
 	*Cluster
-	opts  Options
-	raw   *spool.Writer
-	end   int64 // of raw
-	index []entry
-	info  Info
-	read  map[string]bool // the kinds that were read at least in part
+	opts    Options
+	raw     *spool.Writer
+	end     int64 // of raw
+	index   []entry
+	lists   []list // that were read, in this order
+	changed bool   // a watch has sent a change
+	info    Info
+	read    map[string]bool // the kinds that were read at least in part
+
+	infoText []byte // the text of info
 
 	operated  map[string]bool // namespaces with operators, catalogs or Subscriptions
 	installed map[string]bool // namespaces with operators or Subscriptions
@@ -96,7 +109,9 @@ type reader struct {
 type entry struct {
 	kind, group, namespace, name string
 
+	list         int // the index of its list
 	offset, size int64
+	text         []byte // of an object that is not in the spool yet
 }
 
 func (e *entry) compare(other *entry) int {
@@ -219,6 +234,7 @@ const maxRestarts = 2
 // pages reads the pages of a list.
 func (r *reader) pages(ctx context.Context, k kind, version, namespace string) error {
 	start, restarts, inconsistent := len(r.index), 0, false
+	resourceVersion := "" // of the first page
 	seen := map[string]bool{}
 	for token := ""; ; {
 		p := page{reader: r, kind: k, version: version}
@@ -227,7 +243,7 @@ func (r *reader) pages(ctx context.Context, k kind, version, namespace string) e
 		switch {
 		case isStatus && refused.code == 410 && restarts < maxRestarts:
 			restarts++
-			r.index, token = r.index[:start], ""
+			r.index, token, resourceVersion = r.index[:start], "", ""
 			clear(seen)
 			continue
 		case isStatus && refused.code == 410 && refused.next != "" && !seen[refused.next]:
@@ -238,6 +254,7 @@ func (r *reader) pages(ctx context.Context, k kind, version, namespace string) e
 			r.index = r.index[:start]
 			return err
 		}
+		resourceVersion = cmp.Or(resourceVersion, p.resourceVersion)
 		if r.opts.Objects != nil {
 			r.opts.Objects(p.count)
 		}
@@ -253,6 +270,7 @@ func (r *reader) pages(ctx context.Context, k kind, version, namespace string) e
 	if inconsistent {
 		r.info.Inconsistent = append(r.info.Inconsistent, k.groupKind().String())
 	}
+	r.lists = append(r.lists, list{k, version, namespace, resourceVersion})
 	return nil
 }
 
@@ -266,6 +284,8 @@ type page struct {
 	start   int // of the objects of this page in the index
 	count   int
 	next    string // the token of the next page, "" after the last one
+
+	resourceVersion string
 }
 
 // parse reads the answer object by object.
@@ -291,7 +311,7 @@ func (p *page) parse(body io.Reader) error {
 			if err := json.UnmarshalDecode(d, &meta); err != nil {
 				return err
 			}
-			p.next = meta.Continue
+			p.next, p.resourceVersion = meta.Continue, meta.ResourceVersion
 		case "items":
 			if err := p.items(d, in); err != nil {
 				return err
@@ -377,17 +397,27 @@ func (p *page) add(raw jsontext.Value) error {
 	if _, err := p.raw.Write(text); err != nil {
 		return err
 	}
-	p.index = append(p.index, entry{
-		p.kind.kind, p.kind.group, o.Metadata.Namespace, o.Metadata.Name, p.end, int64(len(text)),
-	})
-	p.end += int64(len(text))
-	switch {
-	case p.end > p.opts.MaxBytes:
-		return &limitError{fmt.Sprintf("the objects are larger than %s", plural.Bytes(p.opts.MaxBytes))}
-	case len(p.index) > p.opts.MaxObjects:
-		return &limitError{fmt.Sprintf("more than %s", plural.Of(p.opts.MaxObjects, "object"))}
-	}
+	e := p.entry(o)
+	e.list, e.offset, e.size = len(p.lists), p.end, int64(len(text))
+	p.index = append(p.index, e)
+	p.end += e.size
 	p.note(o)
+	return p.checkSize(p.end, len(p.index))
+}
+
+// entry returns the entry of an object of the page, without its place.
+func (p *page) entry(o *object) entry {
+	return entry{kind: p.kind.kind, group: p.kind.group, namespace: o.Metadata.Namespace, name: o.Metadata.Name}
+}
+
+// checkSize returns an error about too many objects.
+func (r *reader) checkSize(size int64, objects int) error {
+	switch {
+	case size > r.opts.MaxBytes:
+		return &limitError{fmt.Sprintf("the objects are larger than %s", plural.Bytes(r.opts.MaxBytes))}
+	case objects > r.opts.MaxObjects:
+		return &limitError{fmt.Sprintf("more than %s", plural.Of(r.opts.MaxObjects, "object"))}
+	}
 	return nil
 }
 
@@ -398,42 +428,63 @@ func (r *reader) finish() (*State, error) {
 		return nil, err
 	}
 	defer raw.Close()
+	if err := r.finishInfo(); err != nil {
+		return nil, err
+	}
+	return r.write(raw, r.index)
+}
+
+// write writes the objects of an index as the text of a state. Of equal objects, only the last one belongs to the text:
+// two lists may have it, and a list may have changed while it was read. The others follow the text.
+func (r *reader) write(raw io.ReaderAt, index []entry) (*State, error) {
 	out := spool.NewWriter(r.opts.Spool)
 	defer out.Close()
-	info, err := r.finishInfo()
-	if err != nil {
+	if _, err := out.Write(r.infoText); err != nil {
 		return nil, err
 	}
-	if _, err := out.Write(info); err != nil {
-		return nil, err
-	}
-	// The last one of equal objects is the newest: a list may have changed while it was read.
-	slices.SortStableFunc(r.index, func(a, b entry) int { return a.compare(&b) })
-	size := int64(len(info))
-	var text []byte
-	for i, e := range r.index {
-		if i+1 < len(r.index) && e.compare(&r.index[i+1]) == 0 {
-			continue
+	slices.SortStableFunc(index, func(a, b entry) int { return cmp.Or(a.compare(&b), cmp.Compare(a.list, b.list)) })
+	var last, others []entry
+	for i, e := range index {
+		if i+1 < len(index) && e.compare(&index[i+1]) == 0 {
+			others = append(others, e)
+		} else {
+			last = append(last, e)
 		}
-		text = slices.Grow(text[:0], int(e.size))[:e.size]
-		if _, err := raw.ReadAt(text, e.offset); err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
+	}
+	s := &State{Info: &r.info, size: int64(len(r.infoText))}
+	end := s.size
+	for i, e := range slices.Concat(last, others) {
+		text := e.text
+		if text == nil {
+			text = make([]byte, e.size)
+			if _, err := raw.ReadAt(text, e.offset); err != nil && !errors.Is(err, io.EOF) {
+				return nil, err
+			}
 		}
 		if _, err := out.Write(text); err != nil {
 			return nil, err
 		}
-		size += e.size
+		e.offset, e.text = end, nil
+		s.index = append(s.index, e)
+		end += e.size
+		if i < len(last) {
+			s.size = end
+		}
+	}
+	if err := r.checkSize(end, len(index)); err != nil {
+		return nil, err
 	}
 	blob, err := out.Finish()
 	if err != nil {
 		return nil, err
 	}
 	blob.Forget()
-	return &State{ReaderAt: blob, Info: &r.info, size: size, close: blob.Close}, nil
+	s.ReaderAt, s.close = blob, blob.Close
+	return s, nil
 }
 
-// finishInfo completes the Info and returns its text.
-func (r *reader) finishInfo() ([]byte, error) {
+// finishInfo completes the Info and its text.
+func (r *reader) finishInfo() error {
 	r.info.APIVersion, r.info.Kind, r.info.Name = InfoAPIVersion, InfoKind, "cluster"
 	r.info.Namespaces = slices.Sorted(slices.Values(r.opts.Namespaces))
 	for _, u := range r.info.Unread {
@@ -447,7 +498,8 @@ func (r *reader) finishInfo() ([]byte, error) {
 	r.info.Inconsistent = slices.Compact(slices.Sorted(slices.Values(r.info.Inconsistent)))
 	raw, err := json.Marshal(&r.info, jsonv1Options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return indented(raw)
+	r.infoText, err = indented(raw)
+	return err
 }

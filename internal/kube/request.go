@@ -23,6 +23,8 @@ type request struct {
 	path   string // below the address of the API server
 	query  url.Values
 	accept string
+
+	silence time.Duration // the time in which the answer may have no byte, besides that of the options
 }
 
 // pageSize is the number of objects of a page, as kubectl asks for.
@@ -32,6 +34,8 @@ const pageSize = 500
 const (
 	asJSON    = "application/json"
 	asPartial = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	// asPartialObject is the type for the events of a watch.
+	asPartialObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
 // request returns the request for a page of a list. The path has only names from the table, of definitions or of
@@ -133,7 +137,8 @@ var errIdle = errors.New("the API server sends nothing")
 func (r *reader) once(ctx context.Context, q request, use func(body io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(r.opts.Idle, func() { cancel(fmt.Errorf("%w for %v", errIdle, r.opts.Idle)) })
+	limit := r.opts.Idle + q.silence
+	idle := time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w for %v", errIdle, limit)) })
 	defer idle.Stop()
 	target := r.base.JoinPath(q.path)
 	target.RawQuery = q.query.Encode()
@@ -149,13 +154,13 @@ func (r *reader) once(ctx context.Context, q request, use func(body io.Reader) e
 		return err
 	}
 	defer resp.Body.Close()
-	body := &watched{r: resp.Body, progress: func() { idle.Reset(r.opts.Idle) }}
+	body := &watched{r: resp.Body, progress: func() { idle.Reset(limit) }}
 	if resp.StatusCode != http.StatusOK {
 		return refusal(resp, body)
 	}
 	err = use(body)
-	if limit, ok := errors.AsType[*limitError](err); ok {
-		return limit
+	if tooLarge, ok := errors.AsType[*limitError](err); ok {
+		return tooLarge
 	}
 	if body.err != nil && !errors.Is(body.err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return breaksOff(withCause(ctx, cmp.Or(body.err, err)))
@@ -194,19 +199,27 @@ func (w *watched) Read(p []byte) (int, error) {
 
 // refusal returns the error of an answer other than 200.
 func refusal(resp *http.Response, body io.Reader) error {
-	refused := &statusError{code: resp.StatusCode, after: -1}
 	raw, _ := io.ReadAll(io.LimitReader(body, maxBody)) // the status is enough
 	var status metav1.Status
-	if json.Unmarshal(raw, &status, jsonv1Options) == nil {
-		refused.message, refused.next = legible.Text(legible.Message(status.Message)), status.Continue
+	if json.Unmarshal(raw, &status, jsonv1Options) != nil {
+		status = metav1.Status{}
 	}
-	switch resp.StatusCode {
+	refused := refusalOf(resp.StatusCode, &status)
+	if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 32); err == nil && refused.after == 0 {
+		refused.after = time.Duration(seconds) * time.Second
+	}
+	return refused
+}
+
+// refusalOf returns the error of a status.
+func refusalOf(code int, status *metav1.Status) *statusError {
+	refused := &statusError{
+		code: code, message: legible.Text(legible.Message(status.Message)), next: status.Continue, after: -1,
+	}
+	switch code {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		refused.after = 0
-		if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 32); err == nil {
-			refused.after = time.Duration(seconds) * time.Second
-		}
 	}
 	return refused
 }

@@ -1,5 +1,5 @@
 // Package kubetest is an API server of Kubernetes for tests. It serves the objects of a state over HTTP: lists in
-// pages, of a namespace or of all, by labels, also as metadata only. Clients can only read.
+// pages, of a namespace or of all, by labels, also as metadata only, and watches. Clients can only read.
 //
 //	server := kubetest.New(objects)
 //	defer server.Close()
@@ -44,7 +44,25 @@ type Server struct {
 	mu       sync.Mutex
 	requests []string
 	attempts map[string]int
+	changes  []change      // since the start, by resource version
+	renewed  chan struct{} // closed at the next change, or to end all watches
+	ended    int           // the number of calls of EndWatches
+	closed   bool
 }
+
+// A change is an event of watches.
+type change struct {
+	kind    string // ADDED, MODIFIED or DELETED
+	gvr     schema.GroupVersionResource
+	object  *unstructured.Unstructured
+	version int
+}
+
+// firstVersion is the resource version of the objects that a server starts with.
+const firstVersion = 100
+
+// version is the newest resource version.
+func (s *Server) version() int { return firstVersion + len(s.changes) }
 
 // A list has the objects of a resource, sorted like the keys of etcd.
 type list struct {
@@ -54,7 +72,10 @@ type list struct {
 
 // New starts a server with objects. Lists among them are flattened.
 func New(objects ...*unstructured.Unstructured) *Server {
-	s := &Server{Version: "v1.34.1", lists: map[schema.GroupVersionResource]*list{}, attempts: map[string]int{}}
+	s := &Server{
+		Version: "v1.34.1", lists: map[schema.GroupVersionResource]*list{}, attempts: map[string]int{},
+		renewed: make(chan struct{}),
+	}
 	for _, o := range objects {
 		s.Add(o)
 	}
@@ -94,10 +115,73 @@ func (s *Server) Add(o *unstructured.Unstructured) {
 		l = &list{kind: o.GetKind()}
 		s.lists[gvr] = l
 	}
-	i, _ := slices.BinarySearchFunc(l.objects, key(o), func(o *unstructured.Unstructured, k string) int {
+	i, _ := l.find(o)
+	l.objects = slices.Insert(l.objects, i, o)
+}
+
+func (l *list) find(o *unstructured.Unstructured) (i int, ok bool) {
+	return slices.BinarySearchFunc(l.objects, key(o), func(o *unstructured.Unstructured, k string) int {
 		return strings.Compare(key(o), k)
 	})
-	l.objects = slices.Insert(l.objects, i, o)
+}
+
+// Apply creates or replaces an object of a kind that the server has, and sends it to the watches.
+func (s *Server) Apply(o *unstructured.Unstructured) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gvr, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	l := s.lists[gvr]
+	kind := "MODIFIED"
+	i, ok := l.find(o)
+	if !ok {
+		kind = "ADDED"
+		l.objects = slices.Insert(l.objects, i, o)
+	}
+	l.objects[i] = o
+	s.send(kind, gvr, o)
+}
+
+// Delete deletes an object, and sends it to the watches.
+func (s *Server) Delete(o *unstructured.Unstructured) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gvr, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	l := s.lists[gvr]
+	if i, ok := l.find(o); ok {
+		l.objects = slices.Delete(l.objects, i, i+1)
+		s.send("DELETED", gvr, o)
+	}
+}
+
+func (s *Server) send(kind string, gvr schema.GroupVersionResource, o *unstructured.Unstructured) {
+	o = o.DeepCopy()
+	version := s.version() + 1
+	o.SetResourceVersion(strconv.Itoa(version))
+	s.changes = append(s.changes, change{kind, gvr, o, version})
+	s.renew()
+}
+
+// renew wakes the watches.
+func (s *Server) renew() {
+	close(s.renewed)
+	s.renewed = make(chan struct{})
+}
+
+// EndWatches ends the answers to all watches so far.
+func (s *Server) EndWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended++
+	s.renew()
+}
+
+// Close ends all watches and stops the server.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.renew()
+	s.mu.Unlock()
+	s.Server.Close()
 }
 
 func key(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
@@ -141,8 +225,51 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]string{"gitVersion": s.Version})
 	case !isList:
 		Refuse(w, http.StatusNotFound, "the server could not find the requested resource")
+	case r.URL.Query().Get("watch") != "" && s.lists[gvr] != nil:
+		s.watch(w, r, gvr, namespace)
 	default:
 		s.list(w, r, gvr, namespace)
+	}
+}
+
+// watch sends the changes after a resource version until the client or the server ends it. It releases the lock while
+// it waits.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, gvr schema.GroupVersionResource, namespace string) {
+	query := r.URL.Query()
+	selector, err := labels.Parse(query.Get("labelSelector"))
+	sent, bad := strconv.Atoi(query.Get("resourceVersion"))
+	if err != nil || bad != nil {
+		Refuse(w, http.StatusBadRequest, "invalid labelSelector or resourceVersion")
+		return
+	}
+	partial := strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata;")
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	for ended := s.ended; ended == s.ended && !s.closed; {
+		for _, c := range s.changes[max(0, sent-firstVersion):] {
+			sent = c.version
+			o := c.object
+			isOther := c.gvr != gvr || namespace != "" && o.GetNamespace() != namespace
+			if isOther || !selector.Matches(labels.Set(o.GetLabels())) {
+				continue
+			}
+			object := any(o.Object)
+			if partial {
+				object = item(o, gvr.Group, true)
+			}
+			_ = encoder.Encode(map[string]any{"type": c.kind, "object": object}) // the client may be gone
+		}
+		_ = http.NewResponseController(w).Flush()
+		renewed := s.renewed
+		s.mu.Unlock()
+		select {
+		case <-renewed:
+		case <-r.Context().Done():
+		}
+		s.mu.Lock()
+		if r.Context().Err() != nil {
+			return
+		}
 	}
 }
 
@@ -200,7 +327,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, gvr schema.GroupVe
 	}
 	writeJSON(w, map[string]any{
 		"kind": kind, "apiVersion": version, "items": items,
-		"metadata": map[string]string{"resourceVersion": "100", "continue": next},
+		"metadata": map[string]string{"resourceVersion": strconv.Itoa(s.version()), "continue": next},
 	})
 }
 
