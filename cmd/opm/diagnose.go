@@ -45,7 +45,7 @@ diagnosed all the same.`,
 	flags := cmd.Flags()
 	f.state.addCatalogs(cmd)
 	f.state.live.add(flags)
-	flags.StringVar(&f.options.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
+	f.target.add(cmd, "ocp-version")
 	flags.DurationVar(&f.options.Resolve.Timeout, "solver-timeout", 10*time.Second,
 		"give up on a namespace after this `TIME`: undecided")
 	flags.BoolVar(&f.redact, "redact", false, "replace the names of namespaces, hosts and users")
@@ -59,6 +59,7 @@ type diagnoseFlags struct {
 	state   stateFlags
 	images  imageFlags
 	options diagnose.Options
+	target  clusterTarget
 	redact  bool
 	format  string
 }
@@ -68,6 +69,10 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 	if err := checkSolverTimeout(f.options.Resolve.Timeout); err != nil {
 		return err
 	}
+	if err := f.target.parse(); err != nil {
+		return err
+	}
+	f.options.KubeVersion, f.options.OCPVersion = f.target.kubernetes, f.target.openShift
 	done := display{cmd}.Start("diagnosing")
 	defer done()
 	if len(args) == 0 {

@@ -84,8 +84,7 @@ func stateAdvice(cmd *cobra.Command) string {
 	}
 	for _, state := range states {
 		if inputOf(cmd.Context(), state) == catalogInput {
-			return fmt.Sprintf("%s is a catalog, not the objects of a cluster; it is given by %s", shell.Quote(state),
-				shell.Quote("--catalog=NAME="+state))
+			return "a catalog is given by " + shell.Quote("--catalog=NAME="+state)
 		}
 	}
 	return ""

@@ -63,6 +63,11 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	if err := f.live.check(f.paths); err != nil {
 		return nil, err
 	}
+	for _, path := range f.paths {
+		if inputOf(cmd.Context(), path) == catalogInput {
+			return nil, fmt.Errorf("%s: a catalog, not the objects of a cluster", path)
+		}
+	}
 	opts := openOptions(cmd)
 	opts.AnyDirectory = true
 	var paths []string

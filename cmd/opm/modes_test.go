@@ -45,8 +45,8 @@ var modeTests = map[string]struct {
 		"who-can-what": "cluster.yaml --who-can-what --catalog crafts=catalog",
 	}, map[string]string{
 		"catalog": "=more=catalog", "catalog-priority": "=nosuch=5", "catalog-down": "=crafts", "global-namespace": "=elsewhere",
-		"single-own-namespace": "", "approve": "", "fail": "=kiln.v1.2.0", "fail-unpack": "=kiln.v1.2.0", "kube-version": "=v1.2",
-		"ocp-version": "=4.1", "steps": "=1", "solver-timeout": "=1ns", "diff": "", "write": "=DIR", "output": "=json",
+		"single-own-namespace": "", "approve": "", "fail": "=kiln.v1.2.0", "fail-unpack": "=kiln.v1.2.0", "target": "=ocp=4.18",
+		"steps": "=1", "solver-timeout": "=1ns", "diff": "", "write": "=DIR", "output": "=json",
 		"save": "=DIR/saved.json", "namespace": "=pottery",
 	}},
 }

@@ -74,8 +74,7 @@ that a cluster refuses, are errors with their places; the others are simulated a
 	flags.StringArrayVar(&o.Fail, "fail", nil, "assume that the operator of this `CSV` never becomes ready")
 	flags.StringArrayVar(&o.FailUnpack, "fail-unpack", nil,
 		"assume that the bundle image of this `CSV` cannot be unpacked")
-	flags.StringVar(&o.KubeVersion, "kube-version", "", "`VERSION` of Kubernetes in the cluster")
-	flags.StringVar(&o.OCPVersion, "ocp-version", "", "`VERSION` of OpenShift in the cluster, if it is one")
+	f.target.add(cmd, "kube-version", "ocp-version")
 	flags.IntVar(&o.Steps, "steps", 0, "stop after this `NUMBER` of steps (default: when nothing changes)")
 	flags.DurationVar(&o.Resolve.Timeout, "solver-timeout", 10*time.Second,
 		"give up on a namespace after this `TIME`: undecided")
@@ -106,9 +105,10 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := checkSolverTimeout(f.options.Resolve.Timeout); err != nil {
 		return err
 	}
-	if _, err := parseKubeVersion(f.options.KubeVersion); err != nil {
+	if err := f.target.parse(); err != nil {
 		return err
 	}
+	f.options.KubeVersion, f.options.OCPVersion = f.target.kubernetes, f.target.openShift
 	if f.group != "" || f.who {
 		return f.permissionsFlags.run(cmd, args)
 	}
@@ -123,6 +123,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 type simulateFlags struct {
 	permissionsFlags
 	options simulate.Options
+	target  clusterTarget
 	diff    bool
 
 	timeline     bool
@@ -135,7 +136,8 @@ type simulateFlags struct {
 
 var simulateModes = modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
-		"fail-unpack kube-version ocp-version steps solver-timeout timeline subscription diff write watch" + liveModes,
+		"fail-unpack target kube-version ocp-version steps solver-timeout timeline subscription diff write watch" +
+		liveModes,
 	checkGroup:     liveModes,
 	"who-can-what": "catalog" + liveModes,
 }

@@ -34,9 +34,10 @@ import (
 
 // Options are the contents of catalogs, and facts that the objects of a cluster do not contain.
 type Options struct {
-	Cluster    install.Options // the catalogs
-	Resolve    resolve.Options
-	OCPVersion string // of OpenShift, such as 4.20; "" to take it from the state
+	Cluster     install.Options // the catalogs
+	Resolve     resolve.Options
+	KubeVersion string // of Kubernetes, such as 1.33.2; "" to take it from the state
+	OCPVersion  string // of OpenShift, such as 4.20; "" to take it from the state
 }
 
 // A Result has the causes of all problems of a cluster.

@@ -21,7 +21,9 @@ func (d *diagnosis) predict(ctx context.Context, opts Options) error {
 	}
 	d.request.DisconnectInvalid()
 	d.simulated = &simulate.Result{}
-	simulated := simulate.Options{Cluster: opts.Cluster, Resolve: opts.Resolve, OCPVersion: opts.OCPVersion}
+	simulated := simulate.Options{
+		Cluster: opts.Cluster, Resolve: opts.Resolve, KubeVersion: opts.KubeVersion, OCPVersion: opts.OCPVersion,
+	}
 	withCatalogs := len(opts.Cluster.Catalogs) > 0
 	if !withCatalogs {
 		simulated.Steps = 1 // for the verdict about OpenShift
