@@ -48,9 +48,9 @@ or --fail-unpack says otherwise. What depends on that is marked as assumed.
 With -o prometheus, the metrics that OLM exports at the end are shown, apart from those that depend
 on time.
 
-With --watch, the objects of kube: are read once and followed. Each answer that differs from the last
-one is printed: as the difference, or in JSON and YAML as one more document. The permission to watch
-is needed besides that to list.
+With --watch, the objects of kube: are read once and followed. Each answer that differs from the
+last one is printed: as the difference, or in JSON and YAML as one more document. The permission to
+watch is needed besides that to list.
 
 The exit status is 0 if the cluster becomes idle and nothing waits: everything that Subscriptions
 and ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or

@@ -24,7 +24,7 @@ func (f *simulateFlags) watch(cmd *cobra.Command) error {
 	i := slices.IndexFunc(f.state.paths, isLive)
 	switch {
 	case i < 0:
-		return usageError{errors.New("--watch needs the live cluster kube:")}
+		return usageError{errors.New("--watch needs kube:, the live cluster")}
 	case slices.Contains(f.state.paths, render.Stdin):
 		return usageError{errors.New("--watch cannot read a state from standard input again")}
 	}

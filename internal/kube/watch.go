@@ -11,10 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Watch reads the objects that a question needs, calls use with them, and calls it again after changes, until use

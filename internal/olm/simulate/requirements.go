@@ -250,7 +250,7 @@ const ownedByAnother = "Service account is owned by another ClusterServiceVersio
 
 // checkPermissions checks the permissions of service accounts. OLM lists them in a random order. Of the namespaced
 // permissions that are granted it reports only the second, fourth and so on, for an unknown reason: so it did in 19 of
-// 22 recorded clusters, of which two have several such permissions. In the other three, all updates, it reported others.
+// 22 recorded clusters, two of which have several such permissions. In the other three, updates, it reported others.
 func (ns *installed) checkPermissions(
 	c *v1alpha1.ClusterServiceVersion, s *v1alpha1.StrategyDetailsDeployment, f *findings,
 ) error {
