@@ -1,5 +1,5 @@
 // Package kube reads the objects of a live cluster that a command needs, and writes them as a state: the text that
-// commands also read from files. It only lists objects; nothing in the cluster changes.
+// commands also read from files. It only lists and watches objects; nothing in the cluster changes.
 //
 //	c, err := kube.Connect("staging") // a context of the kubeconfig, "" for the current one
 //	state, err := c.Read(ctx, kube.Options{Question: "simulate"})

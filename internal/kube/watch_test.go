@@ -111,10 +111,12 @@ func (w *watching) object(text string) *unstructured.Unstructured {
 }
 
 const (
-	changedKiln = `{"apiVersion":"pottery.example/v1","kind":"Kiln","metadata":{"name":"big","namespace":"a"},"spec":{"heat":9}}`
-	newKiln     = `{"apiVersion":"pottery.example/v1","kind":"Kiln","metadata":{"name":"new","namespace":"a"}}`
-	newSecret   = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"new","namespace":"pottery"},"data":{"k":"aHVzaA=="}}`
-	elsewhere   = `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription",
+	changedKiln = `{"apiVersion":"pottery.example/v1","kind":"Kiln","metadata":{"name":"big","namespace":"a"},
+ "spec":{"heat":9}}`
+	newKiln   = `{"apiVersion":"pottery.example/v1","kind":"Kiln","metadata":{"name":"new","namespace":"a"}}`
+	newSecret = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"new","namespace":"pottery"},
+ "data":{"k":"aHVzaA=="}}`
+	elsewhere = `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription",
  "metadata":{"name":"loom","namespace":"elsewhere"},"spec":{"name":"loom","source":"crafts","sourceNamespace":"olm"}}`
 )
 
