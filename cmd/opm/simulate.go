@@ -49,8 +49,8 @@ With -o prometheus, the metrics that OLM exports at the end are shown, apart fro
 on time.
 
 With --watch, the objects of kube: are read once and followed. Each answer that differs from the
-last one is printed: as the difference, or in JSON and YAML as one more document. The permission to
-watch is needed besides that to list.
+last one is printed: as the difference, or in JSON and YAML as one more document. The user needs
+the permission to watch the objects, besides that to list them.
 
 The exit status is 0 if the cluster becomes idle and nothing waits: everything that Subscriptions
 and ClusterExtensions ask for is installed. Otherwise it is 1. Objects that cannot be read, or
