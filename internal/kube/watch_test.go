@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,12 @@ func TestWatchEnds(t *testing.T) {
 	w.server.Apply(w.object(changedKiln))
 	if text := w.answer(1); !strings.Contains(text, `"heat": 9`) || w.lists() != 1 {
 		t.Errorf("%d lists, got\n%s", w.lists(), text)
+	}
+	isResumed := func(r string) bool {
+		return strings.Contains(r, "/kilns?") && strings.Contains(r, "resourceVersion=101&")
+	}
+	if all := w.server.Requests(); !slices.ContainsFunc(all, isResumed) {
+		t.Errorf("no watch goes on at the last version: %q", all)
 	}
 }
 
