@@ -109,9 +109,8 @@ type reader struct {
 type entry struct {
 	kind, group, namespace, name string
 
-	list         int // the index of its list
-	offset, size int64
-	text         []byte // of an object that is not in the spool yet
+	list, size uint32 // the index of its list, and the size of its text in bytes
+	offset     int64  // of its text in the spool; -1, -2, ... for the first, second, ... of new texts
 }
 
 func (e *entry) compare(other *entry) int {
@@ -398,9 +397,9 @@ func (p *page) add(raw jsontext.Value) error {
 		return err
 	}
 	e := p.entry(o)
-	e.list, e.offset, e.size = len(p.lists), p.end, int64(len(text))
+	e.list, e.offset, e.size = uint32(len(p.lists)), p.end, uint32(len(text))
 	p.index = append(p.index, e)
-	p.end += e.size
+	p.end += int64(e.size)
 	p.note(o)
 	return p.checkSize(p.end, len(p.index))
 }
@@ -431,32 +430,41 @@ func (r *reader) finish() (*State, error) {
 	if err := r.finishInfo(); err != nil {
 		return nil, err
 	}
-	return r.write(raw, r.index)
+	return r.write(raw, r.index, nil)
 }
 
-// write writes the objects of an index as the text of a state. Of equal objects, only the last one belongs to the text:
-// two lists may have it, and a list may have changed while it was read. The others follow the text.
-func (r *reader) write(raw io.ReaderAt, index []entry) (*State, error) {
+// write writes the objects of an index, from the spool raw and new texts, as the text of a state. Of equal objects,
+// only the last one belongs to the text: two lists may have it, and a list may have changed while it was read. The
+// others follow the text.
+func (r *reader) write(raw io.ReaderAt, index []entry, news [][]byte) (*State, error) {
 	out := spool.NewWriter(r.opts.Spool)
 	defer out.Close()
 	if _, err := out.Write(r.infoText); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(index, func(a, b entry) int { return cmp.Or(a.compare(&b), cmp.Compare(a.list, b.list)) })
-	var last, others []entry
+	all := make([]entry, 0, len(index))
+	var others []entry
 	for i, e := range index {
 		if i+1 < len(index) && e.compare(&index[i+1]) == 0 {
 			others = append(others, e)
 		} else {
-			last = append(last, e)
+			all = append(all, e)
 		}
 	}
-	s := &State{Info: &r.info, size: int64(len(r.infoText))}
+	last := len(all)
+	all = append(all, others...)
+	s := &State{Info: &r.info, size: int64(len(r.infoText)), index: all}
 	end := s.size
-	for i, e := range slices.Concat(last, others) {
-		text := e.text
-		if text == nil {
-			text = make([]byte, e.size)
+	var buf []byte
+	for i := range all {
+		e := &all[i]
+		var text []byte
+		if e.offset < 0 {
+			text = news[-1-e.offset]
+		} else {
+			buf = slices.Grow(buf[:0], int(e.size))[:e.size]
+			text = buf
 			if _, err := raw.ReadAt(text, e.offset); err != nil && !errors.Is(err, io.EOF) {
 				return nil, err
 			}
@@ -464,10 +472,9 @@ func (r *reader) write(raw io.ReaderAt, index []entry) (*State, error) {
 		if _, err := out.Write(text); err != nil {
 			return nil, err
 		}
-		e.offset, e.text = end, nil
-		s.index = append(s.index, e)
-		end += e.size
-		if i < len(last) {
+		e.offset = end
+		end += int64(e.size)
+		if i < last {
 			s.size = end
 		}
 	}

@@ -133,10 +133,11 @@ func (r *reader) gather(ctx context.Context, events <-chan event) (changes []eve
 // apply returns the state after changes. The error is errOutdated if other kinds or namespaces matter then.
 func (r *reader) apply(s *State, changes []event) (*State, error) {
 	type key struct {
-		list            int
+		list            uint32
 		namespace, name string
 	}
-	changed := map[key]entry{} // without a text if the object is deleted
+	changed := map[key]entry{} // of size 0 if the object is deleted
+	var news [][]byte
 	for _, c := range changes {
 		l := r.lists[c.list]
 		p := page{reader: r, kind: l.kind, version: l.version}
@@ -150,25 +151,27 @@ func (r *reader) apply(s *State, changes []event) (*State, error) {
 			return nil, errOutdated
 		}
 		e := p.entry(o)
-		e.list = c.list
+		e.list = uint32(c.list)
 		if !c.deleted {
-			if e.text, err = o.text(l.kind.partial); err != nil {
+			text, err := o.text(l.kind.partial)
+			if err != nil {
 				return nil, err
 			}
-			e.size = int64(len(e.text))
+			news = append(news, text)
+			e.size, e.offset = uint32(len(text)), -int64(len(news))
 		}
-		changed[key{c.list, e.namespace, e.name}] = e
+		changed[key{e.list, e.namespace, e.name}] = e
 	}
 	index := slices.DeleteFunc(slices.Clone(s.index), func(e entry) bool {
 		_, ok := changed[key{e.list, e.namespace, e.name}]
 		return ok
 	})
 	for _, e := range changed {
-		if e.text != nil {
+		if e.size > 0 {
 			index = append(index, e)
 		}
 	}
-	return r.write(s, index)
+	return r.write(s, index, news)
 }
 
 // The limits of a watch.
