@@ -68,12 +68,41 @@ func (o *object) text(partial bool) ([]byte, error) {
 	return indented(raw)
 }
 
-// indented returns JSON with one value a line, and a final line break.
+// The limits of indentation, which otherwise could make an object thousands of times as large. No API server stores
+// objects of this size.
+const (
+	maxIndented = 2 << 20 // bytes
+	maxLevels   = 64
+)
+
+// indented returns JSON with one value a line, and a final line break. An object beyond the limits stays on one line.
 func indented(raw jsontext.Value) ([]byte, error) {
-	if err := raw.Indent(jsontext.WithIndent("  ")); err != nil {
-		return nil, err
+	if len(raw) <= maxIndented && levels(raw) <= maxLevels {
+		if err := raw.Indent(jsontext.WithIndent("  ")); err != nil {
+			return nil, err
+		}
 	}
 	return append(raw, '\n'), nil
+}
+
+// levels returns the number of objects and lists around the innermost value of valid JSON.
+func levels(raw jsontext.Value) (most int) {
+	level, inString := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			level++
+			most = max(most, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return most
 }
 
 // note records the facts of an object on which further requests depend.

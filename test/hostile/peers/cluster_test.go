@@ -76,6 +76,10 @@ func TestEvilCluster(t *testing.T) {
 		{"control characters", func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"items":[{"metadata":{"name":"\u001b[31mred\r","namespace":"a\u0007\n"},"spec":{"name":"\u001b[1m"}}]}`)
 		}, "red"},
+		{"many values nested deeply", func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `{"items":[{"metadata":{"name":"deep","namespace":"b"},"spec":{"x":`+strings.Repeat("[", 9000)+
+				strings.Repeat("1,", 30_000)+"1"+strings.Repeat("]", 9000)+`}}]}`)
+		}, "deep"},
 		{"paths", func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"items":[{"metadata":{"name":"x","namespace":"../../secrets"},"spec":{"name":"x","source":"s",`+
 				`"sourceNamespace":"../.."}}]}`)
