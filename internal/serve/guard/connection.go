@@ -253,8 +253,14 @@ func (c *connection) checkPace() {
 		c.guard.late.Store(true)
 		c.timer.Reset(lostMessageDelay)
 	default:
-		go c.Close()
-		c.guard.opts.Log.Warn("disconnecting a client that does not read its responses",
-			"client", c.RemoteAddr().String(), "after", StallTime)
+		go c.disconnect()
 	}
+}
+
+// disconnect closes the connection of a client that does not read its responses, and then says so: who reads this in the
+// log knows that the client gets nothing more.
+func (c *connection) disconnect() {
+	c.Close()
+	c.guard.opts.Log.Warn("disconnecting a client that does not read its responses",
+		"client", c.RemoteAddr().String(), "after", StallTime)
 }
