@@ -46,7 +46,7 @@ fails. Finding no credentials is not a failure.`,
 				_, err := io.WriteString(w, explanation.String())
 				return err
 			}
-			return cmp.Or(printResult(cmd, format, inText(explanation, text)), failure)
+			return cmp.Or(printResult(cmd, inText(explanation, text)), failure)
 		},
 	}
 	addOutput(cmd, &format, output.Text, output.JSON, output.YAML)

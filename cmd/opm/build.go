@@ -125,7 +125,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return printResult(cmd, f.format, inText(built.Summary, func(w io.Writer) error {
+	return printResult(cmd, inText(built.Summary, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, strings.Join(printed, "\n"))
 		return err
 	}))

@@ -34,6 +34,7 @@ type catalog struct {
 	cmd    *cobra.Command
 	refs   []string
 	images *images
+	index  *declcfg.Index // nil unless the function that opened the catalog has read it
 }
 
 // openCatalog opens references to catalogs, including images.
@@ -49,7 +50,7 @@ func (f *imageFlags) openCatalog(cmd *cobra.Command, opts render.Options, refs .
 		images.close()
 		return nil, err
 	}
-	c := &catalog{opened, cmd, refs, images}
+	c := &catalog{opened, cmd, refs, images, nil}
 	if f.keepGoing {
 		if err := c.withhold(); err != nil {
 			c.close()
@@ -76,6 +77,59 @@ func (c *catalog) check(index *declcfg.Index, err error) error {
 		warnIfSeveral(c.cmd, c.refs[0], index)
 	}
 	return nil
+}
+
+// openIndex opens references to catalogs, and reads their index, while "reading" is shown. read is [declcfg.ReadIndex] or
+// a function that also does something else.
+func (f *imageFlags) openIndex(
+	cmd *cobra.Command, read func(context.Context, ...declcfg.Source) (*declcfg.Index, error), refs ...string,
+) (*catalog, error) {
+	defer display{cmd}.Start("reading")()
+	c, err := f.openCatalog(cmd, openOptions(cmd), refs...)
+	if err != nil {
+		return nil, err
+	}
+	c.index, err = read(cmd.Context(), f.each.sharing(c.Sources)...)
+	if err := c.check(c.index, err); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// openValidated opens a catalog and validates it. Problems in the report are not errors.
+func (f *imageFlags) openValidated(
+	cmd *cobra.Command, from render.Options, ref string, opts validate.Options,
+) (*catalog, *validate.Report, error) {
+	c, err := f.openCatalog(cmd, from, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.Memo = f.each.memo()
+	report, err := validate.Catalog(cmd.Context(), opts, c.Sources...)
+	if err := cmp.Or(c.Unchanged(), err, notCatalog(ref, report)); err != nil {
+		c.close()
+		return nil, nil, err
+	}
+	c.index = report.Index
+	return c, report, nil
+}
+
+// openValid opens a catalog that must be valid, while "reading" is shown. If it is not, its problems are printed.
+func (f *imageFlags) openValid(cmd *cobra.Command, ref string) (*catalog, error) {
+	done := display{cmd}.Start("reading")
+	defer done()
+	c, report, err := f.openValidated(cmd, openOptions(cmd), ref, validate.Options{ErrorsOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	done()
+	if len(report.Problems) > 0 {
+		c.close()
+		return nil, reportProblems(cmd, report.Problems)
+	}
+	warnIfNone(cmd, len(c.index.Names()), "packages", ref)
+	return c, nil
 }
 
 // withCatalog opens references to catalogs, calls use, and closes them. It shows the name of the work until use calls

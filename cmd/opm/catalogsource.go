@@ -103,7 +103,7 @@ func resolveImages(cmd *cobra.Command, file string, v *kube.Version, format stri
 		images = append(images, image)
 	}
 	write := func(w io.Writer) error { return writeImages(w, images) }
-	if err := printResult(cmd, format, inText(images, write)); err != nil || resolved {
+	if err := printResult(cmd, inText(images, write)); err != nil || resolved {
 		return err
 	}
 	return failed("an image template has no value: see the output")

@@ -22,6 +22,27 @@ func completeArgs(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
+// completeUsage completes the arguments that a usage line names: the first one to files, unless it is a directory, and
+// others by byValueName. The last one is completed again if it can be repeated.
+func completeUsage(usage string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		want, i := argumentsOf(usage), len(args)
+		if want.many {
+			i = min(i, len(want.names)-1)
+		}
+		switch {
+		case i >= len(want.names):
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		case i == 0 && want.names[0] != "DIRECTORY":
+			return files(cmd, args, start)
+		}
+		if complete := byValueName[want.names[i]]; complete != nil {
+			return complete(cmd, args, start)
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // files completes to files and directories.
 func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
@@ -161,6 +182,7 @@ var byValueName = map[string]cobra.CompletionFunc{
 	"DIRECTORY": directories, "FILE": files, "CATALOG": files, "PATH": files, "[NAMESPACE/]NAME=CATALOG": files,
 	"PACKAGE": packages, "PACKAGE[:CHANNEL,...][@RANGE]": packageChannels, "PACKAGE:CHANNEL": packageChannels,
 	"CHANNEL": channels, "BUNDLE": bundles, "TARGET": targets, "ocp=X.Y": targets,
+	"NEW": files, "FROM": bundles, "TO": bundles,
 }
 
 // targets completes to the releases of OpenShift and Kubernetes that the table of platforms has, the newest first.
@@ -191,7 +213,8 @@ func packageChannels(cmd *cobra.Command, args []string, start string) ([]string,
 }
 
 // completeFlags adds completion to the flags of a command and its subcommands that have none yet. Values whose names
-// are not in byValueName are not completed. It removes the backquotes from the usages, which completion shows.
+// are not in byValueName are not completed. It removes the backquotes from the usages, which completion shows. Flags that
+// exclude each other are not completed together.
 func completeFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name, _ := pflag.UnquoteUsage(f)
@@ -204,6 +227,9 @@ func completeFlags(cmd *cobra.Command) {
 		}
 		_, f.Usage = pflag.UnquoteUsage(f)
 	})
+	for one, other := range eachExclusion(cmd) {
+		cmd.MarkFlagsMutuallyExclusive(one, other) // the library completes neither if the other one is given
+	}
 	for _, c := range cmd.Commands() {
 		completeFlags(c)
 	}

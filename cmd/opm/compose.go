@@ -80,7 +80,7 @@ func (f *composeFlags) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
 			result.Dockerfile.File)
 	}
-	return printResult(cmd, f.output, inText(result, result.WriteText))
+	return printResult(cmd, inText(result, result.WriteText))
 }
 
 // compose composes the catalog of a config file.

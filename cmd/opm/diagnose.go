@@ -99,7 +99,7 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 		r.Redact(state)
 	}
 	done()
-	if err := printResult(cmd, f.format, &output.Result{Value: r, Report: r.Report}); err != nil {
+	if err := printResult(cmd, &output.Result{Value: r, Report: r.Report}); err != nil {
 		return err
 	}
 	if refused == nil && r.Stuck() {

@@ -109,7 +109,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 		if err != nil {
 			return err
 		}
-		return f.each.print(cmd, f.format, report)
+		return f.each.print(cmd, report)
 	}
 	var report *diff.Report
 	err = f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
@@ -125,7 +125,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 	}
-	err = f.each.print(cmd, f.format, &output.Result{Value: report, Report: report.Report})
+	err = f.each.print(cmd, &output.Result{Value: report, Report: report.Report})
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path strin
 	if err != nil {
 		return err
 	}
-	return f.each.print(cmd, format, report)
+	return f.each.print(cmd, report)
 }
 
 func impactOptions(cmd *cobra.Command, from *images) impact.Options {

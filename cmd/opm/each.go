@@ -23,11 +23,17 @@ import (
 // eachFlag is the flag --each, with which a command runs once for each of several catalogs.
 type eachFlag struct {
 	values []string
-	at     int                        // index of CATALOG among the arguments
+	at     int // index of CATALOG among the arguments
+
+	// A command can run once for all catalogs: with "" as CATALOG, or, if a purpose is set for the help, with the other
+	// arguments only.
+	together bool
+	purpose  string
+
 	finish func(*cobra.Command) error // prints the results of all catalogs; nil if each run prints its own
 
 	now    *namedRef    // catalog of the current run; nil without --each
-	out    *output.Each // the results of all catalogs; nil if finish prints them
+	out    *output.Each // the results of all catalogs; nil if the format cannot hold them, and finish prints them
 	failed []string     // names of catalogs whose run failed
 	shared declcfg.Memo
 }
@@ -49,6 +55,12 @@ func (f *eachFlag) addForAll(cmd *cobra.Command, at int) {
 	f.addFlag(cmd, at, "run once for each of several catalogs")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, f.insert(args, "")) }
+}
+
+// register adds the flag to a command, which [command] runs for each catalog.
+func (f *eachFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.values, "each", nil, cmp.Or(f.purpose, "run once for each of several catalogs")+
+		": `CATALOG`, NAME=CATALOG or, with a slash at the end, all in a directory; repeatable")
 }
 
 // catalogs returns the catalogs of the flag, each once, or, without it, the only path.
@@ -171,14 +183,8 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 	if err != nil {
 		return err
 	}
-	if f.finish == nil {
-		form := string(output.Text)
-		if flag := cmd.Flag("output"); flag != nil {
-			form = flag.Value.String()
-		}
-		if f.out, err = output.NewEach(cmd.OutOrStdout(), output.Format(form)); err != nil {
-			return usageError{err}
-		}
+	if f.out, err = output.NewEach(cmd.OutOrStdout(), formatOf(cmd)); err != nil && f.finish == nil {
+		return usageError{err}
 	}
 	if err := f.runAll(cmd, refs, one); err != nil {
 		return err
@@ -256,11 +262,11 @@ func (f *eachFlag) runOr(cmd *cobra.Command, ref string, one func(*namedRef) err
 }
 
 // print prints the result of a command or, with --each, of its current run.
-func (f *eachFlag) print(cmd *cobra.Command, form string, r *output.Result) error {
+func (f *eachFlag) print(cmd *cobra.Command, r *output.Result) error {
 	if f.given() && f.out != nil {
 		return f.out.Add(f.now.name, r)
 	}
-	return r.Write(cmd.OutOrStdout(), output.Format(form))
+	return printResult(cmd, r)
 }
 
 // sumUp adds the names of the failed catalogs to the error that ends the command.

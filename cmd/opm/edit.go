@@ -163,7 +163,7 @@ func (f *editFlags) print(cmd *cobra.Command, paths []string, results []*edit.Re
 				catalogs = append(catalogs, editedCatalog{paths[i], files, changes, string(r.Diff)})
 			}
 		}
-		return printResult(cmd, f.format, &output.Result{Value: catalogs})
+		return printResult(cmd, &output.Result{Value: catalogs})
 	}
 	var all []byte
 	for _, r := range results {

@@ -94,6 +94,14 @@ func addOutput(cmd *cobra.Command, format *string, formats ...output.Format) {
 	choiceVar(cmd, format, "output", "o", string(formats[0]), "output format", texts(formats)...)
 }
 
+// formatOf returns the value of -o of a command, or text for a command without it.
+func formatOf(cmd *cobra.Command) output.Format {
+	if f := cmd.Flag("output"); f != nil && f.Value.String() != "" {
+		return output.Format(f.Value.String())
+	}
+	return output.Text
+}
+
 // addFormatFlag adds -o to a command that prints catalog objects.
 func addFormatFlag(cmd *cobra.Command, format *declcfg.Format) {
 	choiceVar(cmd, format, "output", "o", declcfg.JSON, "output format", declcfg.JSON, declcfg.YAML)
@@ -174,75 +182,6 @@ func sizeOf(cmd *cobra.Command, name string) int64 {
 	return 0
 }
 
-// modes maps each mode of a command to the flags that it uses. A mode is named after the flag that selects it; "" is
-// the default mode. All modes use the flags that are not in the map.
-type modes map[string]string
-
-// add makes a command refuse flags that its mode does not use, before it checks its arguments.
-func (m modes) add(cmd *cobra.Command) {
-	arguments := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if err := m.check(cmd); err != nil {
-			return err
-		}
-		return arguments(cmd, args)
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		for mode := range m {
-			if users := m.users(f.Name); mode != "" && len(users) > 0 && !slices.Contains(users, mode) {
-				cmd.MarkFlagsMutuallyExclusive(mode, f.Name) // for completion
-			}
-		}
-	})
-}
-
-// check returns an error about the first flag, by name, that the mode does not use.
-func (m modes) check(cmd *cobra.Command) (err error) {
-	var chosen string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if _, ok := m[f.Name]; !ok || err != nil {
-			return
-		}
-		if chosen != "" {
-			err = usageError{fmt.Errorf("--%s and --%s cannot be combined", chosen, f.Name)}
-		}
-		chosen = f.Name
-	})
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch users := m.users(f.Name); {
-		case err != nil || len(users) == 0 || slices.Contains(users, chosen):
-		case chosen != "":
-			err = usageError{fmt.Errorf("--%s and --%s cannot be combined", chosen, f.Name)}
-		default: // "" is not a user
-			err = usageError{fmt.Errorf("--%s needs %s", f.Name, oneOf(spellings(cmd, users)))}
-		}
-	})
-	return err
-}
-
-// users returns the modes that use a flag, sorted, or nil if all modes use it.
-func (m modes) users(flag string) (users []string) {
-	for mode, flags := range m {
-		if slices.Contains(strings.Fields(flags), flag) {
-			users = append(users, mode)
-		}
-	}
-	slices.Sort(users)
-	return users
-}
-
-// spellings returns the flags that select modes, or the commands for the modes that have their own.
-func spellings(cmd *cobra.Command, modes []string) (all []string) {
-	for _, mode := range modes {
-		if now := cmd.Flag(mode).Annotations[renamedTo]; now != nil {
-			all = append(all, now[0])
-		} else {
-			all = append(all, "--"+mode)
-		}
-	}
-	return all
-}
-
 // exactArgs requires the named arguments. Its errors are easier to read than cobra's.
 func exactArgs(names ...string) cobra.PositionalArgs { return rangeArgs(len(names), names...) }
 
@@ -267,47 +206,4 @@ func atLeastOne(name string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// checkFlags warns of deprecated flags and former spellings, and returns an error if a flag is missing that the command
-// requires. It runs before the check of cobra, whose error is hard to read.
-func checkFlags(cmd *cobra.Command, _ []string) (err error) {
-	noteRenamed(cmd)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if instead := f.Annotations[deprecatedFlag]; instead != nil && f.Changed {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Flag --%s has been deprecated, %s\n", f.Name, instead[0]) // as upstream
-		}
-		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed && err == nil {
-			err = usageError{fmt.Errorf("--%s is missing", f.Name)}
-		}
-	})
-	return err
-}
-
-// exclude makes the flag one mutually exclusive with each of the others.
-func exclude(cmd *cobra.Command, one string, others ...string) {
-	for _, other := range others {
-		cmd.MarkFlagsMutuallyExclusive(one, other) // for completion
-	}
-	before := cmd.PreRunE
-	// This runs before the check of cobra, whose error is hard to read.
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		for _, other := range others {
-			if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
-				return usageError{fmt.Errorf("--%s and --%s cannot be combined", one, other)}
-			}
-		}
-		if before != nil {
-			return before(cmd, args)
-		}
-		return nil
-	}
-}
-
-// checkJobs checks the value of --jobs. 0 means the default of the command, and is valid only if the flag is not given.
-func checkJobs(cmd *cobra.Command, jobs int) error {
-	if cmd.Flags().Changed("jobs") && jobs < 1 {
-		return usageError{errors.New("--jobs: want 1 or more")}
-	}
-	return nil
 }

@@ -40,12 +40,6 @@ is a list of objects with the key catalog.` + catalogNote,
   opm graph catalog -o json`,
 		Args:              atLeastOne("CATALOG"),
 		ValidArgsFunction: completeCatalogAndPackages,
-		PreRunE: func(*cobra.Command, []string) error {
-			if f.format != string(output.JSON) && f.format != string(output.YAML) {
-				f.each.finish = f.drawAll
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0], slices.Concat(args[1:], f.packages))
 		},
@@ -61,6 +55,7 @@ is a list of objects with the key catalog.` + catalogNote,
 	f.images.addKeepGoing(cmd)
 	addReadFlags(cmd, &f.images)
 	f.images.each = &f.each
+	f.each.finish = f.drawAll
 	f.each.add(cmd, 0)
 	return cmd
 }
@@ -90,7 +85,7 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 			return err
 		}
 		warnOfRanges(cmd, chosen, f.channels...)
-		if !f.each.given() || f.each.finish == nil {
+		if !f.each.given() || f.each.out != nil {
 			return f.draw(cmd, graphs, ref)
 		}
 		for _, g := range graphs {
@@ -104,9 +99,12 @@ func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
 // inCatalog is between the name of a catalog and the name of its package in a drawing of several catalogs.
 const inCatalog = ": "
 
-// drawAll draws the packages of all catalogs of --each.
+// drawAll draws the packages of all catalogs of --each, if that is one drawing.
 func (f *graphFlags) drawAll(cmd *cobra.Command) error {
-	if len(f.all) == 0 {
+	switch {
+	case f.each.out != nil:
+		return f.each.out.Close()
+	case len(f.all) == 0:
 		return nil
 	}
 	return f.draw(cmd, f.all, "--each "+strings.Join(f.each.values, " --each "))
@@ -132,7 +130,7 @@ func (f *graphFlags) draw(cmd *cobra.Command, graphs []*graph.Package, catalogs 
 	for _, d := range draw.Formats() {
 		r.Other[output.Format(d.Name)] = func(w io.Writer) error { return d.Draw(w, graphs, opts) }
 	}
-	return f.each.print(cmd, f.format, r)
+	return f.each.print(cmd, r)
 }
 
 // warnOfSize warns about a Mermaid drawing that is too large for renderers.

@@ -22,8 +22,7 @@ type listing struct {
 	keys        string // the keys in JSON and YAML, for the help
 	example     string // the arguments in the example of the help
 
-	args  []string // CATALOG and, if the command takes one, PACKAGE
-	least int      // the number of required arguments
+	args string // the arguments after CATALOG, with a blank before them
 
 	rows func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) (*output.Result, error)
 }
@@ -33,27 +32,27 @@ var listings = []listing{
 		name: "packages", short: "List the packages of a catalog", example: "catalog",
 		keys: `name, displayName, defaultChannel, head and headVersion (of that channel), channels and
 bundles (counts)`,
-		args: []string{"CATALOG"}, least: 1, rows: rowsOf(list.Packages),
+		rows: rowsOf(list.Packages),
 	},
 	{
 		name: "channels", short: "List the channels of a catalog, or of one package", example: "catalog kiln",
 		keys: "package, name, head, headVersion, default (true or false), bundles (count)",
-		args: []string{"CATALOG", "PACKAGE"}, least: 1, rows: rowsOf(list.Channels),
+		args: " [PACKAGE]", rows: rowsOf(list.Channels),
 	},
 	{
 		name: "bundles", short: "List the bundles of a catalog, or of one package, by channel", example: "catalog kiln",
 		keys: "package, channel, name, version, release, replaces, skips, skipRange, image",
-		args: []string{"CATALOG", "PACKAGE"}, least: 1, rows: rowsOf(list.Bundles),
+		args: " [PACKAGE]", rows: rowsOf(list.Bundles),
 	},
 	{
 		name: "versions", short: "List the versions of a package, the highest first", example: "catalog kiln",
 		keys: "package, name, version, release, channels, headOf (channels of which it is the head), image",
-		args: []string{"CATALOG", "PACKAGE"}, least: 2, rows: rowsOf(list.Versions),
+		args: " PACKAGE", rows: rowsOf(list.Versions),
 	},
 	{
 		name: "images", short: "List the images of a catalog, or of one package, with their bundles", example: "catalog kiln",
 		keys: "package, image, bundles (names)",
-		args: []string{"CATALOG", "PACKAGE"}, least: 1, rows: rowsOf(list.Images),
+		args: " [PACKAGE]", rows: rowsOf(list.Images),
 	},
 }
 
@@ -63,7 +62,10 @@ func rowsOf[R list.Row](
 ) func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) (*output.Result, error) {
 	return func(ctx context.Context, of iter.Seq[*declcfg.PackageIndex], o list.Options) (*output.Result, error) {
 		all, err := rows(ctx, of, o)
-		return list.Result(slices.Values(all)), err
+		if err != nil {
+			return nil, err
+		}
+		return list.Result(slices.Values(all)), nil
 	}
 }
 
@@ -88,17 +90,12 @@ func listCmd(alpha bool) *cobra.Command {
 }
 
 func (l listing) command(path string) *cobra.Command {
-	var format, pkg string
+	var pkg string
 	var opts list.Options
 	var from imageFlags
-	var each eachFlag
-	use := l.name + " " + strings.Join(l.args[:l.least], " ")
-	if optional := l.args[l.least:]; len(optional) > 0 {
-		use += " [" + optional[0] + "]"
-	}
 	line := fmt.Sprintf("  %s %s %s", path, l.name, l.example)
-	cmd := &cobra.Command{
-		Use:   use,
+	return command{
+		Use:   l.name + " CATALOG" + l.args,
 		Short: l.short,
 		Long: l.short + `. The catalog must be valid.
 
@@ -109,43 +106,41 @@ json and yaml print a list of objects with these keys:
 ` + l.keys + `,
 deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 		Example: line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
-		Args: func(cmd *cobra.Command, args []string) error {
+		args: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("package"); {
-			case named && len(args) > 1 && len(l.args) > 1:
-				return usageError{fmt.Errorf("--package and argument %s cannot be combined", l.args[1])}
+			case named && len(args) > 1 && l.args != "":
+				return usageError{errors.New("--package and argument PACKAGE cannot be combined")}
 			case named:
-				return exactArgs(l.args[:1]...)(cmd, args)
+				return wantArgs("CATALOG")(cmd, args)
 			}
-			return rangeArgs(l.least, l.args...)(cmd, args)
+			return wantArgs("CATALOG"+l.args)(cmd, args)
 		},
-		ValidArgsFunction: completeArgs([]cobra.CompletionFunc{files, packages}[:len(l.args)]...),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return from.withValid(cmd, args[0], func(index *declcfg.Index) error {
-				names := slices.Concat(args[1:], optional(pkg))
-				// As upstream, an empty name means all packages.
-				names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
-				chosen, err := list.Choose(index, names...)
-				if err != nil {
-					return err
-				}
-				rows, err := l.rows(cmd.Context(), chosen, opts)
-				if err != nil {
-					return err
-				}
-				return each.print(cmd, format, rows)
-			})
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
+			cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
+			cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
+			completeWith(cmd, channelsOfArgs, "channel")
+			from.addKeepGoing(cmd)
 		},
-	}
-	addOutput(cmd, &format, output.Text, output.JSON, output.YAML, output.Wide, output.Name)
-	cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
-	cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
-	cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
-	completeWith(cmd, channelsOfArgs, "channel")
-	from.addKeepGoing(cmd)
-	addReadFlags(cmd, &from)
-	each.add(cmd, 0)
-	from.each = &each
-	return cmd
+		formats: []output.Format{output.Text, output.JSON, output.YAML, output.Wide, output.Name},
+		images:  &from,
+		each:    new(eachFlag),
+		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
+			c, err := from.openValid(cmd, args[0])
+			if err != nil {
+				return nil, err
+			}
+			defer c.close()
+			names := slices.Concat(args[1:], optional(pkg))
+			// As upstream, an empty name means all packages.
+			names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+			chosen, err := list.Choose(c.index, names...)
+			if err != nil {
+				return nil, err
+			}
+			return l.rows(cmd.Context(), chosen, opts)
+		},
+	}.cobra()
 }
 
 // readEach reads catalogs. It omits a catalog that cannot be read or is not valid, and reports it on standard error.

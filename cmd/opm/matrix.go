@@ -56,7 +56,7 @@ for each catalog that has the row.` + catalogNote,
 			}
 			if len(columns) > 0 {
 				m := list.NewMatrix(columns, channels)
-				failed = cmp.Or(printResult(cmd, format, m.Result()), failed)
+				failed = cmp.Or(printResult(cmd, m.Result()), failed)
 			}
 			return failed
 		},

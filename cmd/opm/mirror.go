@@ -374,7 +374,7 @@ func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 	if f.verify != "" {
 		text = func(w io.Writer) error { return f.writeVerified(w, r, failures) }
 	}
-	if err := printResult(cmd, f.format, inText(r, text)); err != nil {
+	if err := printResult(cmd, inText(r, text)); err != nil {
 		return err
 	}
 	if len(failures) == 0 {

@@ -87,8 +87,11 @@ func TestModes(t *testing.T) {
 				value = strings.ReplaceAll(value, "DIR", filepath.Join(t.TempDir(), "new"))
 				got := opm(t, examples, name+" "+line+" --"+f.Name+value)
 				refused := strings.Contains(got.stderr, "cannot be combined") || strings.Contains(got.stderr, " needs --")
-				users := test.modes.users(f.Name)
-				switch isUsed := users == nil && !isMode || slices.Contains(users, mode); {
+				users, isExcluded := test.modes.users(f.Name), false
+				for one, other := range eachExclusion(cmd) {
+					isExcluded = isExcluded || one == mode && other == f.Name
+				}
+				switch isUsed := users == nil && !isMode && !isExcluded || slices.Contains(users, mode); {
 				case isUsed && (refused || got == before):
 					t.Errorf("opm %s %s --%s%s does nothing: %s", name, line, f.Name, value, got.stderr)
 				case !isUsed && !refused:

@@ -60,8 +60,8 @@ func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 }
 
 // printResult prints the answer of a command.
-func printResult[T ~string](cmd *cobra.Command, form T, r *output.Result) error {
-	return r.Write(cmd.OutOrStdout(), output.Format(form))
+func printResult(cmd *cobra.Command, r *output.Result) error {
+	return r.Write(cmd.OutOrStdout(), formatOf(cmd))
 }
 
 // inText makes a function that writes text a result, with the value for programs.

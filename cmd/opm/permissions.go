@@ -100,7 +100,7 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) error {
 		return fmt.Errorf("--%s %s: %w", checkGroup, f.group, err)
 	}
 	done()
-	if err := printResult(cmd, f.format, &output.Result{Value: check, Report: check.Report}); err != nil {
+	if err := printResult(cmd, &output.Result{Value: check, Report: check.Report}); err != nil {
 		return err
 	}
 	if !check.CanAdd() {
@@ -121,6 +121,6 @@ func (f *permissionsFlags) print(cmd *cobra.Command) error {
 		}
 		done()
 		about := func() *report.Report { return audit.ReportOf(operators) }
-		return printResult(cmd, f.format, &output.Result{Value: operators, Report: about})
+		return printResult(cmd, &output.Result{Value: operators, Report: about})
 	})
 }

@@ -68,6 +68,9 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	completeWith(cmd, listOf(func() []string { return f.rules().Names() }), "disable")
 }
 
+// lists reports whether --rules is given. A command without reportFlags does not list rules.
+func (f *reportFlags) lists() bool { return f != nil && f.listRules }
+
 // addRules adds --rules, the former spelling of opm rules, which excludes the flags of add and others. With it, the
 // arguments of the command are names of rules.
 func (f *reportFlags) addRules(cmd *cobra.Command, others ...string) {

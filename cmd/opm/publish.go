@@ -274,7 +274,7 @@ func (f *publishFlags) print(cmd *cobra.Command, s *pipeline.Summary, file io.Wr
 	if file != nil {
 		_, err = io.WriteString(file, text.String())
 	}
-	err = errors.Join(err, printResult(cmd, f.format, &output.Result{Value: s, Report: s.Report}))
+	err = errors.Join(err, printResult(cmd, &output.Result{Value: s, Report: s.Report}))
 	failed := s.Err()
 	if err != nil || failed == nil || s.Outcome == pipeline.Rejected {
 		return errors.Join(err, failed)

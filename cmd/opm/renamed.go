@@ -19,8 +19,17 @@ func renamedFlag(flags *pflag.FlagSet, name, now string) {
 
 // renamedCmd hides a command that is a former spelling of another one.
 func renamedCmd(cmd *cobra.Command, now string) *cobra.Command {
-	cmd.Hidden, cmd.Annotations = true, map[string]string{renamedTo: now}
+	cmd.Hidden = true
+	annotate(cmd, renamedTo, now)
 	return cmd
+}
+
+// annotate sets an annotation of a command.
+func annotate(cmd *cobra.Command, name, value string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[name] = value
 }
 
 // noteRenamed prints a line for each former spelling that a command line uses.

@@ -210,7 +210,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r interface {
 	if f.explain == explainFull {
 		limit = 0
 	}
-	if err := printResult(cmd, f.format, r.result(limit)); err != nil {
+	if err := printResult(cmd, r.result(limit)); err != nil {
 		return err
 	}
 	if !r.resolved() {

@@ -10,13 +10,12 @@ import (
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/search"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 func searchCmd() *cobra.Command {
-	var format, pkg string
+	var pkg string
 	var from imageFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "search CATALOG... TEXT",
 		Short: "Search catalogs for packages and bundles",
 		Long: `Search the names, display names, providers, keywords, categories, provided APIs, images and
@@ -36,28 +35,29 @@ valid.` + catalogNote,
 		Example: `  opm search catalog pottery
   opm search catalog registry.example/crafts/catalog:v1 kiln -o name
   opm search catalog Kiln.crafts.example -o json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 2 {
-				return nil
-			}
-			return exactArgs("CATALOG", "TEXT")(cmd, args)
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringVar(&pkg, "package", "", "search only this `PACKAGE`")
+			from.addKeepGoing(cmd)
 		},
-		ValidArgsFunction: completeArgs(files, cobra.NoFileCompletions),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		formats: []output.Format{output.Text, output.JSON, output.YAML, output.Name},
+		images:  &from,
+		each:    new(eachFlag),
+		work:    "searching",
+		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			refs, text := args[:len(args)-1], args[len(args)-1]
 			if text == "" {
-				return usageError{errors.New("TEXT is empty")}
+				return nil, usageError{errors.New("TEXT is empty")}
 			}
 			var rows []search.Match
 			for _, ref := range refs {
-				var found []search.Match
-				var index *declcfg.Index
-				err := from.withCatalog(cmd, "searching", openOptions(cmd), []string{ref}, func(c *catalog, _ func()) (err error) {
-					found, index, err = search.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
-					return err
-				})
+				c, err := from.openCatalog(cmd, openOptions(cmd), ref)
 				if err != nil {
-					return err
+					return nil, err
+				}
+				found, index, err := search.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
+				c.close()
+				if err != nil {
+					return nil, err
 				}
 				warnIfSeveral(cmd, ref, index)
 				for i := range found {
@@ -70,14 +70,7 @@ valid.` + catalogNote,
 			if len(rows) == 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "opm: nothing in %s contains %q\n", strings.Join(refs, ", "), text)
 			}
-			return from.each.print(cmd, format, list.MatchesResult(rows))
+			return list.MatchesResult(rows), nil
 		},
-	}
-	addOutput(cmd, &format, output.Text, output.JSON, output.YAML, output.Name)
-	cmd.Flags().StringVar(&pkg, "package", "", "search only this `PACKAGE`")
-	from.addKeepGoing(cmd)
-	addReadFlags(cmd, &from)
-	from.each = new(eachFlag)
-	from.each.add(cmd, 0)
-	return cmd
+	}.cobra()
 }

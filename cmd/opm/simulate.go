@@ -169,7 +169,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	}
 	done()
 	warnOfTemplates(cmd, state)
-	if err := printResult(cmd, f.format, f.result(r)); err != nil {
+	if err := printResult(cmd, f.result(r)); err != nil {
 		return err
 	}
 	return verdict(r, refused)

@@ -179,7 +179,7 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 			if err != nil {
 				return err
 			}
-			return f.images.each.print(cmd, f.format, list.ExplanationsResult(all))
+			return f.images.each.print(cmd, list.ExplanationsResult(all))
 		}
 		return f.print(cmd, chosen, &outline, index)
 	})
@@ -217,7 +217,7 @@ func (f *updatesFlags) print(
 		answer.Other[output.Text] = func(w io.Writer) error { return text(console.Fit(w)) }
 	}
 	answer.Stop = failed
-	err = f.images.each.print(cmd, f.format, answer)
+	err = f.images.each.print(cmd, answer)
 	if err := cmp.Or(failed(), err); err != nil {
 		return incomplete(err)
 	}

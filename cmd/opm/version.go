@@ -93,7 +93,7 @@ standard error says the version of this opm itself, which is the field version i
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := thisBuild()
 			form := cmp.Or(format, string(output.Text))
-			err := printResult(cmd, form, inText(info, info.write))
+			err := printResult(cmd, inText(info, info.write))
 			if err == nil && form == string(output.Text) {
 				fmt.Fprintln(cmd.ErrOrStderr(), info.own())
 			}
