@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 
@@ -20,8 +19,8 @@ func authCmd() *cobra.Command {
 }
 
 func authExplainCmd() *cobra.Command {
-	var format, authFile string
-	cmd := &cobra.Command{
+	var authFile string
+	return command{
 		Use:   "explain REF",
 		Short: "Show which credentials are used for an image, and where they are found",
 		Long: `List the files and credential helpers that are asked for credentials for an image, in order, and
@@ -30,28 +29,28 @@ Exit code 1 means that the image cannot be opened because a file cannot be read 
 fails. Finding no credentials is not a failure.`,
 		Example: `  opm auth explain quay.io/example/kiln:v1
   opm auth explain registry.redhat.io/ubi9 --authfile auth.json -o json`,
-		Args:              exactArgs("REF"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		complete: cobra.NoFileCompletions,
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringVar(&authFile, "authfile", "",
+				"`FILE` with credentials for registries, instead of podman's and docker's")
+			must(cmd.MarkFlagFilename("authfile", "json"))
+		},
+		formats: []output.Format{output.Text, output.JSON, output.YAML},
+		run: func(_ *cobra.Command, args []string) (*output.Result, error) {
 			ref, err := image.ParseReference(args[0])
 			if err != nil {
-				return fmt.Errorf("image %q: %w", args[0], err)
+				return nil, fmt.Errorf("image %q: %w", args[0], err)
 			}
 			giveHome()
 			explanation, failure := image.Explain(ref, image.AuthOptions{AuthFile: authFile})
 			if explanation == nil {
-				return failure
+				return nil, failure
 			}
 			text := func(w io.Writer) error {
 				_, err := io.WriteString(w, explanation.String())
 				return err
 			}
-			return cmp.Or(printResult(cmd, inText(explanation, text)), failure)
+			return inText(explanation, text), failure
 		},
-	}
-	addOutput(cmd, &format, output.Text, output.JSON, output.YAML)
-	cmd.Flags().StringVar(&authFile, "authfile", "",
-		"`FILE` with credentials for registries, instead of podman's and docker's")
-	must(cmd.MarkFlagFilename("authfile", "json"))
-	return cmd
+	}.cobra()
 }

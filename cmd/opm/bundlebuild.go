@@ -23,7 +23,7 @@ import (
 
 func bundleBuildCmd(path string) *cobra.Command {
 	var f bundleBuildFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "build",
 		Short: "Build a bundle image",
 		Long: `Write the metadata of a bundle, as opm bundle generate does, and build its image. Without
@@ -39,20 +39,19 @@ With --image-builder none, no container engine is needed: the image is written t
 digest, which is printed.`,
 		Example: "  " + path + ` build -d bundle/manifests -p kiln -c candidate -e stable -b none -t oci:kiln-image:v2.0.0
   docker login registry.example && ` + path + ` build -d bundle/manifests -p kiln -c beta -t registry.example/kiln:v2`,
-		Args:              rangeArgs(0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
-	}
-	f.bundleMaker.addFlags(cmd)
-	flags := cmd.Flags()
-	flags.StringVarP(&f.tag, "tag", "t", "", "write or push the image as `REF`")
-	choiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with",
-		"docker", "podman", "buildah", noEngine)
-	flags.BoolVarP(&f.Overwrite, "overwrite", "o", false, "overwrite files that have other content")
-	flags.BoolVar(&f.strict, "strict", false, "fail on what bundle validate rejects, instead of a warning")
-	must(cmd.MarkFlagRequired("tag"))
-	f.images.add(cmd)
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			f.bundleMaker.addFlags(cmd)
+			flags := cmd.Flags()
+			flags.StringVarP(&f.tag, "tag", "t", "", "write or push the image as `REF`")
+			choiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with",
+				"docker", "podman", "buildah", noEngine)
+			flags.BoolVarP(&f.Overwrite, "overwrite", "o", false, "overwrite files that have other content")
+			flags.BoolVar(&f.strict, "strict", false, "fail on what bundle validate rejects, instead of a warning")
+			must(cmd.MarkFlagRequired("tag"))
+			f.images.add(cmd)
+		},
+		do: f.run,
+	}.cobra()
 }
 
 // bundleBuildFlags are the flags of bundle build.
@@ -66,7 +65,7 @@ type bundleBuildFlags struct {
 
 const noEngine = "none"
 
-func (f *bundleBuildFlags) run(cmd *cobra.Command) error {
+func (f *bundleBuildFlags) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case f.engine == noEngine && f.base != "scratch":
 		return usageError{errors.New("--base-image needs a container engine: --image-builder none builds on scratch")}
@@ -218,7 +217,7 @@ func (f *bundleMaker) checkBundle(cmd *cobra.Command, strict bool) error {
 
 func bundleGenerateCmd(path string) *cobra.Command {
 	f := bundleMaker{Maker: bundle.Maker{Overwrite: true}}
-	cmd := &cobra.Command{
+	return command{
 		Use:   "generate",
 		Short: "Write the metadata and Dockerfile of a bundle",
 		Long: `Write metadata/annotations.yaml next to the manifests directory of a bundle, or into
@@ -228,15 +227,12 @@ Without --package or --channels, opm infers them from the package manifest next 
 directory: the channels are those whose updates include the bundle.`,
 		Example: "  " + path + ` generate --directory bundle/manifests --package kiln --channels stable,beta --default stable
   ` + path + ` generate -d bundle/manifests -p kiln -c stable --output-dir kiln-bundle`,
-		Args:              rangeArgs(0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		do: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(cmd.ErrOrStderr()); err != nil {
 				return err
 			}
 			return f.generateForEngine(cmd)
 		},
-	}
-	f.addFlags(cmd)
-	return cmd
+		flags: f.addFlags,
+	}.cobra()
 }

@@ -16,7 +16,7 @@ import (
 
 func bundleExtractCmd(path string) *cobra.Command {
 	var f bundleExtractFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "extract",
 		Short: "Write a bundle to a ConfigMap in a cluster",
 		Long: `Replace the data of an existing ConfigMap with the files in manifests/ and metadata/. OLM reads
@@ -25,23 +25,22 @@ contacted.
 
 $KUBECONFIG takes precedence over --kubeconfig; without either, opm uses the cluster that it
 runs in. $CONTAINER_IMAGE is recorded as the image of the bundle.`,
-		Example:           "  " + path + ` extract --manifestsdir bundle --configmapname kiln --dry-run`,
-		Args:              rangeArgs(0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), dataOutput(cmd)) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&f.kubeconfig, "kubeconfig", "k", "", "kubeconfig `FILE` of the cluster")
-	flags.StringVarP(&f.directory, "manifestsdir", "m", "/", "`DIRECTORY` that contains manifests/ and metadata/")
-	flags.StringVarP(&f.name, "configmapname", "c", "", "`NAME` of the ConfigMap")
-	flags.StringVarP(&f.namespace, "namespace", "n", "openshift-operator-lifecycle-manager",
-		"`NAMESPACE` of the ConfigMap")
-	flags.Uint64VarP(&f.options.Limit, "datalimit", "l", bundle.DefaultExtractLimit, "maximum size of the data in `BYTES`")
-	flags.BoolVarP(&f.options.Gzip, "gzip", "z", false, "compress the data")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead of writing it")
-	flags.Bool("debug", false, "has no effect")
-	hide(flags, "debug")
-	return cmd
+		Example: "  " + path + ` extract --manifestsdir bundle --configmapname kiln --dry-run`,
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringVarP(&f.kubeconfig, "kubeconfig", "k", "", "kubeconfig `FILE` of the cluster")
+			flags.StringVarP(&f.directory, "manifestsdir", "m", "/", "`DIRECTORY` that contains manifests/ and metadata/")
+			flags.StringVarP(&f.name, "configmapname", "c", "", "`NAME` of the ConfigMap")
+			flags.StringVarP(&f.namespace, "namespace", "n", "openshift-operator-lifecycle-manager",
+				"`NAMESPACE` of the ConfigMap")
+			flags.Uint64VarP(&f.options.Limit, "datalimit", "l", bundle.DefaultExtractLimit, "maximum size of the data in `BYTES`")
+			flags.BoolVarP(&f.options.Gzip, "gzip", "z", false, "compress the data")
+			flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead of writing it")
+			flags.Bool("debug", false, "has no effect")
+			hide(flags, "debug")
+		},
+		do: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), dataOutput(cmd)) },
+	}.cobra()
 }
 
 // bundleExtractFlags are the flags of bundle extract.

@@ -15,7 +15,7 @@ import (
 
 func bundleManifestsCmd(path string) *cobra.Command {
 	var f bundleManifestsFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "manifests BUNDLE",
 		Short: "Print the manifests that OLM v1 applies for a bundle",
 		Long: `Print what a bundle of type registry+v1 becomes when OLM v1 installs it, in the order of kubectl
@@ -33,22 +33,21 @@ A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, i
 (oci:DIRECTORY[:TAG]) or in an archive.`,
 		Example: "  " + path + ` manifests loom --namespace looms
   ` + path + ` manifests registry.example/weavers/loom-bundle:v0.6.0 -n looms --certificates service-ca -o json`,
-		Args:              exactArgs("BUNDLE"),
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&f.options.Namespace, "namespace", "n", "", "install the operator in `NAMESPACE`")
-	flags.StringVar(&f.options.Watch, "watch-namespace", "", "let the operator watch `NAMESPACE` only")
-	choiceVar(cmd, &f.options.Certificates, "certificates", "", plain.CertManager, "who makes certificates of webhooks",
-		plain.CertManager, plain.ServiceCA, noCertificates)
-	flags.StringVar(&f.target, "target", "", "warn if the bundle keeps OpenShift from updates: `ocp=X.Y`")
-	flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from updates")
-	renamedFlag(flags, "openshift-version", "--target ocp=X.Y")
-	exclude(cmd, "target", "openshift-version")
-	choiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format", manifests.YAML, manifests.JSON)
-	f.images.add(cmd)
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringVarP(&f.options.Namespace, "namespace", "n", "", "install the operator in `NAMESPACE`")
+			flags.StringVar(&f.options.Watch, "watch-namespace", "", "let the operator watch `NAMESPACE` only")
+			choiceVar(cmd, &f.options.Certificates, "certificates", "", plain.CertManager, "who makes certificates of webhooks",
+				plain.CertManager, plain.ServiceCA, noCertificates)
+			flags.StringVar(&f.target, "target", "", "warn if the bundle keeps OpenShift from updates: `ocp=X.Y`")
+			flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from updates")
+			renamedFlag(flags, "openshift-version", "--target ocp=X.Y")
+			exclude(cmd, "target", "openshift-version")
+			choiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format", manifests.YAML, manifests.JSON)
+			f.images.add(cmd)
+		},
+		do: f.run,
+	}.cobra()
 }
 
 // noCertificates is the value of --certificates for a cluster without webhooks.
@@ -65,7 +64,7 @@ type bundleManifestsFlags struct {
 	openShiftVersion *platform.Version // nil if the flag is not given
 }
 
-func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
+func (f *bundleManifestsFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
 	}
@@ -74,7 +73,7 @@ func (f *bundleManifestsFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	var contents *bundle.Contents
-	err = f.images.withBundle(cmd, ref, func(b *openBundle) (err error) {
+	err = f.images.withBundle(cmd, args[0], func(b *openBundle) (err error) {
 		contents, err = bundle.ReadContents(b.files, b.name, *opts)
 		return err
 	})

@@ -16,7 +16,7 @@ import (
 
 func bundleUnpackCmd(path string) *cobra.Command {
 	f := bundleUnpackFlags{images: imageFlags{verifyOnly: true}}
-	cmd := &cobra.Command{
+	return command{
 		Use:   "unpack BUNDLE",
 		Short: "Unpack a bundle image into a directory",
 		Long: `Validate a bundle image, as opm bundle validate does, and unpack all of its files into a
@@ -28,19 +28,18 @@ BUNDLE is an image in a registry (HOST/PATH:TAG or HOST/PATH@DIGEST), in an OCI 
 does not allow plain HTTP here.`,
 		Example: "  " + path + ` unpack registry.example/pottery/kiln-bundle:v2.0.0 --out kiln
   ` + path + ` unpack oci:layout:v2.0.0 -o kiln --skip-validation`,
-		Args:              exactArgs("BUNDLE"),
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
-	}
-	flags := cmd.Flags()
-	flags.BoolVarP(&f.debug, "debug", "d", false, "log which registry or mirror answered, as --verbose does")
-	flags.BoolP("skip-tls", "s", false, "use plain HTTP for registries")
-	deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
-	flags.BoolVarP(&f.skipValidation, "skip-validation", "v", false, "do not validate the bundle")
-	flags.StringVarP(&f.images.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
-	flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is created if it does not exist")
-	f.images.add(cmd)
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.BoolVarP(&f.debug, "debug", "d", false, "log which registry or mirror answered, as --verbose does")
+			flags.BoolP("skip-tls", "s", false, "use plain HTTP for registries")
+			deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
+			flags.BoolVarP(&f.skipValidation, "skip-validation", "v", false, "do not validate the bundle")
+			flags.StringVarP(&f.images.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
+			flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is created if it does not exist")
+			f.images.add(cmd)
+		},
+		do: f.run,
+	}.cobra()
 }
 
 // bundleUnpackFlags are the flags of bundle unpack.
@@ -51,14 +50,14 @@ type bundleUnpackFlags struct {
 	images         imageFlags
 }
 
-func (f *bundleUnpackFlags) run(cmd *cobra.Command, ref string) error {
+func (f *bundleUnpackFlags) run(cmd *cobra.Command, args []string) error {
 	f.images.verbose = f.images.verbose || f.debug
 	opts, err := f.images.options(cmd)
 	if err != nil {
 		return err
 	}
 	opener := image.NewOpener(opts)
-	return errors.Join(f.unpack(cmd, opener, ref), opener.Close(), opts.Cache.Close())
+	return errors.Join(f.unpack(cmd, opener, args[0]), opener.Close(), opts.Cache.Close())
 }
 
 func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref string) error {

@@ -26,8 +26,8 @@ func catalogSourceCmd() *cobra.Command {
 }
 
 func resolveImageCmd() *cobra.Command {
-	var kubeVersion, target, format string
-	cmd := &cobra.Command{
+	var kubeVersion, target string
+	return command{
 		Use:   "resolve-image FILE",
 		Short: "Expand the image templates of CatalogSources",
 		Long: `Expand the annotation olm.catalogImageTemplate of the CatalogSources in a file, or "-" for
@@ -37,26 +37,25 @@ conditions that OLM sets. Without a version, OLM inserts "missing".
 OLM keeps spec.image if a template cannot be resolved; the exit status is then 1.`,
 		Example: `  opm catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2
   opm catalogsource resolve-image - --target kubernetes=1.33.2 -o json < catalogsource.yaml`,
-		Args:              exactArgs("FILE"),
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringVar(&target, "target", "", "version of Kubernetes, as kubectl version prints it: `kubernetes=VERSION`")
+			flags.StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
+			renamedFlag(flags, "kube-version", "--target kubernetes=VERSION")
+			exclude(cmd, "target", "kube-version")
+		},
+		formats: []output.Format{output.Text, output.JSON, output.YAML},
+		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			version, err := parseKubeVersion(kubeVersion)
 			if target != "" {
 				version, err = parseKubernetes(target)
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
-			return resolveImages(cmd, args[0], version, format)
+			return resolveImages(cmd, args[0], version)
 		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&target, "target", "", "version of Kubernetes, as kubectl version prints it: `kubernetes=VERSION`")
-	flags.StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
-	renamedFlag(flags, "kube-version", "--target kubernetes=VERSION")
-	exclude(cmd, "target", "kube-version")
-	addOutput(cmd, &format, output.Text, output.JSON, output.YAML)
-	return cmd
+	}.cobra()
 }
 
 // A resolvedImage is the image of a CatalogSource.
@@ -78,18 +77,19 @@ type imageCondition struct {
 	Message string                 `json:"message"`
 }
 
-func resolveImages(cmd *cobra.Command, file string, v *kube.Version, format string) error {
+// resolveImages returns the images of the CatalogSources in a file. The error is about templates without a value.
+func resolveImages(cmd *cobra.Command, file string, v *kube.Version) (*output.Result, error) {
 	input, err := render.Open(cmd.Context(), []string{file}, openOptions(cmd))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer input.Close()
 	state, err := cluster.Load(cmd.Context(), warnOnce(cmd), input.Sources...)
 	if err := cmp.Or(input.Unchanged(), err); err != nil {
-		return err
+		return nil, err
 	}
 	if state.CatalogSources.Len() == 0 {
-		return fmt.Errorf("%s: no CatalogSource", file)
+		return nil, fmt.Errorf("%s: no CatalogSource", file)
 	}
 	images, resolved := []resolvedImage{}, true
 	for s := range state.CatalogSources.All() {
@@ -102,11 +102,10 @@ func resolveImages(cmd *cobra.Command, file string, v *kube.Version, format stri
 		}
 		images = append(images, image)
 	}
-	write := func(w io.Writer) error { return writeImages(w, images) }
-	if err := printResult(cmd, inText(images, write)); err != nil || resolved {
-		return err
+	if !resolved {
+		err = failed("an image template has no value: see the output")
 	}
-	return failed("an image template has no value: see the output")
+	return inText(images, func(w io.Writer) error { return writeImages(w, images) }), err
 }
 
 // resolve expands the template, and reports whether OLM could.

@@ -36,8 +36,10 @@ type command struct {
 
 	work string // shown as progress while the command runs; "" if run shows its own
 
-	// run returns the answer, which is printed even if there is an error. It is nil if run prints by itself.
+	// run returns the answer, which is printed even if there is an error. nil prints nothing.
 	run func(cmd *cobra.Command, args []string) (*output.Result, error)
+	// do takes the place of run in a command that prints by itself, or not at all.
+	do func(cmd *cobra.Command, args []string) error
 }
 
 // cobra returns the command of cobra.
@@ -117,6 +119,9 @@ func (c command) runOnce(cmd *cobra.Command, args []string) error {
 	if c.work != "" {
 		done = display{cmd}.Start(c.work)
 		defer done()
+	}
+	if c.do != nil {
+		return c.do(cmd, args)
 	}
 	answer, err := c.run(cmd, args)
 	if answer == nil {

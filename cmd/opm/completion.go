@@ -157,14 +157,6 @@ func listOf(words func() []string) cobra.CompletionFunc {
 	}
 }
 
-// completeCatalogAndPackages completes a catalog, and then any number of its packages.
-func completeCatalogAndPackages(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return files(cmd, args, start)
-	}
-	return packages(cmd, args, start)
-}
-
 // completeWith completes the values of flags.
 func completeWith(cmd *cobra.Command, complete cobra.CompletionFunc, flags ...string) {
 	for _, flag := range flags {

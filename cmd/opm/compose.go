@@ -14,7 +14,7 @@ import (
 
 func composeCmd() *cobra.Command {
 	var f composeFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "compose CONFIG",
 		Short: "Compose a catalog of references to other catalogs",
 		Long: `Compose a catalog of references to other catalogs, as CONFIG lists them:
@@ -36,51 +36,49 @@ is removed from the catalog.`,
 		Example: `  opm compose crafts.yaml
   opm compose crafts.yaml --dry-run -o json
   opm compose crafts.yaml --conflicts last --base-image scratch --output-dir .`,
-		Args:              exactArgs("CONFIG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
-	}
-	flags := cmd.Flags()
-	addOutput(cmd, &f.output, output.Text, output.JSON, output.YAML)
-	flags.StringVar(&f.opts.Dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
-	choiceVar(cmd, &f.opts.Format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
-	choiceVar(cmd, &f.opts.Conflicts, "conflicts", "", "",
-		"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)", compose.Policies()...)
-	addMigrateLevelFlag(cmd, &f.opts.Render.Changes.Migration)
-	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
-	exclude(cmd, "migrate", "migrate-level")
-	flags.BoolVar(&f.opts.Overwrite, "overwrite", false,
-		"replace and delete files that compose did not write, or that were changed since")
-	flags.BoolVar(&f.opts.DryRun, "dry-run", false, "print what would be done, and write nothing")
-	flags.IntVar(&f.opts.Jobs, "jobs", 0, "render `N` references in parallel (default 4)")
-	f.dockerfile.add(cmd)
-	addReadFlags(cmd, &f.images)
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringVar(&f.opts.Dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
+			choiceVar(cmd, &f.opts.Format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
+			choiceVar(cmd, &f.opts.Conflicts, "conflicts", "", "",
+				"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)", compose.Policies()...)
+			addMigrateLevelFlag(cmd, &f.opts.Render.Changes.Migration)
+			flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
+			exclude(cmd, "migrate", "migrate-level")
+			flags.BoolVar(&f.opts.Overwrite, "overwrite", false,
+				"replace and delete files that compose did not write, or that were changed since")
+			flags.BoolVar(&f.opts.DryRun, "dry-run", false, "print what would be done, and write nothing")
+			flags.IntVar(&f.opts.Jobs, "jobs", 0, "render `N` references in parallel (default 4)")
+			f.dockerfile.add(cmd)
+		},
+		formats: []output.Format{output.Text, output.JSON, output.YAML},
+		images:  &f.images,
+		run:     f.run,
+	}.cobra()
 }
 
 // composeFlags are the flags of compose.
 type composeFlags struct {
 	opts    compose.Options
 	migrate bool
-	output  string
 
 	dockerfile dockerfileFlags
 	images     imageFlags
 }
 
-func (f *composeFlags) run(cmd *cobra.Command, path string) error {
-	result, err := f.compose(cmd, path)
+func (f *composeFlags) run(cmd *cobra.Command, args []string) (*output.Result, error) {
+	result, err := f.compose(cmd, args[0])
 	if wrong, ok := errors.AsType[*compose.ProblemsError](err); ok {
-		return reportProblems(cmd, wrong.Problems)
+		return nil, reportProblems(cmd, wrong.Problems)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if result.Dockerfile.Status == compose.Kept {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
 			result.Dockerfile.File)
 	}
-	return printResult(cmd, inText(result, result.WriteText))
+	return inText(result, result.WriteText), nil
 }
 
 // compose composes the catalog of a config file.

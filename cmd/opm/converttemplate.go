@@ -34,7 +34,7 @@ var kept = map[template.Type]string{
 func convertToCmd(path string, typ template.Type) *cobra.Command {
 	var format declcfg.Format
 	path += " " + string(typ)
-	cmd := &cobra.Command{
+	return command{
 		Use:   string(typ) + " [FILE]",
 		Short: fmt.Sprintf("Convert a catalog to a %s template", typ),
 		Long: fmt.Sprintf(`Print a %s template of the objects of a catalog, in their order.
@@ -43,10 +43,9 @@ func convertToCmd(path string, typ template.Type) *cobra.Command {
 FILE is a catalog file. Without it, or if it is "-", standard input is read.`, typ, kept[typ]),
 		Example: "  " + path + " catalog/loom/catalog.json > template.json\n" +
 			"  opm render catalog | " + path + " -o yaml > template.yaml",
-		Args:              rangeArgs(0, "FILE"),
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			defer display{cmd}.Start("converting")()
+		flags: func(cmd *cobra.Command) { addFormatFlag(cmd, &format) },
+		work:  "converting",
+		do: func(cmd *cobra.Command, args []string) error {
 			ref := append(args, render.Stdin)[0]
 			if kind := reference.Of(ref).Kind; kind == reference.Directory || kind == reference.LayoutDirectory {
 				return fmt.Errorf("convert %q: want a catalog file, found a directory; run: opm render %s | %s", ref, ref, path)
@@ -63,7 +62,5 @@ FILE is a catalog file. Without it, or if it is "-", standard input is read.`, t
 			_, err = dataOutput(cmd).Write(text)
 			return err
 		},
-	}
-	addFormatFlag(cmd, &format)
-	return cmd
+	}.cobra()
 }

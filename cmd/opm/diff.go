@@ -23,8 +23,8 @@ import (
 )
 
 func diffCmd() *cobra.Command {
-	var f diffFlags
-	cmd := &cobra.Command{
+	f := diffFlags{each: eachFlag{at: 1}}
+	return command{
 		Use:   "diff OLD NEW",
 		Short: "Show what changed between two catalogs",
 		Long: `Show what changed between two catalogs for users who install operators from them: packages,
@@ -60,24 +60,23 @@ They need not be valid.`,
   opm diff registry.example/crafts/catalog:v1 catalog -o markdown > comment.md
   opm diff catalog/kiln catalog --impact
   opm diff registry.example/crafts/catalog:v1 catalog --fail-on stranded,removed,changed`,
-		Args:              exactArgs("OLD", "NEW"),
-		ValidArgsFunction: completeArgs(files, files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	addOutput(cmd, &f.format, output.Text, output.Markdown, output.JSON, output.YAML)
-	cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
-	cmd.Flags().BoolVar(&f.impact, "impact", false, "report what the new bundles mean for users and clusters")
-	f.addFailOn(cmd)
-	exclude(cmd, "impact", "fail-on")
-	f.images.addKeepGoing(cmd)
-	addReadFlags(cmd, &f.images)
-	f.each.add(cmd, 1)
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
+			cmd.Flags().BoolVar(&f.impact, "impact", false, "report what the new bundles mean for users and clusters")
+			f.addFailOn(cmd)
+			exclude(cmd, "impact", "fail-on")
+			f.images.addKeepGoing(cmd)
+		},
+		formats: []output.Format{output.Text, output.Markdown, output.JSON, output.YAML},
+		images:  &f.images,
+		each:    &f.each,
+		work:    "comparing",
+		run:     f.run,
+	}.cobra()
 }
 
 // diffFlags are the flags of diff.
 type diffFlags struct {
-	format string
 	pkg    string
 	failOn []string
 	impact bool // report new bundles instead of changes
@@ -92,47 +91,41 @@ func (f *diffFlags) addFailOn(cmd *cobra.Command) {
 	completeWith(cmd, listOf(func() []string { return kinds }), "fail-on")
 }
 
-func (f *diffFlags) run(cmd *cobra.Command, refs []string) error {
+func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, error) {
 	kinds, err := f.kinds()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	refs[0] = f.each.counterpart(refs[0])
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
-		return usageError{errors.New("OLD and NEW cannot both be standard input")}
+		return nil, usageError{errors.New("OLD and NEW cannot both be standard input")}
 	}
 	if slices.ContainsFunc(refs, isTemplate) {
-		return templatesError(refs)
+		return nil, templatesError(refs)
 	}
 	if f.impact {
-		report, err := f.findImpact(cmd, refs)
-		if err != nil {
-			return err
-		}
-		return f.each.print(cmd, report)
+		return f.findImpact(cmd, refs)
 	}
-	var report *diff.Report
-	err = f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
-		report, err = diff.Compare(cmd.Context(), f.each.sharing(before.Sources), f.each.sharing(after.Sources))
-		return err
-	})
+	before, after, err := f.open(cmd, refs)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	defer before.close()
+	defer after.close()
+	report, err := diff.Compare(cmd.Context(), f.each.sharing(before.Sources), f.each.sharing(after.Sources))
+	if err := cmp.Or(before.Unchanged(), after.Unchanged(), err); err != nil {
+		return nil, err
 	}
 	f.warnIfSeveral(cmd, refs, report.Before, report.After)
 	if f.pkg != "" {
 		if err := report.Limit(f.pkg); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	err = f.each.print(cmd, &output.Result{Value: report, Report: report.Report})
-	if err != nil {
-		return err
+	if err = report.Fail(kinds...); err != nil {
+		err = fmt.Errorf("found changes that --fail-on names: %w", err)
 	}
-	if err := report.Fail(kinds...); err != nil {
-		return fmt.Errorf("found changes that --fail-on names: %w", err)
-	}
-	return nil
+	return &output.Result{Value: report, Report: report.Report}, err
 }
 
 // templatesError returns the error for OLD and NEW of which one is a template, with the command that compares the
@@ -162,17 +155,15 @@ func (f *diffFlags) kinds() (kinds []diff.Kind, err error) {
 	return kinds, nil
 }
 
-// withCatalogs calls use with both catalogs.
-func (f *diffFlags) withCatalogs(cmd *cobra.Command, refs []string, use func(before, after *catalog) error) error {
-	return f.images.withCatalog(cmd, "comparing", openOptions(cmd), refs[:1], func(before *catalog, _ func()) error {
-		after, err := f.images.openCatalog(cmd, openOptions(cmd), refs[1])
-		if err != nil {
-			return err
-		}
-		defer after.close()
-		err = use(before, after)
-		return cmp.Or(before.Unchanged(), after.Unchanged(), err)
-	})
+// open opens both catalogs.
+func (f *diffFlags) open(cmd *cobra.Command, refs []string) (before, after *catalog, err error) {
+	if before, err = f.images.openCatalog(cmd, openOptions(cmd), refs[0]); err != nil {
+		return nil, nil, err
+	}
+	if after, err = f.images.openCatalog(cmd, openOptions(cmd), refs[1]); err != nil {
+		before.close()
+	}
+	return before, after, err
 }
 
 // warnIfSeveral warns if OLD or NEW looks like several catalogs.
@@ -193,14 +184,16 @@ func (f *diffFlags) warnIfSeveral(cmd *cobra.Command, refs []string, before, aft
 
 // findImpact returns the impact of the new bundles.
 func (f *diffFlags) findImpact(cmd *cobra.Command, refs []string) (*output.Result, error) {
-	var report *impact.Report
-	err := f.withCatalogs(cmd, refs, func(before, after *catalog) (err error) {
-		opts := impactOptions(cmd, after.images)
-		opts.Package = f.pkg
-		report, err = impact.Compare(cmd.Context(), before.Sources, after.Sources, opts)
-		return err
-	})
+	before, after, err := f.open(cmd, refs)
 	if err != nil {
+		return nil, err
+	}
+	defer before.close()
+	defer after.close()
+	opts := impactOptions(cmd, after.images)
+	opts.Package = f.pkg
+	report, err := impact.Compare(cmd.Context(), before.Sources, after.Sources, opts)
+	if err := cmp.Or(before.Unchanged(), after.Unchanged(), err); err != nil {
 		return nil, err
 	}
 	f.warnIfSeveral(cmd, refs, report.Before, report.After)
@@ -228,6 +221,7 @@ func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path strin
 	if err != nil || len(results[0].Problems) > 0 {
 		return nil // the edit of the catalog itself reports it, with its path
 	}
+	defer display{cmd}.Start("comparing")()
 	d := diffFlags{pkg: add.Bundle.Package, images: *from}
 	report, err := d.findImpact(cmd, []string{path, dir})
 	if err != nil {

@@ -23,7 +23,7 @@ const defaultImage = "quay.io/operator-framework/opm:latest"
 func dockerfileCmd() *cobra.Command {
 	var f dockerfileFlags
 	var binary string
-	cmd := &cobra.Command{
+	return command{
 		Use:   "dockerfile DIRECTORY",
 		Short: "Write a Dockerfile for a catalog image",
 		Long: `Write DIRECTORY.Dockerfile next to a catalog directory. It builds an image that serves the
@@ -34,9 +34,7 @@ catalog.`,
   opm generate dockerfile catalog -i scratch -l version=1.2 -l vendor=Pottery
   opm generate dockerfile catalog -i example/opm -b example/opm --this-opm --http-addr :8080
   docker build -t catalog -f catalog.Dockerfile .`,
-		Args:              exactArgs("DIRECTORY"),
-		ValidArgsFunction: completeArgs(directories),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		do: func(cmd *cobra.Command, args []string) error {
 			if binary != "" {
 				f.BaseImage = binary
 				if !cmd.Flags().Changed("builder-image") {
@@ -58,13 +56,14 @@ catalog.`,
 			}
 			return warnNotPortable(cmd, args[0], defaultImage, "name images with this opm by --base-image and --builder-image")
 		},
-	}
-	f.add(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&binary, "binary-image", "", "base `IMAGE`")
-	deprecate(flags, "binary-image", "use --base-image instead")
-	exclude(cmd, "binary-image", "base-image")
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			f.add(cmd)
+			flags := cmd.Flags()
+			flags.StringVar(&binary, "binary-image", "", "base `IMAGE`")
+			deprecate(flags, "binary-image", "use --base-image instead")
+			exclude(cmd, "binary-image", "base-image")
+		},
+	}.cobra()
 }
 
 // dockerfileFlags are the flags about the contents of a Dockerfile.

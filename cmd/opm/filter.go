@@ -23,7 +23,7 @@ import (
 
 func filterCmd() *cobra.Command {
 	var f filterFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "filter CATALOG",
 		Short: "Cut a catalog down to some packages, channels and versions",
 		Long: `Print what is left of a catalog with only some of its packages, channels and versions, as
@@ -55,21 +55,20 @@ of -o images then has none of its blockedImages.` + catalogNote,
   opm filter catalog --package kiln --full --output-dir kiln-only --summary summary.json
   opm filter catalog --package loom --with-dependencies -o images
   opm filter catalog --config imageset.yaml -o images`,
-		Args:              exactArgs("CATALOG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
-	}
-	f.addSelection(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&f.configCatalog, "config-catalog", "",
-		"use the part of --config for catalog `REF`, or at FILE:LINE:COLUMN (default CATALOG)")
-	choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format; images lists all images of the bundles",
-		declcfg.JSON, declcfg.YAML, imagesFormat)
-	flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
-	flags.StringVar(&f.summary, "summary", "", "write the kept packages and the changes to `FILE`, as JSON")
-	must(cmd.MarkFlagFilename("summary", "json"))
-	addReadFlags(cmd, &f.images)
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			f.addSelection(cmd)
+			flags := cmd.Flags()
+			flags.StringVar(&f.configCatalog, "config-catalog", "",
+				"use the part of --config for catalog `REF`, or at FILE:LINE:COLUMN (default CATALOG)")
+			choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format; images lists all images of the bundles",
+				declcfg.JSON, declcfg.YAML, imagesFormat)
+			flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
+			flags.StringVar(&f.summary, "summary", "", "write the kept packages and the changes to `FILE`, as JSON")
+			must(cmd.MarkFlagFilename("summary", "json"))
+		},
+		images: &f.images,
+		do:     func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}.cobra()
 }
 
 // filterFlags are the flags of filter.

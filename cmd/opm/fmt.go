@@ -22,8 +22,8 @@ import (
 
 func fmtCmd() *cobra.Command {
 	var f fmtFlags
-	var each eachFlag
-	cmd := &cobra.Command{
+	each := eachFlag{together: true}
+	return command{
 		Use:   "fmt FILE|DIRECTORY...",
 		Short: "Format the YAML and JSON files of catalogs and templates",
 		Long: `Rewrite files in one layout: objects and their keys in the order of the format, two spaces of
@@ -38,9 +38,14 @@ A file that cannot be formatted is left as it is, and the reason is an error at 
 		Example: `  opm fmt catalog templates/basic.yaml
   opm fmt --check catalog || opm fmt --diff catalog
   opm fmt - < crafts.yaml`,
-		Args:              atLeastOne("FILE"),
-		ValidArgsFunction: files,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.BoolVar(&f.check, "check", false, "change nothing; list the files that would change, and exit with 1 if any")
+			flags.BoolVar(&f.diff, "diff", false, "change nothing; print what would change as a unified diff")
+		},
+		each: &each,
+		work: "formatting",
+		do: func(cmd *cobra.Command, args []string) error {
 			if each.given() {
 				all, err := each.catalogs("")
 				if err != nil {
@@ -50,12 +55,7 @@ A file that cannot be formatted is left as it is, and the reason is an error at 
 			}
 			return f.run(cmd, args)
 		},
-	}
-	flags := cmd.Flags()
-	flags.BoolVar(&f.check, "check", false, "change nothing; list the files that would change, and exit with 1 if any")
-	flags.BoolVar(&f.diff, "diff", false, "change nothing; print what would change as a unified diff")
-	each.addForAll(cmd, 0)
-	return cmd
+	}.cobra()
 }
 
 // fmtFlags are the flags of fmt, and the numbers of compared files and of files that would change.
@@ -67,7 +67,6 @@ type fmtFlags struct {
 }
 
 func (f *fmtFlags) run(cmd *cobra.Command, args []string) error {
-	defer display{cmd}.Start("formatting")()
 	var errs []error
 	warn := warnOfLeftovers(cmd)
 	for _, arg := range args {

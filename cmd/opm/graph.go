@@ -17,7 +17,12 @@ import (
 
 func graphCmd() *cobra.Command {
 	var f graphFlags
-	cmd := &cobra.Command{
+	f.each.finish = f.drawAll
+	var formats []output.Format
+	for _, d := range draw.Formats() {
+		formats = append(formats, output.Format(d.Name))
+	}
+	return command{
 		Use:   "graph CATALOG [PACKAGE...]",
 		Short: "Draw the upgrade graph of a catalog",
 		Long: `Draw the channels of a catalog, or of some of its packages: their bundles, with a line from
@@ -38,31 +43,21 @@ is a list of objects with the key catalog.` + catalogNote,
   opm graph catalog kiln --channel stable -o dot
   opm graph catalog kiln -o html > kiln.html
   opm graph catalog -o json`,
-		Args:              atLeastOne("CATALOG"),
-		ValidArgsFunction: completeCatalogAndPackages,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args[0], slices.Concat(args[1:], f.packages))
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; repeatable")
+			cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; repeatable")
+			completeWith(cmd, channelsOfArgs, "channel")
+			f.images.addKeepGoing(cmd)
 		},
-	}
-	var formats []output.Format
-	for _, d := range draw.Formats() {
-		formats = append(formats, output.Format(d.Name))
-	}
-	addOutput(cmd, &f.format, append(formats, output.YAML)...)
-	cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; repeatable")
-	cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; repeatable")
-	completeWith(cmd, channelsOfArgs, "channel")
-	f.images.addKeepGoing(cmd)
-	addReadFlags(cmd, &f.images)
-	f.images.each = &f.each
-	f.each.finish = f.drawAll
-	f.each.add(cmd, 0)
-	return cmd
+		formats: append(formats, output.YAML),
+		images:  &f.images,
+		each:    &f.each,
+		run:     f.run,
+	}.cobra()
 }
 
 // graphFlags are the flags of graph.
 type graphFlags struct {
-	format   string
 	packages []string
 	channels []string
 	images   imageFlags
@@ -71,29 +66,32 @@ type graphFlags struct {
 	all []*graph.Package // the packages of all catalogs of --each, for one drawing
 }
 
-func (f *graphFlags) run(cmd *cobra.Command, ref string, names []string) error {
-	return readIndex(cmd, []string{ref}, &f.images, declcfg.ReadIndex, func(index *declcfg.Index) error {
-		chosen, err := list.Choose(index, names...)
-		if err != nil {
-			return err
-		}
-		var graphs []*graph.Package
-		for x := range chosen {
-			graphs = append(graphs, graph.NewPackage(x))
-		}
-		if graphs, err = (draw.Options{Channels: f.channels}).Select(graphs); err != nil {
-			return err
-		}
-		warnOfRanges(cmd, chosen, f.channels...)
-		if !f.each.given() || f.each.out != nil {
-			return f.draw(cmd, graphs, ref)
-		}
-		for _, g := range graphs {
-			g.Name = f.each.now.name + inCatalog + g.Name
-		}
-		f.all = append(f.all, graphs...)
-		return nil
-	})
+func (f *graphFlags) run(cmd *cobra.Command, args []string) (*output.Result, error) {
+	c, err := f.images.openIndex(cmd, declcfg.ReadIndex, args[0])
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	chosen, err := list.Choose(c.index, slices.Concat(args[1:], f.packages)...)
+	if err != nil {
+		return nil, err
+	}
+	var graphs []*graph.Package
+	for x := range chosen {
+		graphs = append(graphs, graph.NewPackage(x))
+	}
+	if graphs, err = (draw.Options{Channels: f.channels}).Select(graphs); err != nil {
+		return nil, err
+	}
+	warnOfRanges(cmd, chosen, f.channels...)
+	if !f.each.given() || f.each.out != nil {
+		return f.drawing(cmd, graphs, args[0]), nil
+	}
+	for _, g := range graphs {
+		g.Name = f.each.now.name + inCatalog + g.Name
+	}
+	f.all = append(f.all, graphs...)
+	return nil, nil //nolint:nilnil // drawAll prints
 }
 
 // inCatalog is between the name of a catalog and the name of its package in a drawing of several catalogs.
@@ -107,11 +105,11 @@ func (f *graphFlags) drawAll(cmd *cobra.Command) error {
 	case len(f.all) == 0:
 		return nil
 	}
-	return f.draw(cmd, f.all, "--each "+strings.Join(f.each.values, " --each "))
+	return printResult(cmd, f.drawing(cmd, f.all, "--each "+strings.Join(f.each.values, " --each ")))
 }
 
-// draw draws packages. Hints name their catalogs with the given arguments.
-func (f *graphFlags) draw(cmd *cobra.Command, graphs []*graph.Package, catalogs string) error {
+// drawing returns a drawing of packages. Hints name their catalogs with the given arguments.
+func (f *graphFlags) drawing(cmd *cobra.Command, graphs []*graph.Package, catalogs string) *output.Result {
 	opts := draw.Options{Channels: f.channels}
 	opts.TooLarge = func(of []*graph.Package, size draw.MermaidSize) {
 		if len(of) > 1 {
@@ -130,7 +128,7 @@ func (f *graphFlags) draw(cmd *cobra.Command, graphs []*graph.Package, catalogs 
 	for _, d := range draw.Formats() {
 		r.Other[output.Format(d.Name)] = func(w io.Writer) error { return d.Draw(w, graphs, opts) }
 	}
-	return f.each.print(cmd, r)
+	return r
 }
 
 // warnOfSize warns about a Mermaid drawing that is too large for renderers.
@@ -143,7 +141,7 @@ func warnOfSize(cmd *cobra.Command, what string, size draw.MermaidSize, advice s
 func renderGraphCmd(path string) *cobra.Command {
 	var opts draw.UpstreamOptions
 	var from imageFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "render-graph REF...",
 		Short: "Draw the upgrade graph of catalogs as upstream opm does, in Mermaid",
 		Long: `Draw the channels of one or more catalogs in Mermaid, byte for byte as upstream opm does,
@@ -156,27 +154,30 @@ REF is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input
 image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 		Example: "  " + path + ` render-graph catalog > catalog.mmd
   ` + path + ` render-graph catalog --package-name kiln --minimum-edge kiln.v1.1.1`,
-		Args: atLeastOne("REF"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return readIndex(cmd, args, &from, draw.ReadUpstream, func(index *declcfg.Index) error {
-				warnOfRanges(cmd, index.Each())
-				opts.TooLarge = func(size draw.MermaidSize) {
-					advice := "draw one package with --package, or run: opm graph CATALOG -o html"
-					if len(args) == 1 {
-						advice = strings.Replace(advice, "CATALOG", args[0], 1)
-					}
-					warnOfSize(cmd, "the drawing", size, advice)
-				}
-				return draw.UpstreamMermaid(textOutput(cmd), index, opts)
-			})
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringVarP(&opts.Package, "package-name", "p", "", "draw only this `PACKAGE`")
+			flags.StringVar(&opts.Package, "package", "", "same as --package-name")
+			flags.StringVar(&opts.MinimumEdge, "minimum-edge", "", "draw only edges from the version of this `BUNDLE` upwards")
+			flags.BoolVar(&opts.V0, "draw-v0-semantics", false, "mark bundles that OLM v0 skips, and edges that it ignores")
+			exclude(cmd, "package", "package-name")
 		},
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&opts.Package, "package-name", "p", "", "draw only this `PACKAGE`")
-	flags.StringVar(&opts.Package, "package", "", "same as --package-name")
-	flags.StringVar(&opts.MinimumEdge, "minimum-edge", "", "draw only edges from the version of this `BUNDLE` upwards")
-	flags.BoolVar(&opts.V0, "draw-v0-semantics", false, "mark bundles that OLM v0 skips, and edges that it ignores")
-	exclude(cmd, "package", "package-name")
-	addReadFlags(cmd, &from)
-	return cmd
+		images: &from,
+		do: func(cmd *cobra.Command, args []string) error {
+			c, err := from.openIndex(cmd, draw.ReadUpstream, args...)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			warnOfRanges(cmd, c.index.Each())
+			opts.TooLarge = func(size draw.MermaidSize) {
+				advice := "draw one package with --package, or run: opm graph CATALOG -o html"
+				if len(args) == 1 {
+					advice = strings.Replace(advice, "CATALOG", args[0], 1)
+				}
+				warnOfSize(cmd, "the drawing", size, advice)
+			}
+			return draw.UpstreamMermaid(textOutput(cmd), c.index, opts)
+		},
+	}.cobra()
 }

@@ -14,16 +14,23 @@ import (
 func initCmd() *cobra.Command {
 	var channel, iconFile, descriptionFile string
 	var format declcfg.Format
-	cmd := &cobra.Command{
+	return command{
 		Use:   "init PACKAGE",
 		Short: "Print the olm.package object of a new package",
 		Long: `Print an object of schema olm.package. The name and the default channel are not checked against
 a catalog; opm validate does that. The media type of the icon is detected from its content.`,
 		Example: `  opm init my-operator --default-channel stable > catalog/my-operator.json
   opm init my-operator -c stable -d README.md -i icon.svg -o yaml`,
-		Args:              exactArgs("PACKAGE"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		complete: cobra.NoFileCompletions,
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringVarP(&channel, "default-channel", "c", "", "default `CHANNEL` of the package")
+			flags.StringVarP(&iconFile, "icon", "i", "", "image `FILE` with the icon")
+			flags.StringVarP(&descriptionFile, "description", "d", "", "text `FILE` with the description")
+			addFormatFlag(cmd, &format)
+			completeNothing(cmd, "default-channel")
+		},
+		do: func(cmd *cobra.Command, args []string) (err error) {
 			if args[0] == "" {
 				return usageError{errors.New("the package name is empty")}
 			}
@@ -41,14 +48,7 @@ a catalog; opm validate does that. The media type of the icon is detected from i
 			_, err = dataOutput(cmd).Write(format.Append(nil, p))
 			return err
 		},
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&channel, "default-channel", "c", "", "default `CHANNEL` of the package")
-	flags.StringVarP(&iconFile, "icon", "i", "", "image `FILE` with the icon")
-	flags.StringVarP(&descriptionFile, "description", "d", "", "text `FILE` with the description")
-	addFormatFlag(cmd, &format)
-	completeNothing(cmd, "default-channel")
-	return cmd
+	}.cobra()
 }
 
 // readIcon reads an image file. The content determines the media type, not the file name.

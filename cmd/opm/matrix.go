@@ -7,16 +7,14 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // matrixCmd returns the command that compares catalogs, below the command with this path.
 func matrixCmd(path string) *cobra.Command {
-	var format string
 	var channels bool
 	var from imageFlags
-	var each eachFlag
-	cmd := &cobra.Command{
+	each := eachFlag{purpose: "compare these catalogs, too"}
+	return command{
 		Use:   "matrix [NAME=]CATALOG...",
 		Short: "Compare the packages of several catalogs",
 		Long: `Compare the packages of several catalogs, such as the catalogs for several versions of a
@@ -35,37 +33,32 @@ for each catalog that has the row.` + catalogNote,
   ` + path + ` matrix old=catalog/loom new=catalog --channels -o markdown
   ` + path + ` matrix catalog/kiln catalog -o html > matrix.html
   ` + path + ` matrix --each catalog/`,
-		Args:              atLeastOne("CATALOG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		complete: completeArgs(files),
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
+			from.addKeepGoing(cmd)
+		},
+		formats: []output.Format{output.Text, output.Markdown, output.HTML, output.JSON, output.YAML},
+		images:  &from,
+		each:    &each,
+		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			refs, err := each.refs(args...)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			read := func(i int) (column list.MatrixColumn, err error) {
-				column.Catalog = refs[i].name
-				err = from.withValid(cmd, refs[i].ref, func(index *declcfg.Index) error {
-					column.Heads = list.Heads(index.Each())
-					return nil
-				})
-				return column, err
+				c, err := from.openValid(cmd, refs[i].ref)
+				if err != nil {
+					return column, err
+				}
+				defer c.close()
+				return list.MatrixColumn{Catalog: refs[i].name, Heads: list.Heads(c.index.Each())}, nil
 			}
 			columns, failed, err := readEach(cmd, refs, "not all catalogs can be compared: without ", read)
-			if err != nil {
-				return err
+			if err != nil || len(columns) == 0 {
+				return nil, cmp.Or(err, failed)
 			}
-			if len(columns) > 0 {
-				m := list.NewMatrix(columns, channels)
-				failed = cmp.Or(printResult(cmd, m.Result()), failed)
-			}
-			return failed
+			return list.NewMatrix(columns, channels).Result(), failed
 		},
-	}
-	addOutput(cmd, &format, output.Text, output.Markdown, output.HTML, output.JSON, output.YAML)
-	cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
-	from.addKeepGoing(cmd)
-	addReadFlags(cmd, &from)
-	each.addFlag(cmd, 0, "compare these catalogs, too")
-	from.each = &each
-	return cmd
+	}.cobra()
 }

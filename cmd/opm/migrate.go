@@ -11,7 +11,7 @@ func migrateCmd() *cobra.Command {
 	var format declcfg.Format
 	var level render.Migration
 	var from imageFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "migrate CATALOG DIRECTORY",
 		Short: "Rewrite a catalog to one file per package",
 		Long: `Write the objects of a catalog to a new directory: PACKAGE/catalog.json for each package, and
@@ -20,24 +20,27 @@ fails, it writes nothing.` + catalogNote,
 		Example: `  opm migrate catalog new-catalog
   opm migrate catalog new-catalog -o yaml --migrate-level bundle-object-to-csv-metadata
   opm migrate registry.example/crafts/catalog:v1 new-catalog`,
-		Args:              exactArgs("CATALOG", "DIRECTORY"),
-		ValidArgsFunction: completeArgs(files, directories),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		flags: func(cmd *cobra.Command) {
+			addFormatFlag(cmd, &format)
+			addMigrateLevelFlag(cmd, &level)
+		},
+		images: &from,
+		work:   "migrating",
+		do: func(cmd *cobra.Command, args []string) error {
 			opts := openOptions(cmd)
 			opts.Changes.Migration = level
-			return from.withCatalog(cmd, "migrating", opts, args[:1], func(c *catalog, _ func()) error {
-				metas, err := c.Metas(cmd.Context())
-				if err != nil {
-					return err
-				}
-				warnOfFlaws(cmd, metas)
-				write := declcfg.WriteOptions{Format: format, Edit: c.Edit, Check: c.Unchanged}
-				return declcfg.WriteDir(cmd.Context(), args[1], metas, write)
-			})
+			c, err := from.openCatalog(cmd, opts, args[0])
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			metas, err := c.Metas(cmd.Context())
+			if err != nil {
+				return err
+			}
+			warnOfFlaws(cmd, metas)
+			write := declcfg.WriteOptions{Format: format, Edit: c.Edit, Check: c.Unchanged}
+			return declcfg.WriteDir(cmd.Context(), args[1], metas, write)
 		},
-	}
-	addFormatFlag(cmd, &format)
-	addMigrateLevelFlag(cmd, &level)
-	addReadFlags(cmd, &from)
-	return cmd
+	}.cobra()
 }

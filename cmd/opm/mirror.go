@@ -22,7 +22,7 @@ import (
 
 func mirrorCmd() *cobra.Command {
 	var f mirrorFlags
-	cmd := &cobra.Command{
+	cmd := command{
 		Use:   "mirror (CATALOG... | --config FILE | --from-dir DIRECTORY) (--to REGISTRY/PATH | --to-dir DIRECTORY)",
 		Short: "Copy a part of a catalog and all its images to another registry",
 		Long: `Filter catalogs as opm filter does, build their images, and copy these with all images that
@@ -62,11 +62,13 @@ copied: images whose reference begins with a name there, or matches it as a regu
 		Example: `  opm mirror catalog --package kiln:stable --to-dir /tmp/nowhere/mirror --dry-run || echo not found
   docker login mirror.example && opm mirror --config imageset.yaml --to mirror.example/crafts --record crafts.json
   docker login mirror.example && opm mirror --from-dir /media/usb/mirror --to mirror.example/crafts`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	f.add(cmd)
+		args:     cobra.ArbitraryArgs,
+		complete: files,
+		flags:    f.add,
+		formats:  []output.Format{output.Text, output.JSON, output.YAML},
+		images:   &f.filter.images,
+		do:       f.run,
+	}.cobra()
 	cmd.AddCommand(mirrorPruneCmd())
 	return cmd
 }
@@ -87,7 +89,6 @@ type mirrorFlags struct {
 	incomplete           bool
 	base                 string // of the images of catalogs; "" for their sources
 	registry             image.Options
-	format               string
 	filter               filterFlags
 	last, sinceRecord    *mirror.Record
 }
@@ -117,7 +118,6 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.maxManifests, "max-manifests", image.DefaultManifests,
 		"reject images with more than `N` manifests, with their signatures and everything that refers to them")
 	flags.IntVar(&f.jobs, "jobs", mirror.DefaultJobs, "copy `N` blobs at once")
-	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML)
 	f.filter.addSelection(cmd)
 	flags.StringVar(&f.manifests, "manifests", "",
 		"write to `DIRECTORY` the objects that make a cluster use the mirror")
@@ -143,7 +143,6 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	}
 	completeNothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
 		"max-manifests", "jobs")
-	addReadFlags(cmd, &f.filter.images)
 }
 
 func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {

@@ -15,7 +15,7 @@ import (
 
 func mirrorPruneCmd() *cobra.Command {
 	var f pruneFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "prune --record FILE...",
 		Short: "Delete images from a mirror that its catalogs no longer need",
 		Long: `List the manifests of a mirror that earlier runs of opm mirror copied and that are no longer
@@ -26,29 +26,27 @@ them from the records. The registry frees their blobs when it collects garbage.
 
 --execute deletes nothing if the tag of a catalog refers to a catalog that is not in the records:
 the record of its run is missing, or the run was killed before it wrote the record.`,
-		Example:           `  docker login mirror.example && opm mirror prune --record crafts.json --execute`,
-		Args:              rangeArgs(0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
-	}
-	flags := cmd.Flags()
-	flags.StringArrayVar(&f.files, "record", nil, "read the record of opm mirror in `FILE`; repeatable")
-	flags.BoolVar(&f.execute, "execute", false, "delete what is listed")
-	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML)
-	must(cmd.MarkFlagFilename("record", "json"))
-	f.images.add(cmd)
-	return cmd
+		Example: `  docker login mirror.example && opm mirror prune --record crafts.json --execute`,
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringArrayVar(&f.files, "record", nil, "read the record of opm mirror in `FILE`; repeatable")
+			flags.BoolVar(&f.execute, "execute", false, "delete what is listed")
+			must(cmd.MarkFlagFilename("record", "json"))
+			f.images.add(cmd)
+		},
+		formats: []output.Format{output.Text, output.JSON, output.YAML},
+		do:      f.run,
+	}.cobra()
 }
 
 // pruneFlags are the flags of mirror prune.
 type pruneFlags struct {
 	files   []string
 	execute bool
-	format  string
 	images  imageFlags
 }
 
-func (f *pruneFlags) run(cmd *cobra.Command) error {
+func (f *pruneFlags) run(cmd *cobra.Command, _ []string) error {
 	if len(f.files) == 0 {
 		return usageError{errors.New("--record is missing: it has the images of the mirror")}
 	}

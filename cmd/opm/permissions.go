@@ -15,7 +15,7 @@ import (
 
 func permissionsCmd() *cobra.Command {
 	var f permissionsFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "permissions (STATE... | --catalog NAME=CATALOG)",
 		Short: "Show what operators may do, and who may use their APIs",
 		Long: `Show the permissions of each operator in STATE, and to which roles of Kubernetes its APIs are
@@ -30,17 +30,18 @@ cluster if it was added. The exit status is 1 if one of them would fail.`,
   opm permissions cluster.yaml --catalog crafts=catalog -o markdown
   opm permissions cluster.yaml --check-operatorgroup operatorgroup.yaml
   opm permissions kube:staging`,
-		Args:              f.args,
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	f.state.addCatalog(cmd.Flags())
-	f.state.live.add(cmd.Flags())
-	f.addGroup(cmd.Flags())
-	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown)
-	addReadFlags(cmd, &f.images)
-	permissionsModes.add(cmd)
-	return cmd
+		args:     f.args,
+		complete: files,
+		flags: func(cmd *cobra.Command) {
+			f.state.addCatalog(cmd.Flags())
+			f.state.live.add(cmd.Flags())
+			f.addGroup(cmd.Flags())
+		},
+		formats: []output.Format{output.Text, output.JSON, output.YAML, output.Markdown},
+		images:  &f.images,
+		modes:   permissionsModes,
+		run:     f.run,
+	}.cobra()
 }
 
 // permissionsFlags are the flags of permissions.
@@ -48,7 +49,6 @@ type permissionsFlags struct {
 	state  stateFlags
 	images imageFlags
 	group  string
-	format string
 }
 
 // checkGroup is the name of a flag.
@@ -67,52 +67,47 @@ func (f *permissionsFlags) args(cmd *cobra.Command, args []string) error {
 	if len(f.state.catalogs) > 0 {
 		return nil
 	}
-	return atLeastOne("STATE")(cmd, args)
+	return wantArgs("STATE...")(cmd, args)
 }
 
-func (f *permissionsFlags) run(cmd *cobra.Command, args []string) error {
+func (f *permissionsFlags) run(cmd *cobra.Command, args []string) (*output.Result, error) {
 	f.state.paths = args
 	f.state.question = "permissions"
 	if f.group != "" {
 		f.state.question = "simulate"
 		return f.checkGroup(cmd)
 	}
-	return f.print(cmd)
+	return f.permissions(cmd)
 }
 
-// checkGroup prints the effects of adding the OperatorGroup in a file to the cluster.
-func (f *permissionsFlags) checkGroup(cmd *cobra.Command) error {
+// checkGroup returns the effects of adding the OperatorGroup in a file to the cluster.
+func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error) {
 	if err := f.state.check(); err != nil {
-		return err
+		return nil, err
 	}
-	done := display{cmd}.Start("reading")
-	defer done()
+	defer display{cmd}.Start("reading")()
 	state, err := f.state.readState(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	added, err := (&stateFlags{paths: []string{f.group}}).readState(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	check, err := audit.CheckGroup(cmd.Context(), state, added)
 	if err != nil {
-		return fmt.Errorf("--%s %s: %w", checkGroup, f.group, err)
-	}
-	done()
-	if err := printResult(cmd, &output.Result{Value: check, Report: check.Report}); err != nil {
-		return err
+		return nil, fmt.Errorf("--%s %s: %w", checkGroup, f.group, err)
 	}
 	if !check.CanAdd() {
-		return failed("the OperatorGroup would break operators: see the output")
+		err = failed("the OperatorGroup would break operators: see the output")
 	}
-	return nil
+	return &output.Result{Value: check, Report: check.Report}, err
 }
 
-// print prints the permissions of operators and the roles that may use their APIs:
-// of the operators in the state, and of the operators that the catalogs would install.
-func (f *permissionsFlags) print(cmd *cobra.Command) error {
-	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
+// permissions returns the permissions of operators and the roles that may use their APIs: of the operators in the state,
+// and of the operators that the catalogs would install.
+func (f *permissionsFlags) permissions(cmd *cobra.Command) (answer *output.Result, err error) {
+	err = f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
 		operators := audit.OfState(state)
 		for _, c := range catalogs {
 			if c.Failure == nil {
@@ -121,6 +116,8 @@ func (f *permissionsFlags) print(cmd *cobra.Command) error {
 		}
 		done()
 		about := func() *report.Report { return audit.ReportOf(operators) }
-		return printResult(cmd, &output.Result{Value: operators, Report: about})
+		answer = &output.Result{Value: operators, Report: about}
+		return nil
 	})
+	return answer, err
 }

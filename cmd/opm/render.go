@@ -19,7 +19,7 @@ import (
 
 func renderCmd() *cobra.Command {
 	var f renderFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "render REF...",
 		Short: "Print the objects of catalogs and bundles",
 		Long: `Print the objects of one or more catalogs and bundles as one stream, in a fixed order.
@@ -41,27 +41,28 @@ is missing, or of other references, is an error.`,
   opm render registry.example/pottery/kiln-bundle:v2.0.0 bundle oci:layout
   opm render --refs-file bundles.txt --lock bundles.lock --target ocp=4.18
   opm render --refs-file bundles.txt --shard 0/2 --output-file shard-0.json`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		args: func(cmd *cobra.Command, args []string) error {
 			if f.refsFile != "" {
 				return nil
 			}
-			return atLeastOne("REF")(cmd, args)
+			return wantArgs("REF...")(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	flags := cmd.Flags()
-	addFormatFlag(cmd, &f.format)
-	flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
-	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
-	flags.BoolVar(&f.merge, "merge-duplicates", false,
-		"print objects that several files hold once, and fail for those that differ")
-	flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
-	addShardFlag(cmd, &f.shard, "references")
-	exclude(cmd, "shard", "package", "output", "merge-duplicates")
-	flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
-	f.bundles.addImageRef(cmd)
-	f.bundleRendering.add(cmd)
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			addFormatFlag(cmd, &f.format)
+			flags.StringVar(&f.refsFile, "refs-file", "", "also render the references in `FILE`, one a line")
+			flags.BoolVar(&f.keepGoing, "keep-going", false, "skip what cannot be rendered, and fail at the end")
+			flags.BoolVar(&f.merge, "merge-duplicates", false,
+				"print objects that several files hold once, and fail for those that differ")
+			flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
+			addShardFlag(cmd, &f.shard, "references")
+			exclude(cmd, "shard", "package", "output", "merge-duplicates")
+			flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
+			f.bundles.addImageRef(cmd)
+			f.bundleRendering.add(cmd)
+		},
+		do: f.run,
+	}.cobra()
 }
 
 // renderFlags are the flags of render.

@@ -39,7 +39,7 @@ func allRules() *problem.Rules {
 }
 
 func rulesCmd() *cobra.Command {
-	return &cobra.Command{
+	return command{
 		Use:   "rules [NAME...]",
 		Short: "List the rules of all checks, or explain some",
 		Long: `List the rules of all commands that report problems, or explain the named ones: the requirement,
@@ -49,17 +49,17 @@ A rule has one level for all commands: error, warning, info or off. opm.yaml bes
 sets it, and --disable turns rules off for one run.`,
 		Example: `  opm rules
   opm rules channel-head missing`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		complete: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return allRules().Names(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, names []string) error {
+		do: func(cmd *cobra.Command, names []string) error {
 			w := textOutput(cmd)
 			if len(names) > 0 {
 				return printRules(w, allRules(), names)
 			}
 			return printTables(w, ruleTables())
 		},
-	}
+	}.cobra()
 }
 
 // printTables prints tables of rules with their titles.

@@ -17,7 +17,7 @@ const jsonSchema = "jsonschema"
 
 func schemaCmd() *cobra.Command {
 	var format string
-	cmd := &cobra.Command{
+	return command{
 		Use:   "schema [NAME]",
 		Short: "Print the schemas of catalogs, other files, and outputs",
 		Long: `Print the CUE definitions that opm validate uses: all of them, or those of NAME, one of
@@ -30,11 +30,13 @@ command prints with -o json, such as validate or list-packages; completion lists
   opm schema channel
   opm schema -o jsonschema > catalog.schema.json
   opm schema -o jsonschema list-packages`,
-		Args: rangeArgs(0, "NAME"),
-		ValidArgsFunction: completeArgs(func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		complete: completeArgs(func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return schemaNames(format), cobra.ShellCompDirectiveNoFileComp
 		}),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		flags: func(cmd *cobra.Command) {
+			choiceVar(cmd, &format, "output", "o", "cue", "output format", "cue", jsonSchema)
+		},
+		do: func(cmd *cobra.Command, args []string) error {
 			text, err := schemaText(format, strings.Join(args, ""))
 			if err != nil {
 				return err
@@ -42,9 +44,7 @@ command prints with -o json, such as validate or list-packages; completion lists
 			_, err = io.WriteString(dataOutput(cmd), text)
 			return err
 		},
-	}
-	choiceVar(cmd, &format, "output", "o", "cue", "output format", "cue", jsonSchema)
-	return cmd
+	}.cobra()
 }
 
 // schemaNames returns the names of all schemas in a format.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -110,7 +111,11 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.options.KubeVersion, f.options.OCPVersion = f.target.kubernetes, f.target.openShift
 	if f.group != "" || f.who {
-		return f.permissionsFlags.run(cmd, args)
+		answer, err := f.permissionsFlags.run(cmd, args)
+		if answer != nil {
+			err = cmp.Or(printResult(cmd, answer), err)
+		}
+		return err
 	}
 	f.state.paths = args
 	if f.watched {
@@ -122,6 +127,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 // simulateFlags are the flags of simulate.
 type simulateFlags struct {
 	permissionsFlags
+	format  string
 	options simulate.Options
 	target  clusterTarget
 	diff    bool

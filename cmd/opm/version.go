@@ -80,8 +80,7 @@ func (b *buildInfo) write(w io.Writer) error {
 }
 
 func versionCmd() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return command{
 		Use:   "version",
 		Short: "Print the version of opm",
 		Long: `Print the line that upstream's opm prints, for programs that read it: OpmVersion is the version of
@@ -89,17 +88,17 @@ upstream whose behaviour this opm has; GitCommit and BuildDate are those of this
 standard error says the version of this opm itself, which is the field version in JSON.`,
 		Example: `  opm version
   opm version -o json`,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		args: cobra.ArbitraryArgs, // as upstream
+		flags: func(cmd *cobra.Command) {
+			choiceVar(cmd, new(string), "output", "o", "", "output format", "json", "yaml")
+		},
+		do: func(cmd *cobra.Command, _ []string) error {
 			info := thisBuild()
-			form := cmp.Or(format, string(output.Text))
 			err := printResult(cmd, inText(info, info.write))
-			if err == nil && form == string(output.Text) {
+			if err == nil && formatOf(cmd) == output.Text {
 				fmt.Fprintln(cmd.ErrOrStderr(), info.own())
 			}
 			return err
 		},
-	}
-	choiceVar(cmd, &format, "output", "o", "", "output format", "json", "yaml")
-	return cmd
+	}.cobra()
 }
