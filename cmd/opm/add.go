@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -19,12 +20,10 @@ import (
 )
 
 func addCmd() *cobra.Command {
-	var f editFlags
+	f := editFlags{each: eachFlag{at: 1, together: true}}
 	var from bundleRendering
 	var add edit.Add
-	var format string
-	var showImpact bool
-	cmd := &cobra.Command{
+	return command{
 		Use:   "add BUNDLE CATALOG --channel CHANNEL",
 		Short: "Add a bundle to a catalog or a template",
 		Long: `Add a bundle to its package, and put it into a channel. It replaces the head of the channel,
@@ -46,44 +45,44 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
   opm add loom catalog --channel weekly --alpha-image-ref-template registry.example/weavers/loom:v0.6.0
   opm add registry.example/pottery/kiln-bundle:v2.0.0 catalog --channel stable --impact -o markdown
   opm add registry.example/pottery/kiln-bundle:v2.0.0 templates/semver.yaml --channel candidate`,
-		Args:              exactArgs("BUNDLE", "CATALOG"),
-		ValidArgsFunction: completeArgs(files, files),
-	}
-	const created = "the channel, the package and the catalog if they do not exist"
-	f.addEntry(cmd, "channel", &add.Channel, &add.Updates, created)
-	completeWith(cmd, channelsOfSecond, "channel")
-	from.bundles.addImageRef(cmd)
-	from.add(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if format == "markdown" && !showImpact {
-			return usageError{errors.New("--output markdown needs --impact")}
-		}
-		f.format, f.impact = format, showImpact
-		changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
-		if add.LikeOthers = !changesForm; cmd.Flags().Changed("replaces") {
-			add.Updates.Replaces = &f.replaces
-		}
-		if err := from.readBundle(cmd, args[0], &add, &f.releases); err != nil {
-			return err
-		}
-		if err := f.leaveOut(cmd, add.Bundle); err != nil {
-			return err
-		}
-		if showImpact {
-			write := func(r *namedRef) error { return f.writeImpact(cmd, &from.images, r.ref, add, format) }
-			if err := f.each.runOr(cmd, args[1], write); err != nil {
+		flags: func(cmd *cobra.Command) {
+			const created = "the channel, the package and the catalog if they do not exist"
+			f.addEntry(cmd, "channel", &add.Channel, &add.Updates, created)
+			completeWith(cmd, channelsOfSecond, "channel")
+			from.bundles.addImageRef(cmd)
+			from.add(cmd)
+			flags := cmd.Flags()
+			flags.BoolVar(&f.impact, "impact", false, "report what the bundle means for users and clusters")
+			choiceVar(cmd, new(string), "output", "o", "text", "output format, also of the report of --impact",
+				"text", "markdown", "json", "yaml")
+			flags.BoolVar(&f.allPlatforms, "all-platforms", false,
+				"add the bundle to the catalogs of --each for all releases of OpenShift")
+			f.add(cmd)
+		},
+		each: &f.each,
+		do: func(cmd *cobra.Command, args []string) error {
+			if formatOf(cmd) == output.Markdown && !f.impact {
+				return usageError{errors.New("--output markdown needs --impact")}
+			}
+			changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
+			if add.LikeOthers = !changesForm; cmd.Flags().Changed("replaces") {
+				add.Updates.Replaces = &f.replaces
+			}
+			if err := from.readBundle(cmd, args[0], &add, &f.releases); err != nil {
 				return err
 			}
-		}
-		return f.run(cmd, args[1], add)
-	}
-	cmd.Flags().BoolVar(&showImpact, "impact", false, "report what the bundle means for users and clusters")
-	choiceVar(cmd, &format, "output", "o", "text", "output format, also of the report of --impact",
-		"text", "markdown", "json", "yaml")
-	cmd.Flags().BoolVar(&f.allPlatforms, "all-platforms", false,
-		"add the bundle to the catalogs of --each for all releases of OpenShift")
-	f.add(cmd, 1)
-	return cmd
+			if err := f.leaveOut(cmd, add.Bundle); err != nil {
+				return err
+			}
+			if f.impact {
+				write := func(r *namedRef) error { return f.writeImpact(cmd, &from.images, r.ref, add) }
+				if err := f.each.runOr(cmd, args[1], write); err != nil {
+					return err
+				}
+			}
+			return f.run(cmd, args[1], add)
+		},
+	}.cobra()
 }
 
 // platformsOf returns the platforms of the catalogs to which an edit adds a bundle, zero for a catalog without one. For

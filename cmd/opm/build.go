@@ -26,7 +26,7 @@ import (
 
 func buildCmd() *cobra.Command {
 	var f buildFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "build DIRECTORY",
 		Short: "Build the image of a catalog, without a container engine",
 		Long: `Validate a catalog and build its image, with the store from which opm serves it at once. The
@@ -49,15 +49,19 @@ little more than what changed.`,
 		Example: `  opm build catalog --base-image scratch -l vendor=Pottery --archive catalog.tar
   opm build catalog -i scratch --platform linux/amd64,linux/s390x --oci-layout image -o json
   docker login registry.example && opm build catalog -t registry.example/crafts/catalog:v2 --push`,
-		Args: func(cmd *cobra.Command, names []string) error {
+		args: func(cmd *cobra.Command, names []string) error {
 			if f.onlyOpm {
-				return rangeArgs(0)(cmd, names)
+				return wantArgs("")(cmd, names)
 			}
-			return exactArgs("DIRECTORY")(cmd, names)
+			return wantArgs("DIRECTORY")(cmd, names)
 		},
-		ValidArgsFunction: completeArgs(directories),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
+		flags:  f.add,
+		images: &f.images,
+		do:     f.run,
+	}.cobra()
+}
+
+func (f *buildFlags) add(cmd *cobra.Command) {
 	f.addImage(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
@@ -66,8 +70,6 @@ little more than what changed.`,
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
 	choiceVar(cmd, &f.format, "output", "o", "text",
 		"print the digest of the image or its references, or all of it as JSON or YAML", "text", "json", "yaml")
-	addReadFlags(cmd, &f.images)
-	return cmd
 }
 
 func (f *buildFlags) run(cmd *cobra.Command, args []string) error {

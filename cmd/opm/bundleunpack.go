@@ -72,7 +72,7 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 	}
 	if !f.skipValidation {
 		report := problem.Report{Problems: b.check(bundle.CheckOptions{})}
-		err = new(reportFlags).print(cmd, cmd.ErrOrStderr(), "", new(config), &report)
+		err = new(reportFlags).print(cmd, new(config), &report)
 	}
 	if err == nil {
 		err = atomicfile.InDir(f.out, func(out *os.Root) error {

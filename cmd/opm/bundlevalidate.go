@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -16,7 +17,7 @@ import (
 
 func bundleValidateCmd(path string) *cobra.Command {
 	f := bundleValidateFlags{reportFlags: reportFlags{rules: bundle.Rules}}
-	cmd := &cobra.Command{
+	return command{
 		Use:   "validate (BUNDLE | --tag REF)",
 		Short: "Validate a bundle and report every problem",
 		Long: `Check the format and the content of a bundle and report everything that is wrong, with its
@@ -33,24 +34,12 @@ categories that operatorhub allows.`,
 		Example: "  " + path + ` validate bundle -o json
   ` + path + ` validate bundle --optional-validators operatorhub,bundle-objects --output json
   ` + path + ` validate --tag registry.example/pottery/kiln-bundle:v2.0.0`,
-		Args:              f.args,
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, append(args, f.tag)[0])
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&f.tag, "tag", "t", "", "check the image `REF`, instead of an argument")
-	flags.StringVarP(&f.engine, "image-builder", "b", "docker", "has no effect: no container engine is needed")
-	flags.VarP((*validatorList)(&f), "optional-validators", "o",
-		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
-	addProblemFormat(cmd, &f.format, "", "text", "output format")
-	f.reportFlags.add(cmd)
-	f.addRules(cmd, "tag", "optional-validators")
-	f.images.add(cmd)
-	must(cmd.RegisterFlagCompletionFunc("optional-validators",
-		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
-	return cmd
+		args:     f.args,
+		complete: completeArgs(files),
+		flags:    f.add,
+		report:   &f.reportFlags,
+		do:       func(cmd *cobra.Command, args []string) error { return f.run(cmd, append(args, f.tag)[0]) },
+	}.cobra()
 }
 
 // bundleValidateFlags are the flags of bundle validate.
@@ -58,16 +47,30 @@ type bundleValidateFlags struct {
 	reportFlags
 	tag     string
 	engine  string
-	format  string
+	format  string // of --output and -o
 	options bundle.CheckOptions
 	images  imageFlags
 }
 
+func (f *bundleValidateFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.tag, "tag", "t", "", "check the image `REF`, instead of an argument")
+	flags.StringVarP(&f.engine, "image-builder", "b", "docker", "has no effect: no container engine is needed")
+	flags.VarP((*validatorList)(f), "optional-validators", "o",
+		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
+	choiceVar(cmd, &f.format, "output", "", string(problem.Text), "output format", problem.Formats()...)
+	f.reportFlags.add(cmd)
+	f.addRules(cmd, "tag", "optional-validators")
+	f.images.add(cmd)
+	must(cmd.RegisterFlagCompletionFunc("optional-validators",
+		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
+}
+
 func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {
 	if f.tag == "" {
-		return exactArgs("BUNDLE")(cmd, args)
+		return wantArgs("BUNDLE")(cmd, args)
 	}
-	return rangeArgs(0)(cmd, args)
+	return wantArgs("")(cmd, args)
 }
 
 // A validatorList is the value of the flag -o, which upstream has for validators. Most commands have it for the format.
@@ -121,8 +124,8 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	err = f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report)
-	if err == nil && isText(f.format) { // upstream's words, which scripts wait for
+	err = f.print(cmd, c, &report)
+	if err == nil && formatOf(cmd) == output.Text { // upstream's words, which scripts wait for
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: All validation tests have been completed successfully")
 	}
 	return err

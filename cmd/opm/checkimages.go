@@ -12,8 +12,8 @@ import (
 )
 
 func checkImagesCmd() *cobra.Command {
-	check := imageCheck{reportFlags: reportFlags{rules: imagecheck.Rules}}
-	cmd := &cobra.Command{
+	check := imageCheck{reportFlags: reportFlags{rules: imagecheck.Rules, onStdout: true}}
+	return command{
 		Use:   "check-images CATALOG",
 		Short: "Report images of a catalog that do not exist",
 		Long: `Ask registries, and their mirrors, for every image that a catalog names: those of its bundles
@@ -29,28 +29,25 @@ ignored if there is a digest.`,
 		Example: `  opm check-images catalog
   opm check-images catalog --package kiln --authfile auth.json
   opm check-images catalog --image-mirrors mirrors.yaml -o json > images.json`,
-		Args:              exactArgs("CATALOG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args[0]) },
-	}
-	flags := cmd.Flags()
-	addProblemFormat(cmd, &check.format, "o", "text", "output format")
-	check.reportFlags.add(cmd)
-	flags.IntVar(&check.jobs, "jobs", imagecheck.DefaultJobs, "ask for `N` images at once")
-	flags.StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
-	addShardFlag(cmd, &check.shard, "images")
-	check.addRules(cmd, "jobs", "package", "shard")
-	exclude(cmd, "shard", "write-baseline")
-	addReadFlags(cmd, &check.images)
-	check.addEach(cmd, textOutput, &check.format)
-	check.images.each = &check.each
-	return cmd
+		flags: func(cmd *cobra.Command) {
+			addProblemFormat(cmd)
+			check.add(cmd)
+			cmd.Flags().IntVar(&check.jobs, "jobs", imagecheck.DefaultJobs, "ask for `N` images at once")
+			cmd.Flags().StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
+			addShardFlag(cmd, &check.shard, "images")
+			check.addRules(cmd, "each", "jobs", "package", "shard")
+			exclude(cmd, "shard", "write-baseline")
+		},
+		images: &check.images,
+		report: &check.reportFlags,
+		each:   check.forEach(),
+		do:     func(cmd *cobra.Command, args []string) error { return check.run(cmd, args[0]) },
+	}.cobra()
 }
 
 // imageCheck are the flags of check-images.
 type imageCheck struct {
 	reportFlags
-	format string
 	jobs   int
 	pkg    string // the only package; "" for all
 	shard  render.Shard
@@ -72,34 +69,35 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	return f.print(cmd, textOutput(cmd), f.format, c, report.Report(), report.Summary())
+	return f.print(cmd, c, report.Report(), report.Summary())
 }
 
 // check reads the catalog, and closes it before it looks up the images.
-func (f *imageCheck) check(cmd *cobra.Command, ref string) (report *imagecheck.Report, err error) {
-	use := func(c *catalog, _ func()) error {
-		all, err := imagecheck.Read(cmd.Context(), f.each.sharing(c.Sources)...)
-		if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
-			return err
-		}
-		warnIfSeveral(cmd, ref, all.Index())
-		if names := all.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
-			return declcfg.NotFound("no package", f.pkg, names)
-		}
-		if f.pkg != "" {
-			all = all.Of(f.pkg)
-		}
-		all = all.Part(f.shard.Of)
-		opener, err := c.images.opener()
-		if err != nil {
-			return err
-		}
-		d := display{cmd}
-		d.Count(all.Len(), "images")
-		opts := imagecheck.Options{Jobs: f.jobs, Checked: d.Did, Answers: &f.answers}
-		report, err = imagecheck.Check(cmd.Context(), all, opener, opts)
-		return err
+func (f *imageCheck) check(cmd *cobra.Command, ref string) (*imagecheck.Report, error) {
+	d := display{cmd}
+	defer d.Start("checking")()
+	c, err := f.images.openCatalog(cmd, openOptions(cmd), ref)
+	if err != nil {
+		return nil, err
 	}
-	err = f.images.withCatalog(cmd, "checking", openOptions(cmd), []string{ref}, use)
-	return report, err
+	defer c.close()
+	all, err := imagecheck.Read(cmd.Context(), f.each.sharing(c.Sources)...)
+	if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
+		return nil, err
+	}
+	warnIfSeveral(cmd, ref, all.Index())
+	if names := all.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
+		return nil, declcfg.NotFound("no package", f.pkg, names)
+	}
+	if f.pkg != "" {
+		all = all.Of(f.pkg)
+	}
+	all = all.Part(f.shard.Of)
+	opener, err := c.images.opener()
+	if err != nil {
+		return nil, err
+	}
+	d.Count(all.Len(), "images")
+	return imagecheck.Check(cmd.Context(), all, opener,
+		imagecheck.Options{Jobs: f.jobs, Checked: d.Did, Answers: &f.answers})
 }

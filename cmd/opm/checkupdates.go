@@ -16,8 +16,8 @@ import (
 )
 
 func checkUpdatesCmd() *cobra.Command {
-	check := updateCheck{reportFlags: reportFlags{rules: updatecheck.Rules}}
-	cmd := &cobra.Command{
+	check := updateCheck{reportFlags: reportFlags{rules: updatecheck.Rules, onStdout: true}}
+	return command{
 		Use:   "check-updates CATALOG|BUNDLE...",
 		Short: "Report updates that OLM refuses or can never finish",
 		Long: `Compare the objects of the bundles of every update, and report every change for which OLM cannot
@@ -38,37 +38,33 @@ catalog image.`,
 		Example: `  opm check-updates catalog
   opm check-updates catalog --package kiln --olm v1 -o markdown
   opm check-updates bundle registry.example/pottery/kiln-bundle:v2.0.0`,
-		Args:              atLeastOne("CATALOG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return check.run(cmd, args) },
-	}
-	flags := cmd.Flags()
-	addProblemFormat(cmd, &check.format, "o", "text", "output format")
-	check.olm.add(cmd, "which OLM to ask")
-	flags.StringVar(&check.pkg, "package", "", "check the updates of `PACKAGE` only")
-	check.reportFlags.add(cmd)
-	flags.StringArrayVar(&check.state.paths, "state", nil,
-		"evaluate the custom resources of the cluster with the manifests in this `PATH`, or the live cluster "+
-			"kube:[CONTEXT]; repeatable")
-	check.state.live.add(flags)
-	flags.IntVar(&check.jobs, "jobs", 0,
-		"open `N` images in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
-	flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")
-	check.addRules(cmd, "jobs", "lock", "namespace", "olm", "package", "save", "state")
-	addReadFlags(cmd, &check.images)
-	check.addEach(cmd, textOutput, &check.format)
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		defer check.memo.Close()
-		return run(cmd, args)
-	}
-	return cmd
+		complete: completeArgs(files),
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			addProblemFormat(cmd)
+			check.olm.add(cmd, "which OLM to ask")
+			flags.StringVar(&check.pkg, "package", "", "check the updates of `PACKAGE` only")
+			check.add(cmd)
+			flags.StringArrayVar(&check.state.paths, "state", nil,
+				"evaluate the custom resources of the cluster with the manifests in this `PATH`, or the live cluster "+
+					"kube:[CONTEXT]; repeatable")
+			check.state.live.add(flags)
+			flags.IntVar(&check.jobs, "jobs", 0,
+				"open `N` images in parallel (default 20, or the number of CPUs if higher; 64 over HTTP/2)")
+			flags.StringVar(&check.lock, "lock", "", "open images by the digests in the lock `FILE`, and add new ones to it")
+			check.addRules(cmd, "each", "jobs", "lock", "namespace", "olm", "package", "save", "state")
+		},
+		images: &check.images,
+		report: &check.reportFlags,
+		each:   check.forEach(),
+		do:     check.run,
+		end:    func() { check.memo.Close() },
+	}.cobra()
 }
 
 // updateCheck are the flags of check-updates.
 type updateCheck struct {
 	reportFlags
-	format string
 	olm    olmFlag
 	pkg    string // the only package; "" for all
 	jobs   int
@@ -98,7 +94,7 @@ func (f *updateCheck) run(cmd *cobra.Command, refs []string) error {
 			"refusedByClassic": report.Refused[graph.Classic], "refusedByV1": report.Refused[graph.V1],
 		},
 	}
-	return f.print(cmd, textOutput(cmd), f.format, c, &out, report.Summary())
+	return f.print(cmd, c, &out, report.Summary())
 }
 
 // check reads the catalogs and bundles, and closes them before it opens further images.
@@ -119,39 +115,42 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 			return nil, err
 		}
 	}
-	err = f.images.withCatalog(cmd, "checking", opts, refs, func(c *catalog, _ func()) error {
-		bundles, err := f.memo.Read(cmd.Context(), opts.Spool, c.Sources...)
-		if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
-			return ofParts(refs, err)
+	defer w.Start("checking")()
+	c, err := f.images.openCatalog(cmd, opts, refs...)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	bundles, err := f.memo.Read(cmd.Context(), opts.Spool, c.Sources...)
+	if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
+		return nil, ofParts(refs, err)
+	}
+	names := bundles.Index.Names()
+	warnIfNone(cmd, len(names), "packages", refs...)
+	if len(refs) == 1 {
+		warnIfSeveral(cmd, refs[0], bundles.Index)
+	}
+	if f.pkg != "" && !slices.Contains(names, f.pkg) {
+		return nil, declcfg.NotFound("no package", f.pkg, names)
+	}
+	lock := &c.Lock
+	check.Images = func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
+		opts.Images, opts.BundleImages, opts.Skipped = c.images.opener, true, failed
+		if _, err := opts.Images(); err != nil {
+			return nil, err
 		}
-		names := bundles.Index.Names()
-		warnIfNone(cmd, len(names), "packages", refs...)
-		if len(refs) == 1 {
-			warnIfSeveral(cmd, refs[0], bundles.Index)
+		if f.lock != "" {
+			opts.Lock = lock
 		}
-		if f.pkg != "" && !slices.Contains(names, f.pkg) {
-			return declcfg.NotFound("no package", f.pkg, names)
+		w.showOpening(&opts, refs)
+		images, err := render.Open(ctx, refs, opts)
+		if err == nil {
+			lock = &images.Lock
 		}
-		lock := &c.Lock
-		check.Images = func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {
-			opts.Images, opts.BundleImages, opts.Skipped = c.images.opener, true, failed
-			if _, err := opts.Images(); err != nil {
-				return nil, err
-			}
-			if f.lock != "" {
-				opts.Lock = lock
-			}
-			w.showOpening(&opts, refs)
-			images, err := render.Open(ctx, refs, opts)
-			if err == nil {
-				lock = &images.Lock
-			}
-			return images, err
-		}
-		if report, err = bundles.Check(cmd.Context(), check); err != nil || f.lock == "" {
-			return err
-		}
-		return lock.WriteFile(f.lock)
-	})
-	return report, err
+		return images, err
+	}
+	if report, err = bundles.Check(cmd.Context(), check); err != nil || f.lock == "" {
+		return report, err
+	}
+	return report, lock.WriteFile(f.lock)
 }

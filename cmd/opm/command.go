@@ -40,6 +40,8 @@ type command struct {
 	run func(cmd *cobra.Command, args []string) (*output.Result, error)
 	// do takes the place of run in a command that prints by itself, or not at all.
 	do func(cmd *cobra.Command, args []string) error
+	// end is called when the command ends, after the last catalog of --each; nil does nothing.
+	end func()
 }
 
 // cobra returns the command of cobra.
@@ -61,7 +63,7 @@ func (c command) cobra() *cobra.Command {
 	}
 	c.modes.mark(cmd)
 	if c.each != nil {
-		c.each.register(cmd)
+		c.each.add(cmd)
 	}
 	return cmd
 }
@@ -102,6 +104,9 @@ func (c command) usage() string {
 }
 
 func (c command) runE(cmd *cobra.Command, args []string) error {
+	if c.end != nil {
+		defer c.end()
+	}
 	switch {
 	case c.report.lists():
 		return printRules(textOutput(cmd), c.report.rules(), args)

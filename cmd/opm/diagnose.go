@@ -12,7 +12,7 @@ import (
 
 func diagnoseCmd() *cobra.Command {
 	var f diagnoseFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "diagnose [STATE...]",
 		Short: "Explain why a cluster does not do what its objects ask for",
 		Long: `Explain why a cluster does not do what its Subscriptions and ClusterExtensions ask for: for each
@@ -39,9 +39,15 @@ diagnosed all the same.`,
   opm diagnose cluster.yaml
   opm diagnose cluster.yaml --catalog crafts=catalog
   opm diagnose cluster.yaml -o markdown --redact`,
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
+		flags:   f.add,
+		formats: []output.Format{output.Text, output.JSON, output.YAML, output.Markdown},
+		images:  &f.images,
+		work:    "diagnosing",
+		run:     f.run,
+	}.cobra()
+}
+
+func (f *diagnoseFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.state.addCatalogs(cmd)
 	f.state.live.add(flags)
@@ -49,9 +55,6 @@ diagnosed all the same.`,
 	flags.DurationVar(&f.options.Resolve.Timeout, "solver-timeout", 10*time.Second,
 		"give up on a namespace after this `TIME`: undecided")
 	flags.BoolVar(&f.redact, "redact", false, "replace the names of namespaces, hosts and users")
-	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown)
-	addReadFlags(cmd, &f.images)
-	return cmd
 }
 
 // diagnoseFlags are the flags of diagnose.
@@ -61,31 +64,28 @@ type diagnoseFlags struct {
 	options diagnose.Options
 	target  clusterTarget
 	redact  bool
-	format  string
 }
 
 // run diagnoses the readable objects of the state, even if others are not readable.
-func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
+func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) (*output.Result, error) {
 	if err := checkSolverTimeout(f.options.Resolve.Timeout); err != nil {
-		return err
+		return nil, err
 	}
 	if err := f.target.parse(); err != nil {
-		return err
+		return nil, err
 	}
 	f.options.KubeVersion, f.options.OCPVersion = f.target.kubernetes, f.target.openShift
-	done := display{cmd}.Start("diagnosing")
-	defer done()
 	if len(args) == 0 {
 		args = []string{kube.Prefix}
 	}
 	f.state.paths = args
 	state, refused, err := f.state.readChecked(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer closeAll()
 	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions", args...)
@@ -93,17 +93,13 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 	f.options.Cluster.Catalogs = catalogs
 	r, err := diagnose.Run(cmd.Context(), state, f.options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.redact {
 		r.Redact(state)
 	}
-	done()
-	if err := printResult(cmd, &output.Result{Value: r, Report: r.Report}); err != nil {
-		return err
-	}
 	if refused == nil && r.Stuck() {
-		return failed("the cluster has problems: see the output")
+		refused = failed("the cluster has problems: see the output")
 	}
-	return refused
+	return &output.Result{Value: r, Report: r.Report}, refused
 }

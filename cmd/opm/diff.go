@@ -202,7 +202,7 @@ func (f *diffFlags) findImpact(cmd *cobra.Command, refs []string) (*output.Resul
 
 // writeImpact writes the impact of an added bundle, which it adds to a copy of the catalog. It writes nothing if the
 // catalog would not be valid.
-func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path string, add edit.Add, format string) error {
+func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path string, add edit.Add) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return usageError{fmt.Errorf("--impact: %s is not the directory of a catalog", path)}

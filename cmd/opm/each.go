@@ -38,27 +38,8 @@ type eachFlag struct {
 	shared declcfg.Memo
 }
 
-// add adds the flag to a command whose argument at is CATALOG, which the flag replaces. Call it last.
-func (f *eachFlag) add(cmd *cobra.Command, at int) {
-	f.addFlag(cmd, at, "run once for each of several catalogs")
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !f.given() {
-			return run(cmd, args)
-		}
-		return f.run(cmd, func(r *namedRef) error { return run(cmd, f.insert(args, r.ref)) })
-	}
-}
-
-// addForAll adds the flag to a command that runs once for all catalogs, which [eachFlag.catalogs] returns.
-func (f *eachFlag) addForAll(cmd *cobra.Command, at int) {
-	f.addFlag(cmd, at, "run once for each of several catalogs")
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, f.insert(args, "")) }
-}
-
-// register adds the flag to a command, which [command] runs for each catalog.
-func (f *eachFlag) register(cmd *cobra.Command) {
+// add adds the flag to a command.
+func (f *eachFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.values, "each", nil, cmp.Or(f.purpose, "run once for each of several catalogs")+
 		": `CATALOG`, NAME=CATALOG or, with a slash at the end, all in a directory; repeatable")
 }
@@ -98,27 +79,6 @@ func (r *namedRef) isSame(other *namedRef) bool {
 	a, errA := os.Stat(r.ref)
 	b, errB := os.Stat(other.ref)
 	return r.ref == other.ref || errA == nil && errB == nil && os.SameFile(a, b)
-}
-
-// addFlag adds the flag to a command whose function reads it, with its purpose for the help.
-func (f *eachFlag) addFlag(cmd *cobra.Command, at int, purpose string) {
-	f.at = at
-	cmd.Flags().StringArrayVar(&f.values, "each", nil, purpose+
-		": `CATALOG`, NAME=CATALOG or, with a slash at the end, all in a directory; repeatable")
-	check, complete := cmd.Args, cmd.ValidArgsFunction
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		err := check(cmd, f.insert(args, "CATALOG"))
-		if f.given() && err != nil && strings.HasPrefix(err.Error(), "unexpected argument") {
-			return usageError{fmt.Errorf("%w (--each takes the place of CATALOG)", err)}
-		}
-		return err
-	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		if with := withFirstOfEach(cmd, nil); len(with) > 0 {
-			args = f.insert(args, with[0])
-		}
-		return complete(cmd, args, start)
-	}
 }
 
 func (f *eachFlag) given() bool { return f != nil && f.values != nil }

@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/internal/edit"
-	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -24,8 +21,7 @@ type editFlags struct {
 
 	replaces string // see addEntry
 	each     eachFlag
-	format   string
-	impact   bool // a report in the format is on standard output
+	impact   bool // a report is on standard output
 
 	releases     string // the annotation of an added bundle with the releases of OpenShift that it supports
 	allPlatforms bool   // add it also to catalogs for others
@@ -38,18 +34,17 @@ CATALOG is a directory or a file with a catalog, or a template. Comments, order 
 as they are. Nothing is written unless the package is valid afterwards; a template is checked
 without its images. With -o json or yaml, the output lists the changed files and the changes.`
 
-// add adds the flags to a command whose argument at is CATALOG. Call it last.
-func (f *editFlags) add(cmd *cobra.Command, at int) {
+// editFormats are the formats of commands that edit catalogs.
+var editFormats = []output.Format{output.Text, output.JSON, output.YAML}
+
+// add adds the flags to a command that has its own flags by now.
+func (f *editFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "edit `PACKAGE`, if several have what is named")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would change as a diff, and write nothing")
-	if flags.Lookup("output") == nil {
-		addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML)
-	}
 	if flags.Lookup(maxObjectSize) == nil {
 		addObjectLimit(cmd)
 	}
-	f.each.addForAll(cmd, at)
 }
 
 // addEntry adds the flags for a new channel entry: the flag called name for its channel, and flags for its edges. The
@@ -108,7 +103,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 			without = append(without, paths[i])
 		}
 		for _, note := range r.Notes {
-			if f.isData() {
+			if f.isData(cmd) {
 				break // they are in the output
 			}
 			if len(paths) > 1 {
@@ -142,7 +137,7 @@ func warnOfLeftovers(cmd *cobra.Command) func(error) {
 }
 
 // isData reports whether the output is the edits for programs.
-func (f *editFlags) isData() bool { return !f.impact && output.Format(f.format).IsData() }
+func (f *editFlags) isData(cmd *cobra.Command) bool { return !f.impact && formatOf(cmd).IsData() }
 
 // An editedCatalog is a catalog with the changes that a command made or, with --dry-run, would make.
 type editedCatalog struct {
@@ -155,7 +150,7 @@ type editedCatalog struct {
 // print prints the edits for programs, or the diff of --dry-run. That follows a report as text, and is left out after
 // another report.
 func (f *editFlags) print(cmd *cobra.Command, paths []string, results []*edit.Result) error {
-	if f.isData() {
+	if f.isData(cmd) {
 		catalogs := []editedCatalog{}
 		for i, r := range results {
 			if r.Absent == nil {
@@ -170,7 +165,7 @@ func (f *editFlags) print(cmd *cobra.Command, paths []string, results []*edit.Re
 		all = append(all, r.Diff...)
 	}
 	switch {
-	case f.impact && f.format == "text" && len(all) > 0:
+	case f.impact && formatOf(cmd) == output.Text && len(all) > 0:
 		all = slices.Insert(all, 0, '\n')
 	case f.impact:
 		return nil
@@ -212,144 +207,4 @@ func problemsOf(paths []string, results []*edit.Result) (problems []*problem.Pro
 		return results[0].Problems, invalid
 	}
 	return problem.Merge(reports), invalid
-}
-
-// kindArgs requires the arguments CATALOG KIND NAME.
-func kindArgs(cmd *cobra.Command, args []string) error {
-	if err := exactArgs("CATALOG", "package|channel|bundle", "NAME")(cmd, args); err != nil {
-		return err
-	}
-	if words := texts(edit.Kinds()); !slices.Contains(words, args[1]) {
-		return usageError{fmt.Errorf("unknown kind %q%s: want %s", args[1], nearest.Hint(args[1], words), oneOf(words))}
-	}
-	return nil
-}
-
-// kinds completes to the kinds of named objects in a package.
-func kinds(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return texts(edit.Kinds()), cobra.ShellCompDirectiveNoFileComp
-}
-
-// namesOfKind completes to the names of the objects of a kind, the second argument, in the catalog of the first.
-func namesOfKind(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	return namesOf(edit.Kind(args[1]).Schema())(cmd, args, start)
-}
-
-func promoteCmd() *cobra.Command {
-	var f editFlags
-	var e edit.Promote
-	cmd := &cobra.Command{
-		Use:   "promote CATALOG BUNDLE --to CHANNEL",
-		Short: "Put a bundle of a catalog or a template into another channel",
-		Long: `Put a bundle that is in one channel into another one too. It replaces the head of that channel,
-unless --replaces says otherwise, and keeps the skips and the skipRange that it has.
-
-In a semver template, BUNDLE is an image, and CHANNEL is candidate, fast or stable.` + editNote,
-		Example: `  opm promote catalog kiln.v2.0.0-rc.1 --to stable
-  opm promote catalog/kiln kiln.v2.0.0-rc.1 --to stable --dry-run`,
-		Args:              exactArgs("CATALOG", "BUNDLE"),
-		ValidArgsFunction: completeArgs(files, bundles),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if e.Bundle = args[1]; cmd.Flags().Changed("replaces") {
-				e.Updates.Replaces = &f.replaces
-			}
-			return f.run(cmd, args[0], e)
-		},
-	}
-	f.addEntry(cmd, "to", &e.To, &e.Updates, "the channel if the package has none of that name")
-	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "channel" { // as of opm add
-			name = "to"
-		}
-		return pflag.NormalizedName(name)
-	})
-	f.add(cmd, 0)
-	return cmd
-}
-
-func deprecateCmd() *cobra.Command {
-	var f editFlags
-	var e edit.Deprecate
-	cmd := &cobra.Command{
-		Use:   "deprecate CATALOG package|channel|bundle NAME --message TEXT",
-		Short: "Deprecate a package, a channel or a bundle",
-		Long: `Deprecate a package, a channel or a bundle with a message for its users, or change the message.
---undo removes the deprecation.` + editNote,
-		Example: `  opm deprecate catalog bundle kiln.v1.0.0 --message "kiln 1.0 is no longer supported; update to 1.1"
-  opm deprecate catalog channel candidate --package kiln --message "use the channel stable"
-  opm deprecate catalog bundle kiln.v1.0.0 --undo`,
-		Args:              kindArgs,
-		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if e.Message == "" && !e.Undo {
-				return usageError{errors.New("--message or --undo is missing")}
-			}
-			e.Kind, e.Name = edit.Kind(args[1]), args[2]
-			return f.run(cmd, args[0], e)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVarP(&e.Message, "message", "m", "", "tell users `TEXT`: why, and what to use instead")
-	flags.BoolVar(&e.Undo, "undo", false, "remove the deprecation")
-	exclude(cmd, "undo", "message")
-	f.add(cmd, 0)
-	return cmd
-}
-
-func removeCmd() *cobra.Command {
-	var f editFlags
-	var e edit.Remove
-	cmd := &cobra.Command{
-		Use:   "remove CATALOG package|channel|bundle NAME",
-		Short: "Remove a package, a channel or a bundle",
-		Long: `Remove a package, a channel or a bundle, with its deprecation. A bundle is removed from all
-channels, or from that of --channel only.
-
-What the package needs to stay valid is changed only if you ask for it: --reconnect lets bundles
-that replace the removed one replace what that replaced, and skip it; --with-bundles also removes
-the bundles that only the removed channel has.
-
-In a semver template, NAME is an image, and --channel is candidate, fast or stable.` + editNote,
-		Example: `  opm remove catalog bundle kiln.v1.1.1 --reconnect
-  opm remove catalog bundle kiln.v1.2.0 --channel candidate --reconnect --dry-run
-  opm remove catalog channel candidate --package kiln --with-bundles`,
-		Args:              kindArgs,
-		ValidArgsFunction: completeArgs(files, kinds, namesOfKind),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			e.Kind, e.Name = edit.Kind(args[1]), args[2]
-			switch {
-			case e.Kind != edit.Bundle && (e.Channel != "" || e.Image != "" || e.Reconnect):
-				return usageError{errors.New("--channel, --image and --reconnect are for bundles")}
-			case e.Kind != edit.Channel && e.WithBundles:
-				return usageError{errors.New("--with-bundles is for channels")}
-			}
-			return f.run(cmd, args[0], e)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&e.Channel, "channel", "", "remove the bundle from `CHANNEL` only")
-	flags.BoolVar(&e.Reconnect, "reconnect", false, "reconnect the updates around the bundle")
-	flags.BoolVar(&e.WithBundles, "with-bundles", false, "also remove the bundles that only the channel has")
-	flags.StringVar(&e.Image, "image", "", "the bundle is `IMAGE`, in a basic template that does not have its name")
-	exclude(cmd, "image", "channel")
-	f.add(cmd, 0)
-	return cmd
-}
-
-func defaultChannelCmd() *cobra.Command {
-	var f editFlags
-	cmd := &cobra.Command{
-		Use:   "default-channel CATALOG CHANNEL",
-		Short: "Set the default channel of a package",
-		Long:  `Make a channel the default of its package.` + editNote,
-		Example: `  opm default-channel catalog/kiln stable
-  opm default-channel catalog stable --package kiln --dry-run`,
-		Args:              exactArgs("CATALOG", "CHANNEL"),
-		ValidArgsFunction: completeArgs(files, channels),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args[0], edit.DefaultChannel{Channel: args[1]})
-		},
-	}
-	f.add(cmd, 0)
-	return cmd
 }

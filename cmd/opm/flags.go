@@ -181,29 +181,3 @@ func sizeOf(cmd *cobra.Command, name string) int64 {
 	}
 	return 0
 }
-
-// exactArgs requires the named arguments. Its errors are easier to read than cobra's.
-func exactArgs(names ...string) cobra.PositionalArgs { return rangeArgs(len(names), names...) }
-
-// rangeArgs accepts the named arguments, of which the first least are required.
-func rangeArgs(least int, names ...string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least:
-			return usageError{fmt.Errorf("argument %s is missing", names[len(args)])}
-		case len(args) > len(names):
-			return usageError{fmt.Errorf("unexpected argument %q", args[len(names)])}
-		}
-		return nil
-	}
-}
-
-// atLeastOne requires one or more arguments.
-func atLeastOne(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usageError{fmt.Errorf("argument %s is missing", name)}
-		}
-		return nil
-	}
-}

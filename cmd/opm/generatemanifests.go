@@ -20,7 +20,7 @@ import (
 
 func manifestsCmd() *cobra.Command {
 	var f manifestsFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "manifests (CATALOG | --kind reader --for COMMAND)",
 		Short: "Generate what a cluster needs to run the image of a catalog",
 		Long: `Generate the manifests that run --image: a CatalogSource for OLM Classic, a ClusterCatalog for
@@ -48,25 +48,25 @@ compare with new schemas: which ones there are depends on the cluster.`,
   opm generate manifests catalog --image registry.example/crafts:v1 --kind deployment --http-port 8080 --service-monitor
   opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1
   opm generate manifests --kind reader --for simulate`,
-		Args:              f.args,
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		args:     f.args,
+		complete: completeArgs(files),
+		flags:    f.add,
+		images:   &f.images,
+		do: func(cmd *cobra.Command, args []string) error {
 			if f.Kind == manifests.Reader {
 				return f.runReader(cmd)
 			}
 			return f.run(cmd, args[0])
 		},
-	}
-	f.add(cmd)
-	return cmd
+	}.cobra()
 }
 
 // args checks the arguments: a catalog, unless --kind is reader.
 func (f *manifestsFlags) args(cmd *cobra.Command, args []string) error {
 	if f.Kind == manifests.Reader {
-		return exactArgs()(cmd, args)
+		return wantArgs("")(cmd, args)
 	}
-	return exactArgs("CATALOG")(cmd, args)
+	return wantArgs("CATALOG")(cmd, args)
 }
 
 // runReader prints a ClusterRole to read live clusters.
@@ -123,20 +123,22 @@ func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 	var size atomic.Int64
 	opts := openOptions(cmd)
-	err := f.images.withCatalog(cmd, "reading", opts, []string{ref}, func(c *catalog, done func()) error {
-		for i := range c.Sources {
-			shown := c.Sources[i].Read
-			c.Sources[i].Read = func(n int64) {
-				if size.Add(n); shown != nil {
-					shown(n)
-				}
+	defer display{cmd}.Start("reading")()
+	c, err := f.images.openCatalog(cmd, opts, ref)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	for i := range c.Sources {
+		shown := c.Sources[i].Read
+		c.Sources[i].Read = func(n int64) {
+			if size.Add(n); shown != nil {
+				shown(n)
 			}
 		}
-		index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
-		done()
-		return c.check(index, err)
-	})
-	return size.Load(), err
+	}
+	index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
+	return size.Load(), c.check(index, err)
 }
 
 func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
@@ -243,7 +245,6 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 		"output format; a kustomization or a chart needs --output-dir",
 		manifests.YAML, manifests.JSON, manifests.Kustomize, manifests.Helm)
 	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
-	addReadFlags(cmd, &f.images)
 }
 
 // check sets the kind, and returns an error for flags that cannot be combined.

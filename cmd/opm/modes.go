@@ -104,15 +104,3 @@ func checkExclusions(cmd *cobra.Command) error {
 	}
 	return nil
 }
-
-// add makes a command refuse flags that its mode does not use, before it checks its arguments.
-func (m modes) add(cmd *cobra.Command) {
-	arguments := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if err := m.check(cmd); err != nil {
-			return err
-		}
-		return arguments(cmd, args)
-	}
-	m.mark(cmd)
-}

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/olm/across"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
-	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 func planCmd() *cobra.Command {
 	var f planFlags
-	var each eachFlag
-	cmd := &cobra.Command{
+	each := eachFlag{purpose: "plan over these catalogs, too"}
+	return command{
 		Use:   "plan [VERSION=]CATALOG...",
 		Short: "Plan the updates of operators for the upgrade of a platform",
 		Long: `Plan the upgrade of a platform, such as OpenShift, with a catalog for each of its versions, the
@@ -29,38 +29,36 @@ cannot be read is left out, and the exit status is 1. It is also 1 if an operato
 Rules, baselines and opm.yaml, beside the last catalog, are as in opm validate.` + catalogNote,
 		Example: `  opm plan v4.18=catalog/kiln v4.19=catalog --all
   opm plan v4.18=catalog/kiln v4.19=catalog --installed kiln.v1.0.0 -o markdown`,
-		Args:              atLeastOne("CATALOG"),
-		ValidArgsFunction: files,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		flags: func(cmd *cobra.Command) {
+			flags := cmd.Flags()
+			flags.StringVar(&f.pkg, "package", "", "plan for this `PACKAGE` only")
+			flags.BoolVar(&f.all, "all", false, "show all plans in text too")
+			f.olm.add(cmd, "which OLM to ask")
+			addProblemFormat(cmd)
+			f.images.addKeepGoing(cmd)
+			f.add(cmd)
+		},
+		images: &f.images,
+		each:   &each,
+		do: func(cmd *cobra.Command, args []string) error {
 			refs, err := each.refs(args...)
 			if err != nil {
 				return err
 			}
 			return f.run(cmd, refs)
 		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.pkg, "package", "", "plan for this `PACKAGE` only")
-	flags.BoolVar(&f.all, "all", false, "show all plans in text too")
-	f.olm.add(cmd, "which OLM to ask")
-	addProblemFormat(cmd, &f.format, "o", "text", "output format")
-	f.images.addKeepGoing(cmd)
-	f.add(cmd)
-	addReadFlags(cmd, &f.images)
-	each.addFlag(cmd, 0, "plan over these catalogs, too")
-	f.images.each = &each
-	return cmd
+	}.cobra()
 }
 
 // planFlags are the flags of plan.
 type planFlags struct {
-	report      reportFlags
-	pkg, format string
-	olm         olmFlag
-	all         bool
-	installed   []string
-	state       stateFlags
-	images      imageFlags
+	report    reportFlags
+	pkg       string
+	olm       olmFlag
+	all       bool
+	installed []string
+	state     stateFlags
+	images    imageFlags
 }
 
 // add adds the flags of plan that updates has only for its former spelling, updates --across.
@@ -94,19 +92,18 @@ func (f *planFlags) run(cmd *cobra.Command, refs []*namedRef) error {
 	if !f.all && f.installed == nil && f.state.paths == nil {
 		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
 	}
-	out := outputAs(cmd, f.format)
-	switch {
+	switch out := textOutput(cmd); {
 	case f.report.writeBaseline || len(plans) == 0:
-	case f.format == string(problem.Text):
+	case formatOf(cmd) == output.Text:
 		err = report.Table(plans).Text(out)
-	case f.format == string(problem.Markdown):
+	case formatOf(cmd) == output.Markdown:
 		err = report.Table(plans).Markdown(out)
 		fmt.Fprintln(out)
 	}
 	if err != nil {
 		return err
 	}
-	err = f.report.print(cmd, cmd.ErrOrStderr(), f.format, c, result, report.Summary())
+	err = f.report.print(cmd, c, result, report.Summary())
 	return cmp.Or(err, leftOut)
 }
 
@@ -156,12 +153,14 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*namedRef) (all []*across.Ca
 		return nil, nil, usageError{err}
 	}
 	return readEach(cmd, refs, "the plans leave out ", func(i int) (*across.Catalog, error) {
-		use := func(opened *catalog, done func()) error {
-			err := all[i].Read(cmd.Context(), opened.Sources...)
-			done()
-			return opened.check(all[i].Index, err)
+		defer display{cmd}.Start("reading")()
+		c, err := f.images.openCatalog(cmd, openOptions(cmd), refs[i].ref)
+		if err != nil {
+			return nil, err
 		}
-		return all[i], f.images.withCatalog(cmd, "reading", openOptions(cmd), []string{refs[i].ref}, use)
+		defer c.close()
+		err = all[i].Read(cmd.Context(), c.Sources...)
+		return all[i], c.check(all[i].Index, err)
 	})
 }
 

@@ -14,20 +14,21 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// addProblemFormat adds the flag --output for the format of problems. short is its letter, or "" in the command whose
-// -o has another meaning upstream.
-func addProblemFormat(cmd *cobra.Command, format *string, short, byDefault, usage string) {
-	choiceVar(cmd, format, "output", short, byDefault, usage, problem.Formats()...)
+// addProblemFormat adds the flag -o for the format of problems.
+func addProblemFormat(cmd *cobra.Command) {
+	choiceVar(cmd, new(string), "output", "o", string(problem.Text), "output format", problem.Formats()...)
 }
 
 // reportFlags are the flags of commands that report problems, except for the format.
 type reportFlags struct {
-	rules func() *problem.Rules // of the command
+	rules    func() *problem.Rules // of the command
+	onStdout bool                  // text is on standard output, not on standard error
 
 	listRules     bool
 	info          bool
@@ -71,32 +72,12 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 // lists reports whether --rules is given. A command without reportFlags does not list rules.
 func (f *reportFlags) lists() bool { return f != nil && f.listRules }
 
-// addRules adds --rules, the former spelling of opm rules, which excludes the flags of add and others. With it, the
-// arguments of the command are names of rules.
+// addRules adds --rules, the former spelling of opm rules, which excludes the flags of add and others.
 func (f *reportFlags) addRules(cmd *cobra.Command, others ...string) {
 	cmd.Flags().BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
 	renamedFlag(cmd.Flags(), "rules", "opm rules")
 	exclude(cmd, "rules", "output", "info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline")
 	exclude(cmd, "rules", others...)
-	check, complete, run := cmd.Args, cmd.ValidArgsFunction, cmd.RunE
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if f.listRules {
-			return nil
-		}
-		return check(cmd, args)
-	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		if f.listRules {
-			return f.rules().Names(), cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, start)
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if f.listRules {
-			return printRules(textOutput(cmd), f.rules(), args)
-		}
-		return run(cmd, args)
-	}
 }
 
 // read returns the configuration for a reference, with the changes by flags.
@@ -124,29 +105,25 @@ func (f *reportFlags) read(ref string) (*config, error) {
 	return c, nil
 }
 
-// addEach adds --each to a command whose first argument is CATALOG. The problems of all catalogs are one report, which
-// is written as text to the writer that text returns.
-func (f *reportFlags) addEach(cmd *cobra.Command, text func(*cobra.Command) io.Writer, format *string) {
-	f.each.finish = func(cmd *cobra.Command) error { return f.printAll(cmd, text(cmd), *format, f.checked) }
-	f.each.add(cmd, 0)
-	exclude(cmd, "rules", "each")
+// forEach returns the flag --each of the command. The problems of all catalogs are one report.
+func (f *reportFlags) forEach() *eachFlag {
+	f.each.finish = func(cmd *cobra.Command) error { return f.printAll(cmd, f.checked) }
+	return &f.each
 }
 
-// print prints the problems of a report with the levels and the baseline of the configuration: as text to the writer,
-// in other formats to standard output. It prints the lines of the summary to standard error. It returns an error if one
-// of the problems is an error. With --each, nothing is printed before the last catalog is checked.
-func (f *reportFlags) print(
-	cmd *cobra.Command, text io.Writer, format string, c *config, report *problem.Report, summary ...string,
-) error {
+// print prints the problems of a report with the levels and the baseline of the configuration. It prints the lines of
+// the summary to standard error. It returns an error if one of the problems is an error. With --each, nothing is printed
+// before the last catalog is checked.
+func (f *reportFlags) print(cmd *cobra.Command, c *config, report *problem.Report, summary ...string) error {
 	if f.each.given() {
 		f.checked = append(f.checked, checkedCatalog{f.each.now.name, c, report, summary})
 		return nil
 	}
-	return f.printAll(cmd, text, format, []checkedCatalog{{"", c, report, summary}})
+	return f.printAll(cmd, []checkedCatalog{{"", c, report, summary}})
 }
 
 // printAll prints the problems of one catalog or, with --each, of several.
-func (f *reportFlags) printAll(cmd *cobra.Command, text io.Writer, format string, all []checkedCatalog) error {
+func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -183,7 +160,7 @@ func (f *reportFlags) printAll(cmd *cobra.Command, text io.Writer, format string
 			notes += "opm: " + line + "\n"
 		}
 	}
-	return withNotes(cmd, f.write(cmd, text, format, &report), notes)
+	return withNotes(cmd, f.write(cmd, &report), notes)
 }
 
 // A baselineGroup has the problems of the catalogs with the same baseline.
@@ -246,19 +223,24 @@ func (f *reportFlags) staleNotes(baseline string, stale []problem.Known) string 
 	return notes.String()
 }
 
-// write writes a report as text or in another format, and fails if it has errors.
-func (f *reportFlags) write(cmd *cobra.Command, text io.Writer, format string, report *problem.Report) error {
-	if isText(format) {
-		return printProblems(text, cmd.ErrOrStderr(), report.Problems, f.info)
+// write writes a report as text, or in another format to standard output, and fails if it has errors.
+func (f *reportFlags) write(cmd *cobra.Command, report *problem.Report) error {
+	format := formatOf(cmd)
+	if format == output.Text {
+		w := cmd.ErrOrStderr()
+		if f.onStdout {
+			w = textOutput(cmd)
+		}
+		return printProblems(w, cmd.ErrOrStderr(), report.Problems, f.info)
 	}
-	if format == string(problem.GitHub) { // annotations are for people, too
+	if problem.Format(format) == problem.GitHub { // annotations are for people, too
 		report.Problems = shownProblems(report.Problems, f.info)
 	}
 	err := report.Write(outputAs(cmd, format), problem.Format(format))
 	if err != nil || !problem.HasErrors(report.Problems) {
 		return err
 	}
-	if f.upstream && (format == string(problem.JSON) || format == string(problem.YAML)) {
+	if f.upstream && (format == output.JSON || format == output.YAML) {
 		return failed("") // the output has the reason, and callers may read both streams as one
 	}
 	return failed(problem.Reason(report.Problems))
@@ -274,9 +256,6 @@ func withNotes(cmd *cobra.Command, err error, notes string) error {
 	}
 	return err
 }
-
-// isText reports whether problems are printed as text, where hints are shown only on request.
-func isText(format string) bool { return format == "" || format == string(problem.Text) }
 
 // unknown returns the problems that are not in the named baseline, and the stale entries of the baseline.
 func unknown(baseline string, problems []*problem.Problem) ([]*problem.Problem, []problem.Known, error) {

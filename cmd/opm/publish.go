@@ -25,7 +25,7 @@ import (
 
 func publishCmd() *cobra.Command {
 	var f publishFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "publish (DIRECTORY | CONFIG | TEMPLATE...) (--tag REF | --skip push)",
 		Short: "Check a catalog, build its image and push it, in one run for CI",
 		Long: `Publish a catalog: a directory, what opm compose makes of CONFIG, or what opm render-template
@@ -57,23 +57,37 @@ Exit status:
 		Example: `  opm publish catalog -t registry.example/crafts/catalog:v1 -i scratch --skip check-images,push
   opm publish crafts.yaml -t registry.example/crafts/catalog:v1 -i scratch --skip check-images,push
   docker login registry.example && opm publish catalog -t registry.example/crafts/catalog:v2 --sign`,
-		Args:              atLeastOne("DIRECTORY, CONFIG or TEMPLATE"),
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
+		args:     f.args,
+		complete: files,
+		flags: func(cmd *cobra.Command) {
+			f.addImage(cmd)
+			f.add(cmd, texts(pipeline.Optional()))
+		},
+		do: f.run,
+	}.cobra()
+}
+
+// addImage adds the flags about the image.
+func (f *publishFlags) addImage(cmd *cobra.Command) {
 	f.build.addImage(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false, "do everything but push and sign")
 	flags.BoolVar(&f.sign, "sign", false, "sign the image with cosign, which must be in PATH")
 	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
-	f.add(cmd, texts(pipeline.Optional()))
-	return cmd
+}
+
+// args requires an argument.
+func (f *publishFlags) args(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{errors.New("argument DIRECTORY, CONFIG or TEMPLATE is missing")}
+	}
+	return nil
 }
 
 func checkCmd() *cobra.Command {
 	f := publishFlags{onlyCheck: true}
 	f.build.base = baseSelf
-	cmd := &cobra.Command{
+	return command{
 		Use:   "check (DIRECTORY | CONFIG | TEMPLATE...)",
 		Short: "Check a catalog as opm publish does, without its image",
 		Long: `Check a catalog before it is published, as for a pull request: a directory, what opm compose makes
@@ -87,16 +101,17 @@ everything. The exit status is 1 if the catalog has problems, and 2 if something
 		Example: `  opm check catalog --skip check-images
   opm check catalog --against catalog/kiln --skip check-images --summary summary.md
   opm check crafts.yaml --skip check-images -o json`,
-		Args:              atLeastOne("DIRECTORY, CONFIG or TEMPLATE"),
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil,
-		"the image `REF` of the catalog, to compare with if it exists")
-	f.add(cmd, texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
-		return s == pipeline.Build || s == pipeline.Push
-	})))
-	return cmd
+		args:     f.args,
+		complete: files,
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil,
+				"the image `REF` of the catalog, to compare with if it exists")
+			f.add(cmd, texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
+				return s == pipeline.Build || s == pipeline.Push
+			})))
+		},
+		do: f.run,
+	}.cobra()
 }
 
 // publishFlags are the flags of publish and check.

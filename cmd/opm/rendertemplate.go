@@ -26,7 +26,7 @@ import (
 // renderTemplateCmd returns the command, which exists at the top level and, as upstream, below alpha.
 func renderTemplateCmd(path string) *cobra.Command {
 	var f templateFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "render-template [TYPE] [FILE]",
 		Short: "Print the catalog that a template makes",
 		Long: `Print the catalog that a template makes of images of bundles. TYPE is the type of the template;
@@ -58,15 +58,18 @@ nothing is written unless all targets can be. The file is like
   ` + path + ` render-template templates/semver.yaml --lock bundles.lock --target ocp=4.18
   ` + path + ` render-template templates/semver.yaml --targets templates/targets.yaml --output-dir catalogs
   ` + path + ` render-template -o mermaid < templates/basic.yaml`,
-		Args: rangeArgs(0, "TYPE", "FILE"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		complete: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return append(texts(template.Types()), compositeType), cobra.ShellCompDirectiveDefault
 			}
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
+		flags: f.add,
+		do:    f.run,
+	}.cobra()
+}
+
+func (f *templateFlags) add(cmd *cobra.Command) {
 	choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format", declcfg.JSON, declcfg.YAML, mermaid)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.preview, "preview", false, "show channels and updates instead of printing the catalog")
@@ -83,7 +86,6 @@ nothing is written unless all targets can be. The file is like
 		"of composite templates, run the commands of custom builders")
 	f.templateRendering.add(cmd)
 	exclude(cmd, "targets", "preview", "target", "bundle-format")
-	return cmd
 }
 
 // mermaid is the output format for a drawing of the catalog.

@@ -17,8 +17,8 @@ import (
 )
 
 func resolveCmd() *cobra.Command {
-	var f resolveFlags
-	cmd := &cobra.Command{
+	f := resolveFlags{all: resolveAllFlags{reportFlags: reportFlags{rules: resolve.Rules, onStdout: true}}}
+	return command{
 		Use:   "resolve ([NAME=]CATALOG... | --state PATH...)",
 		Short: "Show what OLM installs, and why not something else",
 		Long: `Show what OLM Classic and OLM v1 install of a package, with all that it depends on: for a new
@@ -57,10 +57,31 @@ visible.`,
   opm resolve --state cluster.yaml --catalog crafts=catalog
   opm resolve --state cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm resolve --state kube: --catalog crafts=catalog --save cluster.json`,
-		Args:              f.args,
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
+		args:     f.args,
+		complete: completeArgs(files),
+		flags:    f.add,
+		images:   &f.images,
+		report:   &f.all.reportFlags,
+		each:     f.all.forEach(),
+		modes:    resolveModes,
+		do:       f.run,
+	}.cobra()
+}
+
+// resolveFlags are the flags of resolve.
+type resolveFlags struct {
+	setup   resolve.SetupOptions
+	olm     olmFlag
+	target  string
+	explain string
+	path    bool
+	timeout time.Duration
+	state   stateFlags
+	images  imageFlags
+	all     resolveAllFlags
+}
+
+func (f *resolveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.setup.Package, "package", "", "resolve this `PACKAGE`")
 	flags.StringVar(&f.setup.Channel, "channel", "", "follow this `CHANNEL` (default: any)")
@@ -77,28 +98,10 @@ visible.`,
 	choiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
 		explainShort, explainFull)
 	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format",
+	choiceVar(cmd, new(string), "output", "o", "text", "output format",
 		append(problem.Formats(), "dot")...)
 	f.all.add(cmd)
 	f.state.add(cmd)
-	addReadFlags(cmd, &f.images)
-	resolveModes.add(cmd)
-	f.all.addEach(cmd, textOutput, &f.format)
-	f.images.each = &f.all.each
-	return cmd
-}
-
-// resolveFlags are the flags of resolve.
-type resolveFlags struct {
-	setup           resolve.SetupOptions
-	olm             olmFlag
-	target          string
-	format, explain string
-	path            bool
-	timeout         time.Duration
-	state           stateFlags
-	images          imageFlags
-	all             resolveAllFlags
 }
 
 // solverTimeout is the default of --solver-timeout.
@@ -129,13 +132,13 @@ var resolveModes = modes{
 // args checks the arguments: catalogs, unless there is a state.
 func (f *resolveFlags) args(cmd *cobra.Command, args []string) error {
 	if f.state.paths != nil {
-		return exactArgs()(cmd, args)
+		return wantArgs("")(cmd, args)
 	}
-	return atLeastOne("CATALOG")(cmd, args)
+	return wantArgs("CATALOG...")(cmd, args)
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
-	switch err := f.all.check(cmd, f.format); {
+	switch err := f.all.check(cmd); {
 	case err != nil:
 		return err
 	case f.timeout <= 0:
@@ -150,17 +153,22 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.readTarget(nil, args[0]); err != nil {
 		return err
 	}
-	return f.withSetup(cmd, "reading", args, func(setup *resolve.Setup, done func()) error {
-		for _, unknown := range setup.UnknownNames() {
-			warn(cmd, "%s", unknown)
-		}
-		r, err := f.answer(cmd.Context(), setup)
-		if err != nil {
-			return err
-		}
-		done()
-		return f.print(cmd, r)
-	})
+	done := display{cmd}.Start("reading")
+	defer done()
+	setup, closeAll, err := f.openSetup(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	for _, unknown := range setup.UnknownNames() {
+		warn(cmd, "%s", unknown)
+	}
+	r, err := f.answer(cmd.Context(), setup)
+	if err != nil {
+		return err
+	}
+	done()
+	return f.print(cmd, r)
 }
 
 // readTarget reads the platform of the cluster from --target or else from opm.yaml, which has it for the catalog ref.
@@ -181,23 +189,21 @@ func (f *resolveFlags) readTarget(c *config, ref string) (err error) {
 	return err
 }
 
-// withSetup calls use with the setup of a cluster from catalogs and flags.
-func (f *resolveFlags) withSetup(
-	cmd *cobra.Command, work string, args []string, use func(setup *resolve.Setup, done func()) error,
-) error {
-	done := display{cmd}.Start(work)
-	defer done()
+// openSetup returns the setup of a cluster from catalogs and flags. The objects of the catalogs can be read again until
+// closeAll is called.
+func (f *resolveFlags) openSetup(
+	cmd *cobra.Command, args []string,
+) (setup *resolve.Setup, closeAll func(), err error) {
 	catalogs, closeAll, err := f.images.readCatalogs(cmd, args)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer closeAll()
 	f.setup.SingleOwnNamespace, f.setup.Releases = f.state.opts.SingleOwnNamespace, f.state.opts.Releases
-	setup, err := resolve.NewSetup(f.setup, catalogs)
-	if err != nil {
-		return usageError{err}
+	if setup, err = resolve.NewSetup(f.setup, catalogs); err != nil {
+		closeAll()
+		return nil, nil, usageError{err}
 	}
-	return use(setup, done)
+	return setup, closeAll, nil
 }
 
 // print prints an answer. It returns an error if OLM does not resolve everything.

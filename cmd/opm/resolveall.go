@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -44,30 +45,30 @@ type resolveAllOutput struct {
 }
 
 // resolveFormats are the output formats without --all.
-var resolveFormats = []string{"text", "json", "yaml", "dot"}
+var resolveFormats = []output.Format{output.Text, output.JSON, output.YAML, dot}
+
+// dot is the output format for a drawing with Graphviz.
+const dot output.Format = "dot"
 
 func (f *resolveAllFlags) add(cmd *cobra.Command) {
-	f.rules, f.memo = resolve.Rules, resolve.V1Memo{}
+	f.memo = resolve.V1Memo{}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.on, "all", false, "check what happens to every channel and bundle of the first CATALOG")
 	flags.BoolVar(&f.byChannel, "channels", false, "list the channels that OLM v1 can follow, not the packages")
 	flags.BoolVar(&f.fromImages, "images", false,
 		"read the bundles that OLM v1 installs from their images, if the catalog does not have their manifests")
 	f.reportFlags.add(cmd)
-	f.addRules(cmd)
+	f.addRules(cmd, "each")
 }
 
 // check returns an error for a format that is not available with or without --all.
-func (f *resolveAllFlags) check(cmd *cobra.Command, format string) error {
-	switch {
-	case format == "dot" && f.on:
+func (f *resolveAllFlags) check(cmd *cobra.Command) error {
+	switch format := formatOf(cmd); {
+	case format == dot && f.on:
 		return usageError{errors.New("--output dot is for one package, not for --all")}
-	case format == "dot" && cmd.Flags().Changed("state"):
+	case format == dot && cmd.Flags().Changed("state"):
 		return usageError{errors.New("--output dot is for one package, not for --state")}
-	case f.on:
-		return nil
-	}
-	if !slices.Contains(resolveFormats, format) {
+	case !f.on && !slices.Contains(resolveFormats, format):
 		return usageError{fmt.Errorf("--output %s needs --all", format)}
 	}
 	return nil
@@ -86,15 +87,7 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	if err := f.readTarget(c, ref); err != nil {
 		return err
 	}
-	var checked *resolve.Checked
-	err = f.withSetup(cmd, "resolving", args, func(setup *resolve.Setup, _ func()) (err error) {
-		if _, err := list.Choose(setup.Catalogs[0].Index, optional(f.setup.Package)...); err != nil {
-			return err
-		}
-		check := f.check(cmd, setup)
-		checked, err = check.Run(cmd.Context())
-		return err
-	})
+	checked, err := f.checkAll(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -107,11 +100,25 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	}
 	if f.olm == olmV1 {
 		summary = append(summary, checked.V1Summary(f.all.byChannel))
-		if err := f.all.list(cmd, f.format, checked.Answers); err != nil {
+		if err := f.all.list(cmd, checked.Answers); err != nil {
 			return err
 		}
 	}
-	return f.all.print(cmd, textOutput(cmd), f.format, c, f.all.report(checked), summary...)
+	return f.all.print(cmd, c, f.all.report(checked), summary...)
+}
+
+// checkAll checks the first catalog.
+func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Checked, error) {
+	defer display{cmd}.Start("resolving")()
+	setup, closeAll, err := f.openSetup(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll()
+	if _, err := list.Choose(setup.Catalogs[0].Index, optional(f.setup.Package)...); err != nil {
+		return nil, err
+	}
+	return f.check(cmd, setup).Run(cmd.Context())
 }
 
 // check returns the check of a catalog.
@@ -189,19 +196,19 @@ func (f *resolveAllFlags) report(checked *resolve.Checked) *problem.Report {
 const headingOfEach = 3
 
 // list prints the answers of OLM v1 about a catalog as text or Markdown.
-func (f *resolveAllFlags) list(cmd *cobra.Command, format string, answers []resolve.V1Answer) error {
+func (f *resolveAllFlags) list(cmd *cobra.Command, answers []resolve.V1Answer) error {
 	out := &report.Report{}
 	if f.each.given() {
 		out.Heading(headingOfEach, report.Name(f.each.now.name))
 	}
 	out.Table(answerTable(answers, f.byChannel))
-	w := outputAs(cmd, format)
+	w, format := textOutput(cmd), formatOf(cmd)
 	switch {
 	case f.writeBaseline || len(answers) == 0:
 		return nil
-	case isText(format):
+	case format == output.Text:
 		return out.Text(w)
-	case format == string(problem.Markdown):
+	case format == output.Markdown:
 		err := out.Markdown(w)
 		fmt.Fprintln(w)
 		return err

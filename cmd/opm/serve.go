@@ -24,7 +24,7 @@ import (
 
 func serveCmd() *cobra.Command {
 	var f serveFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "serve [NAME=]CATALOG...",
 		Short: "Serve catalogs as a gRPC registry and over HTTP",
 		Long: `Serve catalogs as a registry over gRPC, and over HTTP if asked to.
@@ -52,12 +52,12 @@ On SIGTERM the server lets running calls finish, up to --drain. Logs go to stand
   opm serve crafts=catalog --addr localhost:50051 --http-addr :8080 --watch
   opm serve old=catalog new=catalog --port old=50051 --port new=50052
   opm serve --state cluster --catalog olm/crafts=catalog --addr localhost:50051`,
-		Args:              f.args,
-		ValidArgsFunction: completeArgs(files),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	f.add(cmd)
-	return cmd
+		args:     f.args,
+		complete: completeArgs(files),
+		flags:    f.add,
+		images:   &f.images,
+		do:       f.run,
+	}.cobra()
 }
 
 // run serves until the context is done. It reports everything in the log, including errors, because operators of a
@@ -303,7 +303,6 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.pprofAddr, "pprof-addr", "", "serve profiles of the program on `ADDRESS`")
 	flags.BoolVar(&f.pprofCapture, "pprof-capture-profiles", false,
 		"record a profile of the start (with --pprof-addr "+defaultPprofAddr+", if none is given)")
-	addReadFlags(cmd, &f.images)
 	exclude(cmd, "addr", "port")
 	exclude(cmd, "cache-only", "watch")
 }

@@ -21,7 +21,7 @@ import (
 
 func simulateCmd() *cobra.Command {
 	var f simulateFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "simulate STATE...",
 		Short: "Show what OLM does in a cluster, step by step",
 		Long: `Show what OLM Classic and OLM v1 do with the objects of a cluster until nothing changes:
@@ -64,10 +64,17 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
   opm simulate kube:staging --catalog crafts=catalog --save staging.json
   opm simulate kube: --catalog crafts=catalog --watch`,
-		Args:              f.args,
-		ValidArgsFunction: files,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
+		args:     f.args,
+		complete: files,
+		flags:    f.add,
+		formats:  []output.Format{output.Text, output.JSON, output.YAML, output.Markdown, prometheusFormat},
+		images:   &f.images,
+		modes:    simulateModes,
+		do:       f.run,
+	}.cobra()
+}
+
+func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags, o := cmd.Flags(), &f.options
 	f.state.addCatalogs(cmd)
 	f.state.live.add(flags)
@@ -89,18 +96,14 @@ that a cluster refuses, are errors with their places; the others are simulated a
 	renamedFlag(flags, checkGroup, "opm permissions --"+checkGroup)
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
 	renamedFlag(flags, "who-can-what", "opm permissions")
-	addOutput(cmd, &f.format, output.Text, output.JSON, output.YAML, output.Markdown, prometheusFormat)
-	addReadFlags(cmd, &f.images)
 	exclude(cmd, "write", "watch")
-	simulateModes.add(cmd)
-	return cmd
 }
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.options.Steps < 0:
 		return usageError{errors.New("--steps: want 0 or more")}
-	case f.format == string(prometheusFormat) && (f.group != "" || f.who):
+	case formatOf(cmd) == prometheusFormat && (f.group != "" || f.who):
 		return usageError{errors.New("-o prometheus shows a simulation, not --check-operatorgroup or --who-can-what")}
 	}
 	if err := checkSolverTimeout(f.options.Resolve.Timeout); err != nil {
@@ -127,7 +130,6 @@ func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 // simulateFlags are the flags of simulate.
 type simulateFlags struct {
 	permissionsFlags
-	format  string
 	options simulate.Options
 	target  clusterTarget
 	diff    bool
@@ -153,7 +155,7 @@ func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 	if f.who {
 		return f.permissionsFlags.args(cmd, args)
 	}
-	return atLeastOne("STATE")(cmd, args)
+	return wantArgs("STATE...")(cmd, args)
 }
 
 // simulate simulates the readable objects of the state, even if others are not readable.

@@ -38,7 +38,7 @@ func (f *simulateFlags) watch(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll()
-	last := &lastAnswer{format: output.Format(f.format)}
+	last := &lastAnswer{format: formatOf(cmd)}
 	err = c.Watch(cmd.Context(), f.state.liveOptions(cmd), func(state *kube.State) error {
 		f.state.live.state = state
 		return f.answer(cmd, catalogs, last)

@@ -23,7 +23,7 @@ import (
 
 func updatesCmd() *cobra.Command {
 	var f updatesFlags
-	cmd := &cobra.Command{
+	return command{
 		Use:   "updates CATALOG [FROM TO]",
 		Short: "Show the updates of installed bundles",
 		Long: `Show, for each bundle that can be installed and each channel that it can follow, its next
@@ -41,10 +41,28 @@ names. The catalog need not be valid.` + catalogNote,
   opm updates catalog --stranded --fail-on stranded
   opm updates catalog --package kiln --from 1.1.0 --simulate
   opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0`,
-		Args:              f.args,
-		ValidArgsFunction: f.complete,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
+		args:     f.args,
+		complete: f.complete,
+		flags:    f.add,
+		images:   &f.images,
+		report:   &f.report,
+		each:     new(eachFlag),
+		modes:    updatesModes,
+		do:       f.run,
+	}.cobra()
+}
+
+// updatesFlags are the flags of updates.
+type updatesFlags struct {
+	planFlags
+	across  bool
+	version string
+	explain bool
+	failOn  string // "stranded", or "" for nothing
+	opts    list.UpdateOptions
+}
+
+func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 	flags.StringVar(&f.opts.Channel, "channel", "", "show only this `CHANNEL`")
@@ -62,7 +80,7 @@ names. The catalog need not be valid.` + catalogNote,
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
 	addReleases(flags, &f.opts.V1.Releases)
-	choiceVar(cmd, &f.format, "output", "o", "text", "output format", updatesFormats...)
+	addOutput(cmd, new(string), updatesFormats...)
 	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
 	exclude(cmd, "olm", "differs", "explain")
 	exclude(cmd, "channel", "no-channel")
@@ -70,31 +88,16 @@ names. The catalog need not be valid.` + catalogNote,
 	completeWith(cmd, bundles, "from")
 	f.images.addKeepGoing(cmd)
 	f.addAcross(cmd)
-	addReadFlags(cmd, &f.images)
-	updatesModes.add(cmd)
-	f.images.each = new(eachFlag)
-	f.images.each.add(cmd, 0)
-	return cmd
-}
-
-// updatesFlags are the flags of updates.
-type updatesFlags struct {
-	planFlags
-	across  bool
-	version string
-	explain bool
-	failOn  string // "stranded", or "" for nothing
-	opts    list.UpdateOptions
 }
 
 // updatesFormats are the output formats without --across.
-var updatesFormats = []string{"text", "json", "yaml"}
+var updatesFormats = []output.Format{output.Text, output.JSON, output.YAML}
 
 // addAcross adds --across, the former spelling of opm plan, and its flags, all hidden.
 func (f *updatesFlags) addAcross(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.across, "across", false, "plan the upgrade of the platform over the CATALOGs of its versions")
-	f.add(cmd)
+	f.planFlags.add(cmd)
 	for name := range strings.FieldsSeq(updatesModes["across"]) {
 		if len(updatesModes.users(name)) == 1 {
 			hide(flags, name)
@@ -116,9 +119,9 @@ var updatesModes = modes{
 // args checks the arguments: one catalog, or several with --across.
 func (f *updatesFlags) args(cmd *cobra.Command, args []string) error {
 	if f.across {
-		return atLeastOne("CATALOG")(cmd, args)
+		return wantArgs("CATALOG...")(cmd, args)
 	}
-	return rangeArgs(1, "CATALOG", "FROM", "TO")(cmd, args)
+	return wantArgs("CATALOG [FROM TO]")(cmd, args)
 }
 
 // complete completes the arguments that args accepts.
@@ -128,7 +131,7 @@ func (f *updatesFlags) complete(
 	if f.across {
 		return files(cmd, args, start)
 	}
-	return completeArgs(files, bundles, bundles)(cmd, args, start)
+	return completeUsage("CATALOG [FROM TO]")(cmd, args, start)
 }
 
 // check returns an error for flags and arguments that cannot be combined.
@@ -160,29 +163,32 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		return f.planFlags.run(cmd, refs)
 	}
-	if !slices.Contains(updatesFormats, f.format) {
-		return usageError{fmt.Errorf("--output %s needs opm plan", f.format)}
+	if form := formatOf(cmd); !slices.Contains(updatesFormats, form) {
+		return usageError{fmt.Errorf("--output %s needs opm plan", form)}
 	}
 	if err := f.check(args); err != nil {
 		return usageError{err}
 	}
 	var outline resolve.Outline
-	return readIndex(cmd, args[:1], &f.images, outline.ReadIndex, func(index *declcfg.Index) error {
-		chosen, err := list.Choose(index, optional(f.pkg)...)
+	c, err := f.images.openIndex(cmd, outline.ReadIndex, args[0])
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	chosen, err := list.Choose(c.index, optional(f.pkg)...)
+	if err != nil {
+		return err
+	}
+	warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
+	if f.explain {
+		f.opts.From = args[1]
+		all, err := list.Explain(c.index.Package(f.pkg), f.opts, args[2])
 		if err != nil {
 			return err
 		}
-		warnOfRanges(cmd, chosen, optional(f.opts.Channel)...)
-		if f.explain {
-			f.opts.From = args[1]
-			all, err := list.Explain(index.Package(f.pkg), f.opts, args[2])
-			if err != nil {
-				return err
-			}
-			return f.images.each.print(cmd, list.ExplanationsResult(all))
-		}
-		return f.print(cmd, chosen, &outline, index)
-	})
+		return f.images.each.print(cmd, list.ExplanationsResult(all))
+	}
+	return f.print(cmd, chosen, &outline, c.index)
 }
 
 func (f *updatesFlags) print(
@@ -211,7 +217,8 @@ func (f *updatesFlags) print(
 		return err
 	}
 	var n updateCounts
-	rows = f.notable(rows, failed, &n)
+	all := formatOf(cmd) != output.Text || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
+	rows = f.notable(rows, all, failed, &n)
 	answer := list.UpdatesResult(rows, f.opts)
 	if text := answer.Other[output.Text]; !f.opts.Paths {
 		answer.Other[output.Text] = func(w io.Writer) error { return text(console.Fit(w)) }
@@ -241,12 +248,10 @@ func (f *updatesFlags) print(
 // updateCounts are the numbers of yielded rows, of all rows, and of rows of stranded bundles.
 type updateCounts struct{ shown, total, stranded int }
 
-// notable yields the notable rows, or all rows if the flags ask for them, until failed returns an error. It counts the
-// rows.
+// notable yields the notable rows, or all rows, until failed returns an error. It counts the rows.
 func (f *updatesFlags) notable(
-	rows iter.Seq[list.Update], failed func() error, n *updateCounts,
+	rows iter.Seq[list.Update], all bool, failed func() error, n *updateCounts,
 ) iter.Seq[list.Update] {
-	all := f.format != "text" || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
 	return func(yield func(list.Update) bool) {
 		*n = updateCounts{}
 		for u := range rows {

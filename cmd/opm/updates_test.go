@@ -26,7 +26,7 @@ name: kiln.v1
 image: i
 properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
 `
-	for _, format := range []string{"text", "json"} {
+	for _, form := range []string{"text", "json"} {
 		var outline resolve.Outline
 		source := declcfg.Source{FS: fstest.MapFS{"c.yaml": {Data: []byte(catalog)}}}
 		index, err := outline.ReadIndex(t.Context(), source)
@@ -36,15 +36,17 @@ properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
 		ctx, cancel := context.WithCancel(t.Context())
 		var text strings.Builder
 		cmd := new(cobra.Command)
+		addOutput(cmd, new(string), updatesFormats...)
 		cmd.SetContext(ctx)
 		cmd.SetOut(&text)
 		cmd.SetErr(writerFunc(func(p []byte) (int, error) { // the first warning
 			cancel()
 			return len(p), nil
 		}))
-		f := updatesFlags{planFlags: planFlags{format: format, all: true}}
+		must(cmd.Flags().Set("output", form))
+		f := updatesFlags{planFlags: planFlags{all: true}}
 		if err := f.print(cmd, index.Each(), &outline, index); !errors.Is(err, context.Canceled) || text.Len() > 0 {
-			t.Errorf("%s: got %v and %q", format, err, text.String())
+			t.Errorf("%s: got %v and %q", form, err, text.String())
 		}
 		cancel()
 	}

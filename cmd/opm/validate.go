@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/watch"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -26,7 +27,7 @@ import (
 
 func validateCmd() *cobra.Command {
 	f := validateFlags{reportFlags: reportFlags{rules: validateRules, upstream: true}}
-	cmd := &cobra.Command{
+	return command{
 		Use:   "validate CATALOG",
 		Short: "Validate a catalog and report every problem",
 		Long: `Validate a catalog and report every problem with its place, the rule that it breaks and how to
@@ -75,16 +76,32 @@ Text goes to standard error, other formats to standard output.`,
   opm validate catalog/kiln --against catalog
   opm validate catalog --baseline known.json --write-baseline
   opm validate catalog --watch`,
-		Args:              exactArgs("CATALOG"),
-		ValidArgsFunction: completeArgs(files),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		flags:  f.add,
+		images: &f.images,
+		report: &f.reportFlags,
+		each:   f.forEach(),
+		do: func(cmd *cobra.Command, args []string) error {
 			if f.watched {
 				return f.watch(cmd, args[0])
 			}
 			return f.run(cmd, args[0])
 		},
-	}
-	addProblemFormat(cmd, &f.format, "o", "", "output format (default text)")
+	}.cobra()
+}
+
+// validateFlags are the flags of validate.
+type validateFlags struct {
+	reportFlags
+	schemas []string
+	pkg     string
+	target  string
+	against string
+	watched bool
+	images  imageFlags
+}
+
+func (f *validateFlags) add(cmd *cobra.Command) {
+	choiceVar(cmd, new(string), "output", "o", "", "output format (default text)", problem.Formats()...)
 	f.reportFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.schemas, "schema", nil, "check with the CUE definitions in `FILE` too")
@@ -95,25 +112,10 @@ Text goes to standard error, other formats to standard output.`,
 	flags.BoolVar(&f.watched, "watch", false, "validate again whenever a file changes, until Ctrl-C")
 	f.addRules(cmd, "schema", "package", "target", "against", "watch")
 	exclude(cmd, "write-baseline", "watch")
-	must(cmd.MarkFlagFilename("schema", "cue"))
-	addReadFlags(cmd, &f.images)
-	f.addEach(cmd, (*cobra.Command).ErrOrStderr, &f.format)
-	f.images.each = &f.each
+	exclude(cmd, "rules", "each")
 	exclude(cmd, "each", "watch")
 	exclude(cmd, "against", "watch")
-	return cmd
-}
-
-// validateFlags are the flags of validate.
-type validateFlags struct {
-	reportFlags
-	format  string
-	schemas []string
-	pkg     string
-	target  string
-	against string
-	watched bool
-	images  imageFlags
+	must(cmd.MarkFlagFilename("schema", "cue"))
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
@@ -128,7 +130,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	if isText(f.format) && !f.info && f.against == "" {
+	if formatOf(cmd) == output.Text && !f.info && f.against == "" {
 		opts.Info = validate.InfoUnplaced
 		if c.Baseline == "" && !f.each.given() {
 			opts.Info = validate.InfoCounted
@@ -146,30 +148,33 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if f.against != "" {
 		report.Rules = f.rules()
 	}
-	return f.print(cmd, cmd.ErrOrStderr(), f.format, c, &report, f.known(report.Problems)...)
+	return f.print(cmd, c, &report, f.known(report.Problems)...)
 }
 
 // checkCatalog returns the problems of a catalog.
 func (f *validateFlags) checkCatalog(
 	cmd *cobra.Command, ref string, opts validate.Options,
 ) (problems []*problem.Problem, err error) {
+	defer display{cmd}.Start("validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
-	use := func(c *catalog, found *validate.Report, _ func()) (err error) {
-		if problems = found.Problems; f.pkg != "" { // files that cannot be read may have more of the package
-			if _, err = list.Choose(found.Index, f.pkg); err != nil {
-				return err
-			}
-			problems = slices.DeleteFunc(problems, func(p *problem.Problem) bool {
-				return p.Package != f.pkg && p.Rule != validate.Unreadable
-			})
-		}
-		if f.against != "" {
-			problems, err = f.compare(cmd, opts, problems, c.Sources)
-		}
-		return err
+	c, found, err := f.images.openValidated(cmd, from, ref, opts)
+	if err != nil {
+		return nil, err
 	}
-	return problems, f.images.withValidated(cmd, "validating", from, ref, opts, use)
+	defer c.close()
+	if problems = found.Problems; f.pkg != "" { // files that cannot be read may have more of the package
+		if _, err = list.Choose(found.Index, f.pkg); err != nil {
+			return nil, err
+		}
+		problems = slices.DeleteFunc(problems, func(p *problem.Problem) bool {
+			return p.Package != f.pkg && p.Rule != validate.Unreadable
+		})
+	}
+	if f.against != "" {
+		return f.compare(cmd, opts, problems, c.Sources)
+	}
+	return problems, nil
 }
 
 // options returns the validation options for a catalog with a configuration.
