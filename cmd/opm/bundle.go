@@ -37,17 +37,19 @@ type openBundle struct {
 	close  func() error
 }
 
-// withBundle calls use with the bundle in a directory or an image. Of an image, it reads only manifests and metadata.
-func (f *imageFlags) withBundle(cmd *cobra.Command, ref string, use func(*openBundle) error) error {
+// openBundle opens the bundle in a directory or an image. Of an image, it reads only manifests and metadata.
+func (f *imageFlags) openBundle(cmd *cobra.Command, ref string) (*openBundle, error) {
 	images, err := f.open(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b, err := openBundleRef(cmd.Context(), ref, images)
-	if err == nil {
-		err = errors.Join(use(b), b.close())
+	if err != nil {
+		return nil, errors.Join(err, images.close())
 	}
-	return errors.Join(err, images.close())
+	closeBundle := b.close
+	b.close = func() error { return errors.Join(closeBundle(), images.close()) }
+	return b, nil
 }
 
 func openBundleRef(ctx context.Context, ref string, images *images) (*openBundle, error) {

@@ -72,12 +72,12 @@ func (f *bundleManifestsFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	var contents *bundle.Contents
-	err = f.images.withBundle(cmd, args[0], func(b *openBundle) (err error) {
-		contents, err = bundle.ReadContents(b.files, b.name, *opts)
-		return err
-	})
+	b, err := f.images.openBundle(cmd, args[0])
 	if err != nil {
+		return err
+	}
+	contents, err := bundle.ReadContents(b.files, b.name, *opts)
+	if err := errors.Join(err, b.close()); err != nil {
 		return err
 	}
 	if err := plain.CheckDependencies(contents); err != nil {

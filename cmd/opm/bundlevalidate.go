@@ -117,11 +117,12 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 	if f.options.Categories, err = hubCategories(f.options.OperatorHub); err != nil {
 		return err
 	}
-	err = f.images.withBundle(cmd, ref, func(b *openBundle) error {
-		report.Problems = b.check(f.options)
-		return nil
-	})
+	b, err := f.images.openBundle(cmd, ref)
 	if err != nil {
+		return err
+	}
+	report.Problems = b.check(f.options)
+	if err := b.close(); err != nil {
 		return err
 	}
 	err = f.print(cmd, c, &report)

@@ -132,37 +132,6 @@ func (f *imageFlags) openValid(cmd *cobra.Command, ref string) (*catalog, error)
 	return c, nil
 }
 
-// withCatalog opens references to catalogs, calls use, and closes them. It shows the name of the work until use calls
-// done or returns.
-func (f *imageFlags) withCatalog(
-	cmd *cobra.Command, work string, opts render.Options, refs []string, use func(c *catalog, done func()) error,
-) error {
-	done := display{cmd}.Start(work)
-	defer done()
-	c, err := f.openCatalog(cmd, opts, refs...)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	return use(c, done)
-}
-
-// readIndex calls use with the index of catalogs, whose objects can be read again until use returns. read is
-// [declcfg.ReadIndex] or a function that also does something else.
-func readIndex(
-	cmd *cobra.Command, refs []string, from *imageFlags,
-	read func(context.Context, ...declcfg.Source) (*declcfg.Index, error), use func(*declcfg.Index) error,
-) error {
-	return from.withCatalog(cmd, "reading", openOptions(cmd), refs, func(c *catalog, done func()) error {
-		index, err := read(cmd.Context(), from.each.sharing(c.Sources)...)
-		done()
-		if err := c.check(index, err); err != nil {
-			return err
-		}
-		return use(index)
-	})
-}
-
 // readCatalogs reads the catalogs of arguments [[NAMESPACE/]NAME=]CATALOG to resolve dependencies; NAME= is an empty
 // one. Their objects can be read again until closeAll is called.
 func (f *imageFlags) readCatalogs(
@@ -265,37 +234,6 @@ func bundleImageOptions(cmd *cobra.Command, from *images) render.Options {
 	opts := openOptions(cmd)
 	opts.Images, opts.Bundles, opts.BundleImages = from.opener, &bundle.Options{}, true
 	return opts
-}
-
-// withValidated opens a catalog like withCatalog, and calls use with the report of its validation. Problems in the
-// report are not errors.
-func (f *imageFlags) withValidated(
-	cmd *cobra.Command, work string, from render.Options, ref string, opts validate.Options,
-	use func(c *catalog, report *validate.Report, done func()) error,
-) error {
-	return f.withCatalog(cmd, work, from, []string{ref}, func(c *catalog, done func()) error {
-		opts.Memo = f.each.memo()
-		report, err := validate.Catalog(cmd.Context(), opts, c.Sources...)
-		if err := cmp.Or(c.Unchanged(), err, notCatalog(ref, report)); err != nil {
-			return err
-		}
-		return use(c, report, done)
-	})
-}
-
-// withValid calls use with the index of a catalog, whose objects can be read again until use returns. It prints the
-// problems of a catalog that is not valid.
-func (f *imageFlags) withValid(cmd *cobra.Command, ref string, use func(*declcfg.Index) error) error {
-	opts := validate.Options{ErrorsOnly: true}
-	valid := func(_ *catalog, report *validate.Report, done func()) error {
-		done()
-		if len(report.Problems) > 0 {
-			return reportProblems(cmd, report.Problems)
-		}
-		warnIfNone(cmd, len(report.Index.Names()), "packages", ref)
-		return use(report.Index)
-	}
-	return f.withValidated(cmd, "reading", openOptions(cmd), ref, opts, valid)
 }
 
 // reportProblems prints the problems of a catalog that must be valid, and returns a failure for them.

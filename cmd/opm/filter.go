@@ -122,23 +122,27 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		ErrorsOnly: true, Transport: f.transport,
 		Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) },
 	}
-	use := func(c *catalog, report *validate.Report, done func()) error {
-		if f.images.keepGoing {
-			from.Unusable = f.leaveOut(c, report, selection)
-		} else if found := problemsOfAny(report, selection); len(found) > 0 {
-			done()
-			return reportProblems(cmd, found)
-		} else {
-			omitUndecodable(c, report)
-		}
-		if from.Index = report.Index; f.dependencies {
-			from.Index, report.Index = nil, nil // frees the index, since the objects are read again
-		}
-		return f.filter(cmd, c, from, selection, report, done)
-	}
+	done := display{cmd}.Start("filtering")
+	defer done()
 	images := f.images
 	images.keepGoing = false // which bundles are left out depends on the selection
-	return images.withValidated(cmd, "filtering", openOptions(cmd), ref, opts, use)
+	c, report, err := images.openValidated(cmd, openOptions(cmd), ref, opts)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if f.images.keepGoing {
+		from.Unusable = f.leaveOut(c, report, selection)
+	} else if found := problemsOfAny(report, selection); len(found) > 0 {
+		done()
+		return reportProblems(cmd, found)
+	} else {
+		omitUndecodable(c, report)
+	}
+	if from.Index = report.Index; f.dependencies {
+		from.Index, report.Index, c.index = nil, nil, nil // frees the index, since the objects are read again
+	}
+	return f.filter(cmd, c, from, selection, report, done)
 }
 
 // filter writes the selected part of a catalog if it is valid.

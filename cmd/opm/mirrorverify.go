@@ -150,41 +150,53 @@ func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mi
 // failed image.
 func (f *mirrorFlags) mirroredImages(
 	cmd *cobra.Command, to *mirror.Registry, from *mirroredCatalog,
+) ([]*mirror.Image, error) {
+	built := &mirror.Image{Source: from.ref, Repository: from.repo, Tag: from.tag, Catalog: true}
+	images, err := f.namedImages(cmd, to.String()+"/"+built.Target(), from)
+	switch {
+	case err == nil:
+		return append([]*mirror.Image{built}, images...), nil
+	case cmd.Context().Err() != nil:
+		return nil, err
+	}
+	return []*mirror.Image{mirror.Unusable(from.ref, err)}, nil
+}
+
+// namedImages returns the images that a catalog names. ref is the catalog in the mirror.
+func (f *mirrorFlags) namedImages(
+	cmd *cobra.Command, ref string, from *mirroredCatalog,
 ) (images []*mirror.Image, err error) {
+	defer display{cmd}.Start("reading")()
 	platforms := f.platforms
 	if from.entry.Platforms != nil {
 		platforms = from.entry.Platforms
 	}
-	built := &mirror.Image{Source: from.ref, Repository: from.repo, Tag: from.tag, Catalog: true}
-	images = append(images, built)
-	ref := to.String() + "/" + built.Target()
 	opened := f.filter.images
 	if len(platforms) > 0 {
 		opened.platform = platforms[0]
 	}
-	read := func(c *catalog, _ func()) error {
-		index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
-		if err != nil {
-			return err
-		}
-		var metas []*declcfg.Meta
-		for _, x := range index.Packages() {
-			for _, b := range x.Bundles {
-				metas = append(metas, b.Meta)
-			}
-		}
-		return (&filter.Result{Metas: metas}).EachImage(cmd.Context(), func(ref string, by *declcfg.Bundle) {
-			if img := f.imageOf(from, ref, mirror.Use{Package: by.Package, Bundle: by.Name}); img != nil {
-				img.Platforms = platforms
-				images = append(images, img)
-			}
-		})
+	c, err := opened.openCatalog(cmd, openOptions(cmd), ref)
+	if err != nil {
+		return nil, err
 	}
-	err = opened.withCatalog(cmd, "reading", openOptions(cmd), []string{ref}, read)
-	if err == nil || cmd.Context().Err() != nil {
-		return images, err
+	defer c.close()
+	index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
+	if err != nil {
+		return nil, err
 	}
-	return []*mirror.Image{mirror.Unusable(from.ref, err)}, nil
+	var metas []*declcfg.Meta
+	for _, x := range index.Packages() {
+		for _, b := range x.Bundles {
+			metas = append(metas, b.Meta)
+		}
+	}
+	err = (&filter.Result{Metas: metas}).EachImage(cmd.Context(), func(ref string, by *declcfg.Bundle) {
+		if img := f.imageOf(from, ref, mirror.Use{Package: by.Package, Bundle: by.Name}); img != nil {
+			img.Platforms = platforms
+			images = append(images, img)
+		}
+	})
+	return images, err
 }
 
 // writeVerified writes the table of incomplete images.

@@ -7,10 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/internal/olm/audit"
-	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
-	"github.com/opm-toolchain/opm/internal/resolve"
 )
 
 func permissionsCmd() *cobra.Command {
@@ -106,18 +104,18 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 
 // permissions returns the permissions of operators and the roles that may use their APIs: of the operators in the state,
 // and of the operators that the catalogs would install.
-func (f *permissionsFlags) permissions(cmd *cobra.Command) (answer *output.Result, err error) {
-	err = f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
-		operators := audit.OfState(state)
-		for _, c := range catalogs {
-			if c.Failure == nil {
-				operators = append(operators, audit.OfCatalog(c)...)
-			}
+func (f *permissionsFlags) permissions(cmd *cobra.Command) (*output.Result, error) {
+	defer display{cmd}.Start("reading")()
+	state, catalogs, closeAll, err := f.state.open(cmd, &f.images)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll()
+	operators := audit.OfState(state)
+	for _, c := range catalogs {
+		if c.Failure == nil {
+			operators = append(operators, audit.OfCatalog(c)...)
 		}
-		done()
-		about := func() *report.Report { return audit.ReportOf(operators) }
-		answer = &output.Result{Value: operators, Report: about}
-		return nil
-	})
-	return answer, err
+	}
+	return &output.Result{Value: operators, Report: func() *report.Report { return audit.ReportOf(operators) }}, nil
 }

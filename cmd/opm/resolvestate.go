@@ -69,32 +69,37 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	if err := f.readTarget(nil, ""); err != nil {
 		return err
 	}
-	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
-		f.state.opts.Catalogs, f.state.opts.Target = catalogs, f.setup.Target
-		request, err := install.NewRequest(state, f.state.opts)
+	done := display{cmd}.Start("reading")
+	defer done()
+	state, catalogs, closeAll, err := f.state.open(cmd, &f.images)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	f.state.opts.Catalogs, f.state.opts.Target = catalogs, f.setup.Target
+	request, err := install.NewRequest(state, f.state.opts)
+	if err != nil {
+		return usageError{f.state.unknownCatalog(err)}
+	}
+	r := &stateResolution{}
+	if f.olm != olmV1 {
+		namespaces, err := request.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
 		if err != nil {
-			return usageError{f.state.unknownCatalog(err)}
+			return err
 		}
-		r := &stateResolution{}
-		if f.olm != olmV1 {
-			namespaces, err := request.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
-			if err != nil {
-				return err
-			}
-			r.addNamespaces(namespaces)
+		r.addNamespaces(namespaces)
+	}
+	if f.olm != olmClassic {
+		for e, a := range request.V1() {
+			r.Extensions = append(r.Extensions, extensionResolution{
+				Name: e.Name, Conditions: a.Conditions,
+				v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs, first: a},
+			})
 		}
-		if f.olm != olmClassic {
-			for e, a := range request.V1() {
-				r.Extensions = append(r.Extensions, extensionResolution{
-					Name: e.Name, Conditions: a.Conditions,
-					v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs, first: a},
-				})
-			}
-		}
-		r.Assumed = request.Assumed
-		done()
-		return f.print(cmd, r)
-	})
+	}
+	r.Assumed = request.Assumed
+	done()
+	return f.print(cmd, r)
 }
 
 // unknownCatalog adds the flag with the name to an error about a catalog that does not exist.
@@ -130,29 +135,22 @@ func (f *stateFlags) check() error {
 	return nil
 }
 
-// with calls use with the objects of the cluster and its catalogs, whose objects can be read again until use returns.
-// It shows progress until use calls done or returns.
-func (f *stateFlags) with(
+// open reads the objects of the cluster and its catalogs, whose objects can be read again until closeAll is called.
+func (f *stateFlags) open(
 	cmd *cobra.Command, images *imageFlags,
-	use func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error,
-) error {
-	done := display{cmd}.Start("reading")
-	defer done()
+) (state *cluster.State, catalogs []*resolve.Catalog, closeAll func(), err error) {
 	if err := f.check(); err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	state, err := f.readState(cmd)
-	if err != nil {
-		return err
+	if state, err = f.readState(cmd); err != nil {
+		return nil, nil, nil, err
 	}
-	catalogs, closeAll, err := images.readCatalogs(cmd, f.catalogs)
-	if err != nil {
-		return err
+	if catalogs, closeAll, err = images.readCatalogs(cmd, f.catalogs); err != nil {
+		return nil, nil, nil, err
 	}
-	defer closeAll()
 	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
 		f.paths...)
-	return use(state, catalogs, done)
+	return state, catalogs, closeAll, nil
 }
 
 // readChecked reads the state, and checks its objects as a cluster does. The error refused joins the problems of
