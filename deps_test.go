@@ -203,6 +203,10 @@ var arrows = map[string][]string{
 		"internal/olm/audit", "internal/olm/rbac", "internal/olm/updatecheck", "internal/resolve", "pkg/graph", "pkg/image", "pkg/problem",
 		"pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "k8s.io/api",
 	},
+	"internal/opmyaml": {
+		"internal/nearest", "internal/platform", "internal/plural", "internal/reference", "internal/regular",
+		"internal/strictyaml", "pkg/declcfg", "pkg/problem", "pkg/validate", json,
+	},
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -237,7 +238,7 @@ func (f *bundleRendering) changes() (render.Changes, error) {
 	}
 	var err error
 	if f.target != "" {
-		if _, err = parseTarget(f.target); err == nil { // as validate
+		if _, err = platform.ParseTarget(f.target); err == nil { // as validate
 			c.Form, err = render.TargetForm(f.target)
 		}
 		if err != nil {

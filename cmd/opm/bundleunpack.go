@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -72,7 +73,7 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 	}
 	if !f.skipValidation {
 		report := problem.Report{Problems: b.check(bundle.CheckOptions{})}
-		err = new(reportFlags).print(cmd, new(config), &report)
+		err = new(reportFlags).print(cmd, new(opmyaml.Config), &report)
 	}
 	if err == nil {
 		err = atomicfile.InDir(f.out, func(out *os.Root) error {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 )
 
 // repeated returns a text with a line for each of n numbers.
@@ -44,7 +46,7 @@ func TestConfigLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, configFile), []byte(tt.text), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, opmyaml.Name), []byte(tt.text), 0o666); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(filepath.Join(dir, "c.yaml"), []byte("schema: olm.package\nname: p\n"), 0o666); err != nil {

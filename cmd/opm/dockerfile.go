@@ -129,7 +129,7 @@ func warnNotPortable(cmd *cobra.Command, dir, image, remedy string) error {
 	if err != nil {
 		return err
 	}
-	problems := slices.DeleteFunc(c.levels.Apply(report.Problems), func(p *problem.Problem) bool { return p.Rule != rule })
+	problems := slices.DeleteFunc(c.Levels.Apply(report.Problems), func(p *problem.Problem) bool { return p.Rule != rule })
 	if len(problems) == 0 {
 		return nil
 	}

@@ -139,7 +139,7 @@ func namespaceOf(ref string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	target, err := config.targetOf(ref)
+	target, err := config.TargetOf(ref)
 	if err != nil || target.Kubernetes == (platform.Version{}) || target.OpenShift != (platform.Version{}) {
 		return "", err
 	}

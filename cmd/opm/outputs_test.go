@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/testing/schematest"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/schemas"
@@ -194,5 +195,5 @@ func TestConfigSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schematest.SameKeys(t, schematest.Compile(t, text, ""), reflect.TypeFor[config]())
+	schematest.SameKeys(t, schematest.Compile(t, text, ""), reflect.TypeFor[opmyaml.Config]())
 }

@@ -179,7 +179,7 @@ func catalogPlatform(config string, r *namedRef) (p platform.Platform, unknown, 
 	if err != nil {
 		return platform.Platform{}, nil, err
 	}
-	if p, err := c.targetOf(r.ref); err != nil || p != (platform.Platform{}) {
+	if p, err := c.TargetOf(r.ref); err != nil || p != (platform.Platform{}) {
 		return p, nil, err
 	}
 	return named, errNamed, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -48,7 +49,7 @@ type reportFlags struct {
 // A checkedCatalog is a catalog whose problems are not printed yet.
 type checkedCatalog struct {
 	name    string // "" without --each
-	config  *config
+	config  *opmyaml.Config
 	report  *problem.Report
 	summary []string // lines for standard error; nil for none
 }
@@ -81,7 +82,7 @@ func (f *reportFlags) addRules(cmd *cobra.Command, others ...string) {
 }
 
 // read returns the configuration for a reference, with the changes by flags.
-func (f *reportFlags) read(ref string) (*config, error) {
+func (f *reportFlags) read(ref string) (*opmyaml.Config, error) {
 	if err := checkRules(f.rules(), f.disable); err != nil {
 		return nil, err
 	}
@@ -95,10 +96,10 @@ func (f *reportFlags) read(ref string) (*config, error) {
 	if f.writeBaseline && c.Baseline == "" {
 		return nil, usageError{errors.New("--write-baseline needs the file of --baseline")}
 	}
-	c.levels.Strict = f.strict
+	c.Levels.Strict = f.strict
 	for _, name := range f.disable {
-		c.levels.Rules[name] = problem.Off
-		for _, rules := range c.levels.Packages {
+		c.Levels.Rules[name] = problem.Off
+		for _, rules := range c.Levels.Packages {
 			delete(rules, name)
 		}
 	}
@@ -114,7 +115,7 @@ func (f *reportFlags) forEach() *eachFlag {
 // print prints the problems of a report with the levels and the baseline of the configuration. It prints the lines of
 // the summary to standard error. It returns an error if one of the problems is an error. With --each, nothing is printed
 // before the last catalog is checked.
-func (f *reportFlags) print(cmd *cobra.Command, c *config, report *problem.Report, summary ...string) error {
+func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report, summary ...string) error {
 	if f.each.given() {
 		f.checked = append(f.checked, checkedCatalog{f.each.now.name, c, report, summary})
 		return nil
@@ -179,7 +180,7 @@ func (f *reportFlags) byBaseline(all []checkedCatalog) []*baselineGroup {
 			i = len(groups)
 			groups = append(groups, &baselineGroup{name: one.config.Baseline})
 		}
-		problems := one.config.levels.Apply(one.report.Problems)
+		problems := one.config.Levels.Apply(one.report.Problems)
 		groups[i].catalogs = append(groups[i].catalogs, problem.CatalogReport{Catalog: one.name, Problems: problems})
 	}
 	for _, g := range groups {

@@ -181,15 +181,15 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	// An empty catalog would take all operators away from clusters: nearly always, something before has failed.
-	if levels := c.levels.Rules; levels[validate.NoObjects] == "" {
+	if levels := c.Levels.Rules; levels[validate.NoObjects] == "" {
 		levels[validate.NoObjects] = problem.Error
 	}
 	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c, args[0]) }
-	if opts.Resolve.Target, err = c.targetOf(args[0]); err != nil {
+	if opts.Resolve.Target, err = c.TargetOf(args[0]); err != nil {
 		return err
 	}
 	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
-		problems, _, err := unknown(c.Baseline, c.levels.Apply(problems))
+		problems, _, err := unknown(c.Baseline, c.Levels.Apply(problems))
 		return problems, err
 	}
 	var summary io.Writer

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -173,15 +174,15 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 
 // readTarget reads the platform of the cluster from --target or else from opm.yaml, which has it for the catalog ref.
 // Without a configuration, it reads the flag only.
-func (f *resolveFlags) readTarget(c *config, ref string) (err error) {
+func (f *resolveFlags) readTarget(c *opmyaml.Config, ref string) (err error) {
 	p := &f.setup.Target
 	switch {
 	case f.target != "":
-		if *p, err = parseTarget(f.target); err != nil {
+		if *p, err = platform.ParseTarget(f.target); err != nil {
 			return usageError{fmt.Errorf("--target: %w", err)}
 		}
 	case c != nil:
-		*p, err = c.targetOf(ref)
+		*p, err = c.TargetOf(ref)
 	}
 	if err == nil && f.olm == olmV1 && p.OLMv1 == platform.OLMv1Absent {
 		err = usageError{fmt.Errorf("--olm v1: %s has no OLM v1", p)}

@@ -9,6 +9,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -36,6 +37,11 @@ func allRules() *problem.Rules {
 		groups = append(groups, t.rules.Groups...)
 	}
 	return problem.NewRules("", nil, groups...)
+}
+
+// readConfig reads the named file or, for "", the opm.yaml beside ref; see [opmyaml.Read].
+func readConfig(name, ref string) (*opmyaml.Config, error) {
+	return opmyaml.Read(name, ref, func() []string { return allRules().Names() })
 }
 
 func rulesCmd() *cobra.Command {

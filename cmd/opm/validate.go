@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/watch"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
@@ -178,8 +179,8 @@ func (f *validateFlags) checkCatalog(
 }
 
 // options returns the validation options for a catalog with a configuration.
-func (f *validateFlags) options(c *config, ref string) (validate.Options, error) {
-	opts := validate.Options{Levels: c.levels, Policy: c.Policy}
+func (f *validateFlags) options(c *opmyaml.Config, ref string) (validate.Options, error) {
+	opts := validate.Options{Levels: c.Levels, Policy: c.Policy}
 	var err error
 	if opts.Target, err = f.platform(c, ref); err != nil {
 		return opts, err
@@ -195,11 +196,11 @@ func (f *validateFlags) options(c *config, ref string) (validate.Options, error)
 }
 
 // platform returns the target of a catalog: the target of the flag, or else of the configuration.
-func (f *validateFlags) platform(c *config, ref string) (platform.Platform, error) {
+func (f *validateFlags) platform(c *opmyaml.Config, ref string) (platform.Platform, error) {
 	if f.target == "" {
-		return c.targetOf(ref)
+		return c.TargetOf(ref)
 	}
-	p, err := parseTarget(f.target)
+	p, err := platform.ParseTarget(f.target)
 	if err != nil {
 		return p, usageError{fmt.Errorf("--target: %w", err)}
 	}
@@ -291,7 +292,7 @@ func checkWatchable(ref string) error {
 
 // inputs returns the files that a run reads apart from ref itself, whether or not they exist.
 func (f *validateFlags) inputs(ref string) []string {
-	files := slices.Concat(optional(configOf(f.config, ref)), f.schemas)
+	files := slices.Concat(optional(opmyaml.Path(f.config, ref)), f.schemas)
 	if c, err := f.read(ref); err == nil { // else the run reports it
 		files = slices.Concat(files, c.Schemas, optional(c.Baseline))
 	}

@@ -59,6 +59,18 @@ func Parse(target string) (Platform, error) {
 	return Platform{Kubernetes: v}, nil
 }
 
+// ParseTarget is like [Parse], and also returns the error of [Platform.Check].
+func ParseTarget(target string) (Platform, error) {
+	p, err := Parse(target)
+	if err != nil {
+		return p, err
+	}
+	if err := p.Check(); err != nil {
+		return p, fmt.Errorf("target %q: %w", target, err)
+	}
+	return p, nil
+}
+
 // OpenShift returns the platform of a release of OpenShift 4 or later.
 func OpenShift(v Version) Platform {
 	i, ok := slices.BinarySearchFunc(releases, v, func(p Platform, v Version) int { return p.OpenShift.Compare(v) })

@@ -1,4 +1,7 @@
-package main
+// Package opmyaml reads opm.yaml, the file beside a catalog that configures its checks.
+//
+//	config, err := opmyaml.Read("", "catalog", rules.Names)
+package opmyaml
 
 import (
 	"encoding/json"
@@ -23,26 +26,26 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// configFile is the name of the file beside a catalog that configures which problems are reported.
-const configFile = "opm.yaml"
+// Name is the name of the file.
+const Name = "opm.yaml"
 
-// maxConfigFile is the maximum size of a configFile in bytes. It may be part of an untrusted change.
-const maxConfigFile = 4 << 20
+// maxSize is the maximum size of the file in bytes. It may be part of an untrusted change.
+const maxSize = 4 << 20
 
 // maxRegistries is the maximum number of registries in a policy: each image is compared with all.
 const maxRegistries = 1000
 
-// A config is the content of opm.yaml.
-type config struct {
+// A Config is the content of opm.yaml.
+type Config struct {
 	Rules    map[string]level         `json:"rules"`    // levels of rules, by name
 	Packages map[string]packageConfig `json:"packages"` // by name
-	Baseline string                   `json:"baseline"` // a file, relative to the directory of opm.yaml
-	Schemas  []string                 `json:"schemas"`  // CUE files, relative to the directory of opm.yaml
+	Baseline string                   `json:"baseline"` // the path of a file; in the text, relative to opm.yaml
+	Schemas  []string                 `json:"schemas"`  // the paths of CUE files; in the text, relative to opm.yaml
 	Policy   validate.Policy          `json:"policy"`
 	Target   target                   `json:"target"`  // for catalogs that are not in Targets
 	Targets  map[string]target        `json:"targets"` // by name of the catalog's directory
 
-	levels problem.Levels // the levels in Rules and Packages
+	Levels problem.Levels `json:"-"` // the levels in Rules and Packages
 }
 
 type packageConfig struct {
@@ -68,11 +71,12 @@ func (l *level) UnmarshalJSON(text []byte) error {
 		nearest.Hint(word, []string{"error", "warning", "info", "off"}))
 }
 
-// readConfig reads the named file or, for "", the opm.yaml beside the file or directory ref, if there is one.
-func readConfig(name, ref string) (*config, error) {
-	c := new(config)
+// Read reads the named file or, for "", the opm.yaml beside the file or directory ref. Without such a file, the Config is
+// empty. rules returns the names of all rules; other names in the file are errors. Every mistake has its place.
+func Read(name, ref string, rules func() []string) (*Config, error) {
+	c := new(Config)
 	defer c.setLevels()
-	path := configOf(name, ref)
+	path := Path(name, ref)
 	if path == "" {
 		return c, nil
 	}
@@ -84,8 +88,8 @@ func readConfig(name, ref string) (*config, error) {
 	if name == "" && errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
-	if err == nil && len(text) > maxConfigFile {
-		err = fmt.Errorf("%s: %w: at most %s are read", path, regular.ErrTooLarge, plural.Bytes(maxConfigFile))
+	if err == nil && len(text) > maxSize {
+		err = fmt.Errorf("%s: %w: at most %s are read", path, regular.ErrTooLarge, plural.Bytes(maxSize))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
@@ -95,7 +99,7 @@ func readConfig(name, ref string) (*config, error) {
 		return nil, err
 	}
 	var wrong strictyaml.Problems
-	c.checkRules(file, &wrong)
+	c.checkRules(file, rules(), &wrong)
 	named := func(ptr jsontext.Pointer, name *string) {
 		*name = beside(path, *name)
 		if info, err := os.Stat(*name); err == nil { // a new baseline does not exist yet
@@ -118,11 +122,11 @@ func readConfig(name, ref string) (*config, error) {
 	return c, wrong.Err()
 }
 
-// configOf returns the path of the named file or, if name is "", the path of the opm.yaml beside the file or directory
+// Path returns the path of the named file or, if name is "", the path of the opm.yaml beside the file or directory
 // ref, whether or not it exists. It is "" if ref is not a path.
-func configOf(name, ref string) string {
+func Path(name, ref string) string {
 	if r := reference.Of(ref); name == "" && (r.Kind == reference.Directory || r.Kind == reference.File) {
-		return filepath.Join(filepath.Dir(filepath.Clean(r.Path)), configFile)
+		return filepath.Join(filepath.Dir(filepath.Clean(r.Path)), Name)
 	}
 	return name
 }
@@ -135,9 +139,9 @@ func beside(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// checkRules reports rules that do not exist.
-func (c *config) checkRules(file *strictyaml.File, wrong *strictyaml.Problems) {
-	names, known := allRules().Names(), map[string]bool{}
+// checkRules reports rules that are not among the names.
+func (c *Config) checkRules(file *strictyaml.File, names []string, wrong *strictyaml.Problems) {
+	known := map[string]bool{}
 	for _, name := range names {
 		known[name] = true
 	}
@@ -157,8 +161,8 @@ func (c *config) checkRules(file *strictyaml.File, wrong *strictyaml.Problems) {
 	}
 }
 
-// setLevels sets levels from Rules and Packages.
-func (c *config) setLevels() {
+// setLevels sets Levels from Rules and Packages.
+func (c *Config) setLevels() {
 	of := func(rules map[string]level) map[string]problem.Severity {
 		levels := map[string]problem.Severity{}
 		for name, l := range rules {
@@ -166,22 +170,10 @@ func (c *config) setLevels() {
 		}
 		return levels
 	}
-	c.levels = problem.Levels{Rules: of(c.Rules), Packages: map[string]map[string]problem.Severity{}}
+	c.Levels = problem.Levels{Rules: of(c.Rules), Packages: map[string]map[string]problem.Severity{}}
 	for name, p := range c.Packages {
-		c.levels.Packages[name] = of(p.Rules)
+		c.Levels.Packages[name] = of(p.Rules)
 	}
-}
-
-// parseTarget parses a target such as ocp=4.14. It is an error if the Kubernetes version of the target is not known.
-func parseTarget(text string) (platform.Platform, error) {
-	p, err := platform.Parse(text)
-	if err != nil {
-		return p, err
-	}
-	if err := p.Check(); err != nil {
-		return p, fmt.Errorf("target %q: %w", text, err)
-	}
-	return p, nil
 }
 
 // A target is the platform of a catalog in opm.yaml. The zero value is none.
@@ -192,13 +184,13 @@ func (t *target) UnmarshalJSON(text []byte) (err error) {
 	if json.Unmarshal(text, &word) != nil {
 		word = string(text)
 	}
-	t.Platform, err = parseTarget(word)
+	t.Platform, err = platform.ParseTarget(word)
 	return err
 }
 
-// targetOf returns the target of a catalog: the target for the name of its directory, or else the target for all
+// TargetOf returns the target of a catalog: the target for the name of its directory, or else the target for all
 // catalogs beside opm.yaml. It is zero if there is no target.
-func (c *config) targetOf(ref string) (platform.Platform, error) {
+func (c *Config) TargetOf(ref string) (platform.Platform, error) {
 	if r := reference.Of(ref); r.Kind == reference.Directory {
 		path, err := filepath.Abs(r.Path)
 		if err != nil {
