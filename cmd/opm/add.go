@@ -75,7 +75,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 				return err
 			}
 			if f.impact {
-				write := func(r *namedRef) error { return f.writeImpact(cmd, &from.images, r.ref, add) }
+				write := func(r *reference.Named) error { return f.writeImpact(cmd, &from.images, r.Ref, add) }
 				if err := f.each.runOr(cmd, args[1], write); err != nil {
 					return err
 				}
@@ -87,7 +87,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 
 // platformsOf returns the platforms of the catalogs to which an edit adds a bundle, zero for a catalog without one. For
 // other edits it returns nil: they do not read opm.yaml.
-func platformsOf(refs []*namedRef, e edit.Edit) ([]platform.Platform, error) {
+func platformsOf(refs []*reference.Named, e edit.Edit) ([]platform.Platform, error) {
 	switch e.(type) {
 	case edit.Add, edit.Promote:
 	default:
@@ -132,7 +132,7 @@ func (f *editFlags) leaveOut(cmd *cobra.Command, b *declcfg.Bundle) error {
 	}
 	var kept, excluded, unknown []string
 	for i, p := range platforms {
-		switch ref := legible.Name(refs[i].ref); {
+		switch ref := legible.Name(refs[i].Ref); {
 		case p == (platform.Platform{}):
 			unknown = append(unknown, ref)
 			fallthrough

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/reference"
 )
 
 // A command declares a command of opm, of which [command.cobra] makes the command of cobra. A command line is checked
@@ -115,7 +116,7 @@ func (c command) runE(cmd *cobra.Command, args []string) error {
 	case c.each.together:
 		return c.runOnce(cmd, c.each.insert(args, ""))
 	}
-	return c.each.run(cmd, func(r *namedRef) error { return c.runOnce(cmd, c.each.insert(args, r.ref)) })
+	return c.each.run(cmd, func(r *reference.Named) error { return c.runOnce(cmd, c.each.insert(args, r.Ref)) })
 }
 
 // runOnce runs the command and prints its answer, about one catalog if --each is given.

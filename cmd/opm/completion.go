@@ -95,7 +95,7 @@ func withFirstOfEach(cmd *cobra.Command, args []string) []string {
 	}
 	values := flag.Value.(pflag.SliceValue).GetSlice() // twice, since cobra parses flags twice to complete them
 	if refs, err := (&eachFlag{values: values[:1]}).refs(); err == nil && len(refs) > 0 {
-		return slices.Insert(slices.Clone(args), 0, refs[0].ref)
+		return slices.Insert(slices.Clone(args), 0, refs[0].Ref)
 	}
 	return args
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -32,9 +33,9 @@ type eachFlag struct {
 
 	finish func(*cobra.Command) error // prints the results of all catalogs; nil if each run prints its own
 
-	now    *namedRef    // catalog of the current run; nil without --each
-	out    *output.Each // the results of all catalogs; nil if the format cannot hold them, and finish prints them
-	failed []string     // names of catalogs whose run failed
+	now    *reference.Named // catalog of the current run; nil without --each
+	out    *output.Each     // the results of all catalogs; nil if the format cannot hold them, and finish prints them
+	failed []string         // names of catalogs whose run failed
 	shared declcfg.Memo
 }
 
@@ -45,9 +46,9 @@ func (f *eachFlag) add(cmd *cobra.Command) {
 }
 
 // catalogs returns the catalogs of the flag, each once, or, without it, the only path.
-func (f *eachFlag) catalogs(path string) ([]*namedRef, error) {
+func (f *eachFlag) catalogs(path string) ([]*reference.Named, error) {
 	if !f.given() {
-		return []*namedRef{{name: baseName(path), ref: path}}, nil
+		return []*reference.Named{{Name: reference.BaseName(path), Ref: path}}, nil
 	}
 	refs, err := f.refs()
 	if err != nil {
@@ -56,29 +57,31 @@ func (f *eachFlag) catalogs(path string) ([]*namedRef, error) {
 	return refs, checkDistinct(refs)
 }
 
+// parseNamedRefs reads arguments [NAME=]CATALOG; see [reference.ParseNamed].
+func parseNamedRefs(args []string) ([]*reference.Named, error) {
+	refs, err := reference.ParseNamed(args)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return refs, nil
+}
+
 // pathsOf returns the references of catalogs.
-func pathsOf(refs []*namedRef) (paths []string) {
+func pathsOf(refs []*reference.Named) (paths []string) {
 	for _, r := range refs {
-		paths = append(paths, r.ref)
+		paths = append(paths, r.Ref)
 	}
 	return paths
 }
 
 // checkDistinct returns an error if two arguments name the same catalog.
-func checkDistinct(refs []*namedRef) error {
+func checkDistinct(refs []*reference.Named) error {
 	for i, r := range refs {
-		if j := slices.IndexFunc(refs[:i], r.isSame); j >= 0 {
-			return usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].name, r.name, r.ref)}
+		if j := slices.IndexFunc(refs[:i], r.IsSame); j >= 0 {
+			return usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].Name, r.Name, r.Ref)}
 		}
 	}
 	return nil
-}
-
-// isSame reports whether two arguments name the same catalog.
-func (r *namedRef) isSame(other *namedRef) bool {
-	a, errA := os.Stat(r.ref)
-	b, errB := os.Stat(other.ref)
-	return r.ref == other.ref || errA == nil && errB == nil && os.SameFile(a, b)
 }
 
 func (f *eachFlag) given() bool { return f != nil && f.values != nil }
@@ -92,7 +95,7 @@ func (f *eachFlag) insert(args []string, ref string) []string {
 }
 
 // refs returns the catalogs of the flag and of more arguments [NAME=]CATALOG. Their names must differ.
-func (f *eachFlag) refs(more ...string) ([]*namedRef, error) {
+func (f *eachFlag) refs(more ...string) ([]*reference.Named, error) {
 	args, err := f.args()
 	if err != nil {
 		return nil, err
@@ -132,13 +135,13 @@ func (f *eachFlag) counterpart(ref string) string {
 	if !f.given() || !strings.HasSuffix(ref, "/") {
 		return ref
 	}
-	return path.Join(ref, f.now.name)
+	return path.Join(ref, f.now.Name)
 }
 
 // run calls one for each catalog. If it fails for a catalog, run reports the error and continues with the next catalog;
 // the returned error names all catalogs that failed. Catalogs without the named package or object are only noted,
 // unless all lack it.
-func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
+func (f *eachFlag) run(cmd *cobra.Command, one func(*reference.Named) error) error {
 	refs, err := f.refs()
 	if err != nil {
 		return err
@@ -158,15 +161,15 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*namedRef) error) error {
 }
 
 // runAll calls one for each catalog, and reports errors. It returns an error that ends the command.
-func (f *eachFlag) runAll(cmd *cobra.Command, refs []*namedRef, one func(*namedRef) error) error {
+func (f *eachFlag) runAll(cmd *cobra.Command, refs []*reference.Named, one func(*reference.Named) error) error {
 	errs := make([]error, len(refs))
 	var names, absent []string
 	for i, r := range refs {
 		f.now = r
 		errs[i] = one(r)
-		names = append(names, r.name)
+		names = append(names, r.Name)
 		if isAbsent(errs[i]) {
-			absent = append(absent, r.name)
+			absent = append(absent, r.Name)
 		} else if err := f.note(cmd, errs[i]); err != nil {
 			return err
 		}
@@ -214,9 +217,9 @@ func noteAbsent(cmd *cobra.Command, all, absent []string) {
 }
 
 // runOr calls one for each catalog or, without the flag, for a single one.
-func (f *eachFlag) runOr(cmd *cobra.Command, ref string, one func(*namedRef) error) error {
+func (f *eachFlag) runOr(cmd *cobra.Command, ref string, one func(*reference.Named) error) error {
 	if !f.given() {
-		return one(&namedRef{ref: ref})
+		return one(&reference.Named{Ref: ref})
 	}
 	return f.run(cmd, one)
 }
@@ -224,7 +227,7 @@ func (f *eachFlag) runOr(cmd *cobra.Command, ref string, one func(*namedRef) err
 // print prints the result of a command or, with --each, of its current run.
 func (f *eachFlag) print(cmd *cobra.Command, r *output.Result) error {
 	if f.given() && f.out != nil {
-		return f.out.Add(f.now.name, r)
+		return f.out.Add(f.now.Name, r)
 	}
 	return printResult(cmd, r)
 }
@@ -254,8 +257,8 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 		errors.Is(err, validate.ErrSchemas) {
 		return cmp.Or(cmd.Context().Err(), err)
 	}
-	f.failed = append(f.failed, f.now.name)
-	stderr, name := cmd.ErrOrStderr(), legible.Name(f.now.name)
+	f.failed = append(f.failed, f.now.Name)
+	stderr, name := cmd.ErrOrStderr(), legible.Name(f.now.Name)
 	if fail, ok := errors.AsType[*failure](err); ok {
 		fmt.Fprintf(stderr, "opm: %s: %s\n%s", name, legibleLines(fail.reason), fail.after)
 		return nil

@@ -88,7 +88,7 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) (*output.Result, err
 		return f.drawing(cmd, graphs, args[0]), nil
 	}
 	for _, g := range graphs {
-		g.Name = f.each.now.name + inCatalog + g.Name
+		g.Name = f.each.now.Name + inCatalog + g.Name
 	}
 	f.all = append(f.all, graphs...)
 	return nil, nil //nolint:nilnil // drawAll prints

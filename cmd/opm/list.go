@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -146,7 +147,7 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 // readEach reads catalogs. It omits a catalog that cannot be read or is not valid, and reports it on standard error.
 // Then fail is the error that ends the command; it begins with reason.
 func readEach[T any](
-	cmd *cobra.Command, refs []*namedRef, reason string, read func(i int) (T, error),
+	cmd *cobra.Command, refs []*reference.Named, reason string, read func(i int) (T, error),
 ) (all []T, fail, err error) {
 	var out []string
 	for i, r := range refs {
@@ -162,9 +163,9 @@ func readEach[T any](
 			err = errors.New("it is not valid") // the problems are printed
 		}
 		for _, err := range flatten(err) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.name), legibleLines(err.Error()))
+			fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.Name), legibleLines(err.Error()))
 		}
-		out = append(out, r.name)
+		out = append(out, r.Name)
 	}
 	if out != nil {
 		fail = failed(reason + strings.Join(out, ", "))

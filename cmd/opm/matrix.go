@@ -47,12 +47,12 @@ for each catalog that has the row.` + catalogNote,
 				return nil, err
 			}
 			read := func(i int) (column list.MatrixColumn, err error) {
-				c, err := from.openValid(cmd, refs[i].ref)
+				c, err := from.openValid(cmd, refs[i].Ref)
 				if err != nil {
 					return column, err
 				}
 				defer c.close()
-				return list.MatrixColumn{Catalog: refs[i].name, Heads: list.Heads(c.index.Each())}, nil
+				return list.MatrixColumn{Catalog: refs[i].Name, Heads: list.Heads(c.index.Each())}, nil
 			}
 			columns, failed, err := readEach(cmd, refs, "not all catalogs can be compared: without ", read)
 			if err != nil || len(columns) == 0 {

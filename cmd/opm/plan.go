@@ -12,6 +12,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
+	"github.com/opm-toolchain/opm/internal/reference"
 )
 
 func planCmd() *cobra.Command {
@@ -75,8 +76,8 @@ func (f *planFlags) add(cmd *cobra.Command) {
 }
 
 // run plans the upgrade of a platform, and prints plans and problems. It fails if an operator is stuck.
-func (f *planFlags) run(cmd *cobra.Command, refs []*namedRef) error {
-	c, err := f.report.read(refs[len(refs)-1].ref)
+func (f *planFlags) run(cmd *cobra.Command, refs []*reference.Named) error {
+	c, err := f.report.read(refs[len(refs)-1].Ref)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (f *planFlags) run(cmd *cobra.Command, refs []*namedRef) error {
 }
 
 // plan reads the catalogs and makes the plans. failure is the error about catalogs that are left out.
-func (f *planFlags) plan(cmd *cobra.Command, refs []*namedRef) (r *across.Report, failure, err error) {
+func (f *planFlags) plan(cmd *cobra.Command, refs []*reference.Named) (r *across.Report, failure, err error) {
 	if err := f.state.live.check(f.state.paths); err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +139,7 @@ func (f *planFlags) plan(cmd *cobra.Command, refs []*namedRef) (r *across.Report
 }
 
 // read reads the catalogs of the versions of a platform with readEach.
-func (f *planFlags) read(cmd *cobra.Command, refs []*namedRef) (all []*across.Catalog, failure, err error) {
+func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*across.Catalog, failure, err error) {
 	if err := checkDistinct(refs); err != nil {
 		return nil, nil, err
 	}
@@ -147,14 +148,14 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*namedRef) (all []*across.Ca
 		if err := cmp.Or(err, unknown); err != nil {
 			return nil, nil, err
 		}
-		all = append(all, &across.Catalog{Name: r.name, Platform: p})
+		all = append(all, &across.Catalog{Name: r.Name, Platform: p})
 	}
 	if err := across.Check(all); err != nil {
 		return nil, nil, usageError{err}
 	}
 	return readEach(cmd, refs, "the plans leave out ", func(i int) (*across.Catalog, error) {
 		defer display{cmd}.Start("reading")()
-		c, err := f.images.openCatalog(cmd, openOptions(cmd), refs[i].ref)
+		c, err := f.images.openCatalog(cmd, openOptions(cmd), refs[i].Ref)
 		if err != nil {
 			return nil, err
 		}
@@ -170,24 +171,24 @@ var versionAtEnd = regexp.MustCompile(`(?:^|[/:=_-])v?([0-9]+\.[0-9]+)$`)
 // catalogPlatform returns the platform of a catalog: the version at the end of the name that it is given, the target in
 // the named configuration or in the opm.yaml beside it, or the version at the end of its directory or tag. unknown is
 // the reason why it is not known.
-func catalogPlatform(config string, r *namedRef) (p platform.Platform, unknown, err error) {
+func catalogPlatform(config string, r *reference.Named) (p platform.Platform, unknown, err error) {
 	named, errNamed := platformOf(r)
-	if errNamed == nil && r.name != baseName(r.ref) {
+	if errNamed == nil && r.Name != reference.BaseName(r.Ref) {
 		return named, nil, nil
 	}
-	c, err := readConfig(config, r.ref)
+	c, err := readConfig(config, r.Ref)
 	if err != nil {
 		return platform.Platform{}, nil, err
 	}
-	if p, err := c.TargetOf(r.ref); err != nil || p != (platform.Platform{}) {
+	if p, err := c.TargetOf(r.Ref); err != nil || p != (platform.Platform{}) {
 		return p, nil, err
 	}
 	return named, errNamed, nil
 }
 
 // platformOf returns the platform in the name of a catalog or in the tag of its image.
-func platformOf(r *namedRef) (platform.Platform, error) {
-	for _, text := range []string{r.name, r.ref} {
+func platformOf(r *reference.Named) (platform.Platform, error) {
+	for _, text := range []string{r.Name, r.Ref} {
 		found := versionAtEnd.FindStringSubmatch(text)
 		if found == nil {
 			continue
@@ -202,6 +203,6 @@ func platformOf(r *namedRef) (platform.Platform, error) {
 		return platform.OpenShift(v), nil
 	}
 	return platform.Platform{}, usageError{
-		fmt.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.ref),
+		fmt.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.Ref),
 	}
 }

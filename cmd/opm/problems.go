@@ -117,7 +117,7 @@ func (f *reportFlags) forEach() *eachFlag {
 // before the last catalog is checked.
 func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report, summary ...string) error {
 	if f.each.given() {
-		f.checked = append(f.checked, checkedCatalog{f.each.now.name, c, report, summary})
+		f.checked = append(f.checked, checkedCatalog{f.each.now.Name, c, report, summary})
 		return nil
 	}
 	return f.printAll(cmd, []checkedCatalog{{"", c, report, summary}})

@@ -182,7 +182,7 @@ func (f *resolveFlags) readImages(
 func (f *resolveAllFlags) report(checked *resolve.Checked) *problem.Report {
 	name := ""
 	if f.each.given() {
-		name = f.each.now.name
+		name = f.each.now.Name
 	}
 	for _, a := range checked.Answers {
 		f.answers = append(f.answers, catalogAnswer{name, a})
@@ -199,7 +199,7 @@ const headingOfEach = 3
 func (f *resolveAllFlags) list(cmd *cobra.Command, answers []resolve.V1Answer) error {
 	out := &report.Report{}
 	if f.each.given() {
-		out.Heading(headingOfEach, report.Name(f.each.now.name))
+		out.Heading(headingOfEach, report.Name(f.each.now.Name))
 	}
 	out.Table(answerTable(answers, f.byChannel))
 	w, format := textOutput(cmd), formatOf(cmd)

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,22 +21,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// A namedRef is an argument [NAME=]CATALOG, for example of opm serve.
-type namedRef struct {
-	name string // for HTTP, and for gRPC if each catalog has its own address
-	ref  string
-	once *render.Catalog // the catalog if ref cannot be read twice; nil before it is read
-}
-
-// isPath reports whether the reference is a directory or a file, which can be watched and read again.
-func (r *namedRef) isPath() bool {
-	k := reference.Of(r.ref).Kind
-	return !k.IsImage() && k != reference.StandardInput && k != reference.Pipe
+// A servedRef is an argument of opm serve.
+type servedRef struct {
+	*reference.Named
+	once *render.Catalog // the catalog if it cannot be read twice; nil before it is read
 }
 
 // servedCatalogs are the arguments of opm serve.
 type servedCatalogs struct {
-	refs   []*namedRef
+	refs   []*servedRef
 	opts   render.Options
 	images *images
 }
@@ -51,14 +41,17 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 		return nil, err
 	}
 	for i, r := range refs {
-		if err := k8sname.Subdomain(r.name); err != nil && f.httpAddr != "" {
-			return nil, usageError{fmt.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.name, args[i], err)}
+		if err := k8sname.Subdomain(r.Name); err != nil && f.httpAddr != "" {
+			return nil, usageError{fmt.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.Name, args[i], err)}
 		}
-		if f.watch && !r.isPath() {
-			return nil, usageError{fmt.Errorf("--watch needs directories or files, which %q is not", r.ref)}
+		if f.watch && !r.IsPath() {
+			return nil, usageError{fmt.Errorf("--watch needs directories or files, which %q is not", r.Ref)}
 		}
 	}
-	c := &servedCatalogs{refs: refs}
+	c := &servedCatalogs{}
+	for _, r := range refs {
+		c.refs = append(c.refs, &servedRef{Named: r})
+	}
 	if c.images, err = f.images.open(cmd); err != nil {
 		return nil, err
 	}
@@ -68,86 +61,6 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 	}
 	c.opts.Images = c.images.opener
 	return c, nil
-}
-
-// parseNamedRefs reads arguments [NAME=]CATALOG, whose names must differ. Images of one repository are told apart by
-// their tags.
-func parseNamedRefs(args []string) ([]*namedRef, error) {
-	var refs []*namedRef
-	count := map[string]int{}
-	for _, arg := range args {
-		r := parseNamedRef(arg)
-		refs = append(refs, r)
-		count[r.name]++
-	}
-	seen := map[string]string{}
-	hasStdin := false
-	for i, r := range refs {
-		if tag := tagOf(r.ref); tag != "" && count[r.name] > 1 && r.ref == args[i] {
-			r.name += "-" + tag
-		}
-		other, repeated := seen[r.name]
-		switch {
-		case r.name == "":
-			return nil, usageError{fmt.Errorf("no name before the equals sign of %q", args[i])}
-		case r.ref == render.Stdin && hasStdin:
-			return nil, usageError{errors.New("standard input can be read only once")}
-		case repeated:
-			return nil, usageError{
-				fmt.Errorf("%q and %q are both named %s; name one, as in NAME=CATALOG", other, args[i], r.name),
-			}
-		}
-		seen[r.name] = args[i]
-		hasStdin = hasStdin || r.ref == render.Stdin
-	}
-	return refs, nil
-}
-
-// parseNamedRef reads [NAME=]CATALOG. A path that exists is not a name.
-func parseNamedRef(arg string) *namedRef {
-	name, ref, named := strings.Cut(arg, "=")
-	if _, err := os.Stat(arg); err == nil || !named || strings.ContainsAny(name, "/:@") {
-		return &namedRef{name: baseName(arg), ref: arg}
-	}
-	return &namedRef{name: name, ref: ref}
-}
-
-// baseName returns the last component of a reference, without the extension of a file or the tag and digest of an
-// image.
-func baseName(ref string) string {
-	r := reference.Of(ref)
-	if r.Kind == reference.StandardInput {
-		return "stdin"
-	}
-	base := path.Base(ref)
-	if r.Kind != reference.Registry {
-		base = path.Base(filepath.ToSlash(r.Path))
-		if abs, err := filepath.Abs(r.Path); err == nil {
-			base = path.Base(filepath.ToSlash(abs))
-		}
-	}
-	base, _, _ = strings.Cut(base, "@")
-	if r.Kind.IsImage() {
-		base, _, _ = strings.Cut(base, ":")
-	}
-	for _, ext := range []string{".gz", ".tar", ".tgz", ".json", ".yaml", ".yml"} {
-		base = strings.TrimSuffix(base, ext)
-	}
-	return base
-}
-
-// tagOf returns the tag of a reference to an image, or "".
-func tagOf(ref string) string {
-	r := reference.Of(ref)
-	switch {
-	case r.Kind == reference.Registry:
-		base, _, _ := strings.Cut(path.Base(ref), "@")
-		_, tag, _ := strings.Cut(base, ":")
-		return tag
-	case r.Kind.IsImage() && !strings.HasSuffix(ref, "@"+r.Name):
-		return r.Name[strings.LastIndexByte(r.Name, ':')+1:] // it may be a whole reference
-	}
-	return ""
 }
 
 // open opens the catalogs for [serve.LoadOptions].
@@ -168,17 +81,17 @@ func (c *servedCatalogs) open(ctx context.Context) (*serve.Input, error) {
 		if catalog != r.once {
 			opened = append(opened, catalog)
 		}
-		in.Catalogs = append(in.Catalogs, serve.Catalog{Name: r.name, Source: catalog.Sources[0]})
+		in.Catalogs = append(in.Catalogs, serve.Catalog{Name: r.Name, Source: catalog.Sources[0]})
 	}
 	return in, nil
 }
 
-func (r *namedRef) open(ctx context.Context, opts render.Options) (*render.Catalog, error) {
+func (r *servedRef) open(ctx context.Context, opts render.Options) (*render.Catalog, error) {
 	if r.once != nil {
 		return r.once, nil
 	}
-	kind := reference.Of(r.ref).Kind
-	catalog, err := render.Open(ctx, []string{r.ref}, opts)
+	kind := reference.Of(r.Ref).Kind
+	catalog, err := render.Open(ctx, []string{r.Ref}, opts)
 	if err == nil && (kind == reference.StandardInput || kind == reference.Pipe) {
 		r.once = catalog
 	}
@@ -189,8 +102,8 @@ func (r *namedRef) open(ctx context.Context, opts render.Options) (*render.Catal
 func (c *servedCatalogs) paths() []string {
 	var paths []string
 	for _, r := range c.refs {
-		if r.isPath() {
-			paths = append(paths, r.ref)
+		if r.IsPath() {
+			paths = append(paths, r.Ref)
 		}
 	}
 	return paths
@@ -200,7 +113,7 @@ func (c *servedCatalogs) paths() []string {
 func (c *servedCatalogs) names() []string {
 	var names []string
 	for _, r := range c.refs {
-		names = append(names, r.name)
+		names = append(names, r.Name)
 	}
 	return slices.Clip(names)
 }
@@ -363,12 +276,12 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 	var registries []*servedRegistry
 	for _, r := range c.refs {
 		one := *c
-		one.refs = []*namedRef{r}
-		if addrs[r.name] == "" && f.httpAddr == "" && !f.load.CacheOnly {
+		one.refs = []*servedRef{r}
+		if addrs[r.Name] == "" && f.httpAddr == "" && !f.load.CacheOnly {
 			return nil, usageError{fmt.Errorf(
-				"catalog %q has no address; give it one with --port %[1]s=PORT, or add --http-addr", r.name)}
+				"catalog %q has no address; give it one with --port %[1]s=PORT, or add --http-addr", r.Name)}
 		}
-		registries = append(registries, &servedRegistry{&one, r.name, addrs[r.name]})
+		registries = append(registries, &servedRegistry{&one, r.Name, addrs[r.Name]})
 	}
 	return registries, nil
 }

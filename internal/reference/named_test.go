@@ -1,10 +1,12 @@
-package main
+package reference_test
 
 import (
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/opm-toolchain/opm/internal/reference"
 )
 
 // TestNamedRefs checks the names of catalogs without NAME=, and the arguments that are refused.
@@ -37,16 +39,16 @@ func TestNamedRefs(t *testing.T) {
 		{[]string{"a=-", "b=-"}, nil, "standard input can be read only once"},
 		{[]string{"=v4.18"}, nil, `no name before the equals sign of "=v4.18"`},
 	} {
-		refs, err := parseNamedRefs(tt.args)
+		refs, err := reference.ParseNamed(tt.args)
 		var names []string
 		for _, r := range refs {
-			names = append(names, r.name)
+			names = append(names, r.Name)
 		}
 		if !slices.Equal(names, tt.want) || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
 			t.Errorf("%q: got %q, %v, want %q, %s", tt.args, names, err, tt.want, tt.err)
 		}
 	}
-	if dir, err := filepath.Abs("."); err != nil || baseName(".") != filepath.Base(dir) {
-		t.Errorf("the working directory is named %q", baseName("."))
+	if dir, err := filepath.Abs("."); err != nil || reference.BaseName(".") != filepath.Base(dir) {
+		t.Errorf("the working directory is named %q", reference.BaseName("."))
 	}
 }
