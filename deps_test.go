@@ -35,6 +35,8 @@ var arrows = map[string][]string{
 	},
 	"internal/serve/memlimit": {},
 	"internal/serve/guard":    {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/serve/listen": {},
+	"internal/serve/profiles": {},
 	"internal/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "internal/pool", "github.com/cespare/xxhash", "github.com/klauspost/compress",
@@ -66,7 +68,8 @@ var arrows = map[string][]string{
 	"internal/diff":  {"pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report"},
 	"internal/filter": {
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
-		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem", "internal/reference",
+		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem", "internal/reference", "pkg/validate",
+		"internal/legible",
 	},
 	"internal/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
@@ -207,6 +210,7 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/platform", "internal/plural", "internal/reference", "internal/regular",
 		"internal/strictyaml", "pkg/declcfg", "pkg/problem", "pkg/validate", json,
 	},
+	"internal/linelog": {"internal/legible"},
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,

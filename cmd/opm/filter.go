@@ -133,7 +133,7 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	defer c.close()
 	if f.images.keepGoing {
 		from.Unusable = f.leaveOut(c, report, selection)
-	} else if found := problemsOfAny(report, selection); len(found) > 0 {
+	} else if found := selection.Preventing(report); len(found) > 0 {
 		done()
 		return reportProblems(cmd, found)
 	} else {
@@ -153,13 +153,13 @@ func (f *filterFlags) filter(
 	result, err := f.selectUsable(cmd, c, &from, selection)
 	if errors.Is(err, filter.ErrNoPackage) {
 		done()
-		return cmp.Or(reportProblems(cmd, problemsOfSelected(report, selection)), err)
+		return cmp.Or(reportProblems(cmd, selection.Problems(report)), err)
 	}
 	if err != nil {
 		return err
 	}
 	if from.Unusable == nil {
-		found, others := problemsOfKept(report, result.Packages)
+		found, others := result.Problems(report)
 		if len(found) > 0 {
 			done()
 			return reportProblems(cmd, found)

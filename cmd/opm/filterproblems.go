@@ -16,61 +16,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
-// isSelected reports whether a selection names a package, or all packages.
-func isSelected(s filter.Selection, pkg string) bool {
-	return len(s.Packages) == 0 ||
-		slices.ContainsFunc(s.Packages, func(p filter.Package) bool { return legible.Value(p.Name) == pkg })
-}
-
-// problemsOfAny returns the problems that prevent every selection: the check stopped early, objects belong to no
-// package, or a document that may have a part of a selected package cannot be read.
-func problemsOfAny(r *validate.Report, s filter.Selection) []*problem.Problem {
-	return slices.DeleteFunc(slices.Clone(r.Problems), func(p *problem.Problem) bool {
-		switch {
-		case p.Rule != validate.Unreadable:
-			return p.Rule != "" && (p.Package != "" || p.Bundle != "")
-		case len(s.Packages) == 0:
-			return false
-		}
-		return !slices.ContainsFunc(s.Packages, func(w filter.Package) bool { return r.Concerns(p, w.Name) })
-	})
-}
-
-// problemsOfSelected returns the problems of the selected packages.
-func problemsOfSelected(r *validate.Report, s filter.Selection) []*problem.Problem {
-	return slices.DeleteFunc(slices.Clone(r.Problems), func(p *problem.Problem) bool {
-		return len(s.Packages) > 0 &&
-			!slices.ContainsFunc(s.Packages, func(w filter.Package) bool { return r.Concerns(p, w.Name) })
-	})
-}
-
-// problemsOfKept returns the problems of the kept objects, and the problems of other objects of the same packages.
-func problemsOfKept(r *validate.Report, kept []filter.PackageSummary) (found, others []*problem.Problem) {
-	for _, p := range r.Problems {
-		i := slices.IndexFunc(kept, func(k filter.PackageSummary) bool { return r.Concerns(p, k.Name) })
-		switch {
-		case i < 0:
-		case p.Rule == validate.Unreadable || isKept(p, kept[i]):
-			found = append(found, p)
-		default:
-			others = append(others, p)
-		}
-	}
-	return found, others
-}
-
-// isKept reports whether a problem of a package is about a kept object.
-func isKept(p *problem.Problem, pkg filter.PackageSummary) bool {
-	if p.Bundle == "" && p.Channel == "" {
-		return true
-	}
-	return slices.ContainsFunc(pkg.Channels, func(c filter.ChannelSummary) bool {
-		is := func(name string) bool { return legible.Value(name) == p.Bundle }
-		return (p.Channel == "" || legible.Value(c.Name) == p.Channel) &&
-			(p.Bundle == "" || slices.ContainsFunc(c.Bundles, is))
-	})
-}
-
 // omitUndecodable removes from a catalog the bundles that cannot be decoded, and all documents that cannot be read.
 func omitUndecodable(c *catalog, r *validate.Report) {
 	if len(r.Problems) == 0 {
@@ -109,7 +54,7 @@ func (f *filterFlags) leaveOut(c *catalog, r *validate.Report, s filter.Selectio
 		warnAt(c.cmd, p.Pos, fmt.Sprintf("%s: %s [%s]", validate.WithheldText(name), p.Message, p.Rule))
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(bundles)) {
-		if packages[pkg] != nil || !f.dependencies && !isSelected(s, pkg) {
+		if packages[pkg] != nil || !f.dependencies && !s.Selects(pkg) {
 			continue
 		}
 		for _, p := range slices.SortedFunc(maps.Values(bundles[pkg]), func(a, b *problem.Problem) int {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -109,7 +110,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 	if f.verbose {
 		level = slog.LevelInfo
 	}
-	log := newLogger(cmd.ErrOrStderr(), level)
+	log := linelog.New(cmd.ErrOrStderr(), level)
 	transport := image.TransportOptions{
 		Insecure: insecure, OnInsecure: warnOfOtherFlag(cmd, log), CertDir: f.certDir, RootCAs: f.rootCA,
 		Timeout: f.timeout, Log: log, AllowRedirects: f.redirects,

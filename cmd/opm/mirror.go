@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -73,78 +72,6 @@ copied: images whose reference begins with a name there, or matches it as a regu
 	return cmd
 }
 
-// mirrorFlags are the flags of mirror.
-type mirrorFlags struct {
-	to, toDir, fromDir   string
-	since, record        string
-	catalogImage         string
-	additional           []string
-	platforms            []string
-	names                mirror.Names
-	jobs, maxManifests   int
-	dryRun, retryFailed  bool
-	verify               string
-	manifests, namespace string
-	icsp                 bool
-	incomplete           bool
-	base                 string // of the images of catalogs; "" for their sources
-	registry             image.Options
-	filter               filterFlags
-	last, sinceRecord    *mirror.Record
-}
-
-func (f *mirrorFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "copy to `REGISTRY[/PATH]`")
-	flags.StringVar(&f.toDir, "to-dir", "", "copy to `DIRECTORY`, an OCI layout")
-	flags.StringVar(&f.fromDir, "from-dir", "", "copy what --to-dir wrote to `DIRECTORY`")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be copied, and copy nothing")
-	flags.StringVar(&f.verify, "verify", "",
-		"check that the mirror has everything that the record or the configuration in `FILE` names, and copy nothing")
-	flags.StringVar(&f.record, "record", "", "read the record of the last run from `FILE`, and write that of this run")
-	flags.StringVar(&f.since, "since", "", "leave out of --to-dir what the run with the record in `FILE` copied")
-	flags.BoolVar(&f.retryFailed, "retry-failed", false, "copy only catalogs, and images that failed in the last run")
-	flags.BoolVar(&f.incomplete, "incomplete", false, "set the tags of catalogs even if some of their images failed")
-	flags.StringArrayVar(&f.additional, "image", nil, "also copy the image `REF`; repeatable")
-	flags.StringSliceVar(&f.platforms, "platform", nil,
-		"copy only `OS/ARCH` of indexes, if the target accepts that; repeatable (default all)")
-	flags.StringVar(&f.catalogImage, "catalog-image", "",
-		"name the image of CATALOG `[PATH][:TAG]` in the mirror (default: as its source)")
-	flags.StringVarP(&f.base, "base-image", "i", "",
-		"base of filtered catalogs: `IMAGE` that contains opm, self or scratch (default: the source, if it has opm)")
-	flags.BoolVar(&f.names.KeepHosts, "keep-hosts", false, "begin paths in the mirror with the host of the source")
-	flags.IntVar(&f.names.MaxComponents, "max-components", 0,
-		"join the last components of paths in the mirror with dashes if there are more than `N`, with those of --to")
-	flags.IntVar(&f.maxManifests, "max-manifests", image.DefaultManifests,
-		"reject images with more than `N` manifests, with their signatures and everything that refers to them")
-	flags.IntVar(&f.jobs, "jobs", mirror.DefaultJobs, "copy `N` blobs at once")
-	f.filter.addSelection(cmd)
-	flags.StringVar(&f.manifests, "manifests", "",
-		"write to `DIRECTORY` the objects that make a cluster use the mirror")
-	flags.StringVar(&f.namespace, "namespace", "",
-		"write CatalogSources for this `NAMESPACE` (default openshift-marketplace, or olm if the target is Kubernetes)")
-	flags.BoolVar(&f.icsp, "icsp", false, "write an ImageContentSourcePolicy, for clusters before OpenShift 4.13")
-	exclude(cmd, "to-dir", "to")
-	exclude(cmd, "to-dir", "manifests")
-	exclude(cmd, "to-dir", "from-dir")
-	for _, name := range []string{
-		"package", "full", "default-channel", "with-dependencies", "config", "keep-going", "image", "platform",
-		"catalog-image", "since", "base-image",
-	} {
-		exclude(cmd, "from-dir", name)
-	}
-	exclude(cmd, "verify", besideVerify...)
-	for _, name := range []string{"to-dir", "from-dir", "manifests"} {
-		must(cmd.MarkFlagDirname(name))
-	}
-	must(cmd.MarkFlagFilename("verify", "json", "yaml", "yml"))
-	for _, name := range []string{"since", "record"} {
-		must(cmd.MarkFlagFilename(name, "json"))
-	}
-	completeNothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
-		"max-manifests", "jobs")
-}
-
 func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.check(cmd, args); err != nil {
 		return usageError{err}
@@ -205,47 +132,6 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	return f.print(cmd, plan.Report())
-}
-
-// check checks the flags and arguments against each other.
-func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
-	selecting := f.filter.packages != nil || f.filter.defaults != nil
-	f.names.Above = strings.Count(strings.TrimSuffix(f.to, "/"), "/")
-	switch {
-	case f.verify != "":
-		if err := f.checkVerify(args); err != nil {
-			return err
-		}
-	case f.to == "" && f.toDir == "":
-		return errors.New("--to or --to-dir is missing: it says where the images go")
-	case f.fromDir != "" && len(args) > 0:
-		return fmt.Errorf("unexpected argument %q: --from-dir has the catalogs", args[0])
-	case f.fromDir == "" && len(args) == 0 && f.filter.config == "" && f.additional == nil:
-		return errors.New("argument CATALOG is missing")
-	case len(args) > 1 && (selecting || f.catalogImage != ""):
-		return errors.New("--package, --default-channel and --catalog-image are for one CATALOG; for several, use --config")
-	case f.since != "" && f.toDir == "":
-		return errors.New("--since needs --to-dir")
-	case f.record != "" && f.to == "":
-		return fmt.Errorf("--record is for --to: the record of a directory is its %s", mirror.RecordFile)
-	case f.retryFailed && f.record == "" && f.toDir == "":
-		return errors.New("--retry-failed needs --record")
-	case f.manifests == "" && (f.icsp || cmd.Flags().Changed("namespace")):
-		return errors.New("--icsp and --namespace need --manifests")
-	}
-	switch {
-	case f.names.MaxComponents < 0:
-		return fmt.Errorf("--max-components %d: want 1 or more", f.names.MaxComponents)
-	case f.names.MaxComponents > 0 && f.names.MaxComponents <= f.names.Above:
-		return fmt.Errorf("--max-components %d: want more than the %s of the path of --to", f.names.MaxComponents,
-			plural.Of(f.names.Above, "component"))
-	case f.maxManifests < 1:
-		return fmt.Errorf("--max-manifests %d: want 1 or more", f.maxManifests)
-	}
-	if err := image.CheckPlatforms(f.platforms...); err != nil {
-		return fmt.Errorf("--platform: %w", err)
-	}
-	return checkJobs(cmd, f.jobs)
 }
 
 // readRecords reads the records of the last run and of --since.
@@ -369,9 +255,9 @@ func (f *mirrorFlags) writeManifests(cmd *cobra.Command, record *mirror.Record) 
 // print prints the report of a plan or of a run.
 func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 	failures := r.Failures()
-	text := func(w io.Writer) error { return f.writeText(w, r, failures) }
+	text := func(w io.Writer) error { return r.WriteText(w, f.dryRun) }
 	if f.verify != "" {
-		text = func(w io.Writer) error { return f.writeVerified(w, r, failures) }
+		text = r.WriteVerified
 	}
 	if err := printResult(cmd, inText(r, text)); err != nil {
 		return err
@@ -387,49 +273,4 @@ func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 		what = "cannot be copied"
 	}
 	return failed(fmt.Sprintf("%s of %s %s", plural.Number(len(failures)), plural.Of(r.Total.Images, "image"), what))
-}
-
-func (f *mirrorFlags) writeText(w io.Writer, r *mirror.Report, failures []mirror.ImageReport) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	missing, there := "copied", r.Total.Images-r.Total.Missing-r.Total.Failed
-	if f.dryRun {
-		missing = "to copy"
-		if len(r.Packages) > 0 {
-			fmt.Fprintln(table, "PACKAGE\tIMAGES\tSIZE\tTO COPY\tSIZE\tFAILED")
-		}
-		for _, p := range r.Packages {
-			fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%d\n", p.Name, p.Images, plural.Size(p.Bytes), p.Missing,
-				plural.Size(p.MissingBytes), p.Failed)
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
-	}
-	if len(failures) > 0 {
-		fmt.Fprintln(table, "FAILED\tBUNDLES\tREASON")
-		writeFailures(table, failures)
-		if err := table.Flush(); err != nil {
-			return err
-		}
-	}
-	if len(r.Obsolete) > 0 {
-		fmt.Fprintln(w, "NO LONGER SELECTED")
-		for _, name := range r.Obsolete {
-			fmt.Fprintln(w, name)
-		}
-	}
-	if n := len(r.Served); n > 0 {
-		fmt.Fprintf(w, "%s still needed, since not all catalogs were written\n",
-			plural.Words(n, "image of earlier runs is", "images of earlier runs are"))
-	}
-	_, err := fmt.Fprintf(w, "%s: %s %s (%s), %s there before, %s failed\n", r.Target, plural.Of(r.Total.Missing, "image"),
-		missing, plural.Size(r.Total.MissingBytes), plural.Number(there), plural.Number(r.Total.Failed))
-	return err
-}
-
-// writeFailures writes the rows of failed images.
-func writeFailures(table io.Writer, failures []mirror.ImageReport) {
-	for _, i := range failures {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", i.Source, cmp.Or(plural.Some(i.Bundles), "-"), i.Reason)
-	}
 }

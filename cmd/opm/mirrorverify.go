@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
-	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -197,19 +194,4 @@ func (f *mirrorFlags) namedImages(
 		}
 	})
 	return images, err
-}
-
-// writeVerified writes the table of incomplete images.
-func (f *mirrorFlags) writeVerified(w io.Writer, r *mirror.Report, failures []mirror.ImageReport) error {
-	if len(failures) > 0 {
-		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "INCOMPLETE\tBUNDLES\tREASON")
-		writeFailures(table, failures)
-		if err := table.Flush(); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintf(w, "%s: %s of %s complete (%s)\n", r.Target, plural.Number(r.Total.Images-r.Total.Failed),
-		plural.Of(r.Total.Images, "image"), plural.Size(r.Total.Bytes))
-	return err
 }

@@ -2,13 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
-	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/sirupsen/logrus"
@@ -16,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 )
@@ -69,65 +66,6 @@ func inText(value any, write func(io.Writer) error) *output.Result {
 	return &output.Result{Value: value, Other: map[output.Format]func(io.Writer) error{output.Text: write}}
 }
 
-// newLogger returns a logger that writes a line for each record, without a time. Records below level are dropped.
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(&lineHandler{w: w, level: level, mu: &sync.Mutex{}})
-}
-
-// A lineHandler writes records as "opm: warning: message (key: value, key: value)".
-type lineHandler struct {
-	w     io.Writer
-	level slog.Level
-	mu    *sync.Mutex // of w
-	attrs []slog.Attr
-}
-
-func (h *lineHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
-
-func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
-	var line strings.Builder
-	line.WriteString("opm: ")
-	if r.Level >= slog.LevelWarn {
-		line.WriteString(levelName(r.Level) + ": ")
-	}
-	line.WriteString(r.Message)
-	attrs := slices.Clone(h.attrs)
-	r.Attrs(func(a slog.Attr) bool {
-		attrs = append(attrs, a)
-		return true
-	})
-	for i, a := range attrs {
-		before := ", "
-		if i == 0 {
-			before = " ("
-		}
-		fmt.Fprintf(&line, "%s%s: %s", before, a.Key, a.Value)
-	}
-	if len(attrs) > 0 {
-		line.WriteByte(')')
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, err := fmt.Fprintln(h.w, legible.Text(line.String()))
-	return err
-}
-
-func levelName(l slog.Level) string {
-	if l >= slog.LevelError {
-		return "error"
-	}
-	return "warning"
-}
-
-func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	with := *h
-	with.attrs = slices.Concat(h.attrs, attrs)
-	return &with
-}
-
-// WithGroup returns h itself, because lines do not show groups.
-func (h *lineHandler) WithGroup(string) slog.Handler { return h }
-
 // A podmanFormat formats log entries of podman's libraries like our own lines. These libraries log the entries of
 // credential files that they ignore.
 type podmanFormat struct{}
@@ -137,5 +75,5 @@ func (podmanFormat) Format(e *logrus.Entry) ([]byte, error) {
 	if e.Level <= logrus.ErrorLevel {
 		level = slog.LevelError
 	}
-	return []byte("opm: " + levelName(level) + ": " + legible.Text(e.Message) + "\n"), nil
+	return []byte("opm: " + linelog.LevelName(level) + ": " + legible.Text(e.Message) + "\n"), nil
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,35 +15,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
-
-// A logWriter logs each line written to it, at the level in the prefix of the line, as newLogger writes it. It is safe
-// for concurrent use.
-type logWriter struct {
-	log *slog.Logger
-
-	mu   sync.Mutex
-	rest []byte // the last line, which is not complete yet
-}
-
-func (w *logWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.rest = append(w.rest, p...)
-	for {
-		line, rest, complete := bytes.Cut(w.rest, []byte("\n"))
-		if !complete {
-			return len(p), nil
-		}
-		text, level := strings.TrimPrefix(string(line), "opm: "), slog.LevelInfo
-		for _, l := range []slog.Level{slog.LevelWarn, slog.LevelError} {
-			if after, ok := strings.CutPrefix(text, levelName(l)+": "); ok {
-				text, level = after, l
-			}
-		}
-		w.log.Log(context.Background(), level, text)
-		w.rest = rest
-	}
-}
 
 const (
 	// terminationLog is the file from which Kubernetes reads the reason why a container ended.

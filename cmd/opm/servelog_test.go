@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,30 +25,4 @@ func TestLogReading(t *testing.T) {
 			t.Errorf("logged %q", got)
 		}
 	})
-}
-
-// TestLogWriter has several goroutines write parts of lines, as when images are opened in parallel.
-func TestLogWriter(t *testing.T) {
-	var log bytes.Buffer
-	w := &logWriter{log: slog.New(slog.NewTextHandler(&log, nil))}
-	var all sync.WaitGroup
-	for range 10 {
-		all.Go(func() {
-			lines := newLogger(w, slog.LevelInfo)
-			lines.Info("mirror asked", "mirror", "m")
-			lines.Warn("old certificate")
-			lines.Error("no answer")
-		})
-	}
-	all.Wait()
-	fmt.Fprint(w, "half a ")
-	fmt.Fprintln(w, "line")
-	for line, want := range map[string]int{
-		`level=INFO msg="mirror asked (mirror: m)"`: 10, `level=WARN msg="old certificate"`: 10,
-		`level=ERROR msg="no answer"`: 10, `level=INFO msg="half a line"`: 1,
-	} {
-		if got := strings.Count(log.String(), line+"\n"); got != want {
-			t.Errorf("%s: %d times, want %d:\n%s", line, got, want, log.String())
-		}
-	}
 }
