@@ -69,7 +69,7 @@ var arrows = map[string][]string{
 	"internal/filter": {
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
 		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem", "internal/reference", "pkg/validate",
-		"internal/legible",
+		"internal/legible", "internal/plural",
 	},
 	"internal/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",

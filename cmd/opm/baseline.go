@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/regular"

@@ -12,10 +12,8 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/filter"
-	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -183,7 +181,7 @@ func (f *filterFlags) filter(
 	if err := write(); err != nil {
 		return err
 	}
-	printChanges(cmd.ErrOrStderr(), result, from.Index)
+	result.WriteChanges(cmd.ErrOrStderr(), from.Index)
 	fmt.Fprint(cmd.ErrOrStderr(), hint)
 	if f.summary == "" {
 		return nil
@@ -308,32 +306,4 @@ func (f *filterFlags) write(cmd *cobra.Command, c *catalog, result *filter.Resul
 		return declcfg.WriteDir(ctx, f.dir, result.Metas, write)
 	}
 	return printObjects(cmd, result.Metas, write)
-}
-
-// printChanges prints the changes, and the number of kept packages and bundles.
-func printChanges(w io.Writer, result *filter.Result, index *declcfg.Index) {
-	for _, c := range result.Changes {
-		if c.Kind == filter.LeftOut && c.Bundle != "" {
-			continue // leaveOut warned at its place
-		}
-		if c.Kind == filter.LeftOut || c.Kind == filter.Unresolved || c.Kind == filter.Stranded {
-			fmt.Fprintf(w, "opm: warning: %s\n", legible.Text(c.String()))
-			continue
-		}
-		fmt.Fprintf(w, "opm: %s\n", c)
-	}
-	var kept, of struct{ packages, channels, bundles int }
-	for _, p := range result.Packages {
-		kept.packages++
-		kept.channels += len(p.Channels)
-		kept.bundles += p.Bundles
-	}
-	for _, x := range index.Packages() {
-		of.packages += len(x.Packages)
-		of.channels += len(x.Channels)
-		of.bundles += len(x.Bundles)
-	}
-	fmt.Fprintf(w, "opm: kept %s of %s packages, %s of %s channels, %s of %s bundles\n",
-		plural.Number(kept.packages), plural.Number(of.packages), plural.Number(kept.channels), plural.Number(of.channels),
-		plural.Number(kept.bundles), plural.Number(of.bundles))
 }
