@@ -144,8 +144,8 @@ type arguments struct {
 	many  bool // one of them can be repeated
 }
 
-// argumentsOf reads the arguments in front of the first flag. The name of OLD|NEW is OLD, and of [NAME=]CATALOG it is
-// CATALOG.
+// argumentsOf reads the arguments in front of the first flag. The name of FILE|DIRECTORY is FILE, the name of
+// [NAME=]CATALOG is CATALOG, and a choice of words in lower case is its own name.
 func argumentsOf(usage string) (a arguments) {
 	isOptional := false
 	for word := range strings.FieldsSeq(usage) {
@@ -160,7 +160,10 @@ func argumentsOf(usage string) (a arguments) {
 			a.least++
 		}
 		a.many = a.many || strings.HasSuffix(strings.TrimSuffix(word, "]"), "...")
-		name, _, _ := strings.Cut(strings.Trim(word, "[]."), "|")
+		name := strings.Trim(word, "[].")
+		if name == strings.ToUpper(name) {
+			name, _, _ = strings.Cut(name, "|")
+		}
 		a.names = append(a.names, name)
 	}
 	return a
