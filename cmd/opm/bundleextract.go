@@ -33,7 +33,8 @@ runs in. $CONTAINER_IMAGE is recorded as the image of the bundle.`,
 			flags.StringVarP(&f.name, "configmapname", "c", "", "`NAME` of the ConfigMap")
 			flags.StringVarP(&f.namespace, "namespace", "n", "openshift-operator-lifecycle-manager",
 				"`NAMESPACE` of the ConfigMap")
-			flags.Uint64VarP(&f.options.Limit, "datalimit", "l", bundle.DefaultExtractLimit, "maximum size of the data in `BYTES`")
+			flags.Uint64VarP(&f.options.Limit, "datalimit", "l", bundle.DefaultExtractLimit,
+				"maximum size of the data in `BYTES`")
 			flags.BoolVarP(&f.options.Gzip, "gzip", "z", false, "compress the data")
 			flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead of writing it")
 			flags.Bool("debug", false, "has no effect")

@@ -79,8 +79,8 @@ func (c *catalog) check(index *declcfg.Index, err error) error {
 	return nil
 }
 
-// openIndex opens references to catalogs, and reads their index, while "reading" is shown. read is [declcfg.ReadIndex] or
-// a function that also does something else.
+// openIndex opens references to catalogs, and reads their index, while "reading" is shown. read is [declcfg.ReadIndex]
+// or a function that also does something else.
 func (f *imageFlags) openIndex(
 	cmd *cobra.Command, read func(context.Context, ...declcfg.Source) (*declcfg.Index, error), refs ...string,
 ) (*catalog, error) {

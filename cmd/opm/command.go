@@ -169,8 +169,8 @@ func argumentsOf(usage string) (a arguments) {
 	return a
 }
 
-// wantArgs requires the arguments that a usage line names, such as CATALOG [PACKAGE...]; "" accepts none. Its errors are
-// easier to read than cobra's.
+// wantArgs requires the arguments that a usage line names, such as CATALOG [PACKAGE...]; "" accepts none. Its errors
+// are easier to read than cobra's.
 func wantArgs(usage string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch want := argumentsOf(usage); {
@@ -190,7 +190,8 @@ func checkFlags(cmd *cobra.Command, _ []string) error {
 	return cmp.Or(checkRequired(cmd), checkExclusions(cmd))
 }
 
-// checkRequired warns of deprecated flags, and returns an error about the first required flag, by name, that is missing.
+// checkRequired warns of deprecated flags, and returns an error about the first missing flag, by name, that the command
+// requires.
 func checkRequired(cmd *cobra.Command) (err error) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if instead := f.Annotations[deprecatedFlag]; instead != nil && f.Changed {

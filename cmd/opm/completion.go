@@ -205,8 +205,8 @@ func packageChannels(cmd *cobra.Command, args []string, start string) ([]string,
 }
 
 // completeFlags adds completion to the flags of a command and its subcommands that have none yet. Values whose names
-// are not in byValueName are not completed. It removes the backquotes from the usages, which completion shows. Flags that
-// exclude each other are not completed together.
+// are not in byValueName are not completed. It removes the backquotes from the usages, which completion shows. Flags
+// that exclude each other are not completed together.
 func completeFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name, _ := pflag.UnquoteUsage(f)

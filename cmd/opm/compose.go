@@ -41,7 +41,8 @@ is removed from the catalog.`,
 			flags.StringVar(&f.opts.Dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
 			choiceVar(cmd, &f.opts.Format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
 			choiceVar(cmd, &f.opts.Conflicts, "conflicts", "", "",
-				"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)", compose.Policies()...)
+				"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)",
+				compose.Policies()...)
 			addMigrateLevelFlag(cmd, &f.opts.Render.Changes.Migration)
 			flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
 			exclude(cmd, "migrate", "migrate-level")

@@ -102,8 +102,8 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 	return &output.Result{Value: check, Report: check.Report}, err
 }
 
-// permissions returns the permissions of operators and the roles that may use their APIs: of the operators in the state,
-// and of the operators that the catalogs would install.
+// permissions returns the permissions of operators and the roles that may use their APIs: of the operators in the
+// state, and of the operators that the catalogs would install.
 func (f *permissionsFlags) permissions(cmd *cobra.Command) (*output.Result, error) {
 	defer display{cmd}.Start("reading")()
 	state, catalogs, closeAll, err := f.state.open(cmd, &f.images)

@@ -109,8 +109,8 @@ func (f *reportFlags) forEach() *eachFlag {
 }
 
 // print prints the problems of a report with the levels and the baseline of the configuration. It prints the lines of
-// the summary to standard error. It returns an error if one of the problems is an error. With --each, nothing is printed
-// before the last catalog is checked.
+// the summary to standard error. It returns an error if one of the problems is an error. With --each, nothing is
+// printed before the last catalog is checked.
 func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report, summary ...string) error {
 	if f.each.given() {
 		f.checked = append(f.checked, checkedCatalog{f.each.now.Name, c, report, summary})

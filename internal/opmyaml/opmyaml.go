@@ -71,8 +71,8 @@ func (l *level) UnmarshalJSON(text []byte) error {
 		nearest.Hint(word, []string{"error", "warning", "info", "off"}))
 }
 
-// Read reads the named file or, for "", the opm.yaml beside the file or directory ref. Without such a file, the Config is
-// empty. rules returns the names of all rules; other names in the file are errors. Every mistake has its place.
+// Read reads the named file or, for "", the opm.yaml beside the file or directory ref. Without such a file, the Config
+// is empty. rules returns the names of all rules; other names in the file are errors. Every mistake has its place.
 func Read(name, ref string, rules func() []string) (*Config, error) {
 	c := new(Config)
 	defer c.setLevels()

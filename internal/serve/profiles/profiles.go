@@ -31,8 +31,8 @@ type Server struct {
 	recorded bytes.Buffer // the CPU profile of the start
 }
 
-// Start serves profiles at addr unless it is "", and records a CPU profile of the start if capture is set: at DefaultAddr
-// if addr is "". The log has the address, and the error that ends the server. The caller must close the Server.
+// Start serves profiles at addr unless it is "", and records a CPU profile of the start if capture is set: at
+// DefaultAddr if addr is "". The log has the address, and the error that ends the server. The caller must close the Server.
 func Start(addr string, capture bool, log *slog.Logger) (*Server, error) {
 	if addr == "" && capture {
 		addr = DefaultAddr
