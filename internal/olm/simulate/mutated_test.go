@@ -129,7 +129,7 @@ func TestMutated(t *testing.T) {
 			continue
 		}
 		bundles++
-		for n := range 8 {
+		for n := range shared.Number(8, 4) {
 			random := rand.New(rand.NewPCG(uint64(i), uint64(n)))
 			mutated, what := mutate(t, random, files)
 			r := refusals(t, mutated)
@@ -140,7 +140,7 @@ func TestMutated(t *testing.T) {
 		}
 	}
 	t.Logf("%d bundles: %+v", bundles, seen)
-	if bundles < 4 || seen.catalog < 10 || seen.v1 < 10 || seen.classic < 1 {
+	if enough := shared.Number(10, 4); bundles < 4 || seen.catalog < enough || seen.v1 < enough || seen.classic < 1 {
 		t.Errorf("%d bundles, refused: %+v: the test checks too little", bundles, seen)
 	}
 }
