@@ -36,8 +36,9 @@ The contents of catalogs come from --catalog. A catalog without contents cannot 
 cluster, so that OLM Classic resolves nothing where it is visible. Contents that opm serve refuses
 are a warning.
 
-With --write, the objects as they are in the end are written to a directory like that of "oc adm
-must-gather", which can be a STATE again.
+With --write, the objects as they are when OLM comes to rest are written to a directory like that
+of "oc adm must-gather", which can be a STATE again. They are also what --diff compares. What only
+the next sync of a namespace changes, minutes later, is not in them.
 
 In the timeline, what happens to several objects for one reason shares a line, and a reason is not
 repeated in a step for objects of one kind; -o json and yaml have it all. A change that OLM or
@@ -89,8 +90,8 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.timeline, "timeline", false, "show each change of an object, step by step")
 	flags.StringVar(&f.subscription, "subscription", "",
 		"show only this Subscription, with its InstallPlans and operators: `NAMESPACE/NAME`")
-	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE in the end")
-	flags.StringVar(&f.write, "write", "", "write the objects as they are in the end to this new `DIRECTORY`")
+	flags.BoolVar(&f.diff, "diff", false, "show how the objects differ from those of STATE when OLM comes to rest")
+	flags.StringVar(&f.write, "write", "", "write the objects as they are when OLM comes to rest to this new `DIRECTORY`")
 	flags.BoolVar(&f.watched, "watch", false, "answer again whenever the live cluster changes, until Ctrl-C")
 	f.addGroup(flags)
 	renamedFlag(flags, checkGroup, "opm permissions --"+checkGroup)
@@ -202,12 +203,12 @@ func (f *simulateFlags) simulation(
 		return nil, err
 	}
 	if f.diff {
-		if r.Changes, err = cluster.Diff(state, r.State); err != nil {
+		if r.Changes, err = cluster.Diff(state, r.Rest); err != nil {
 			return nil, err
 		}
 	}
 	if f.write != "" {
-		if err := atomicfile.NewDir(f.write, r.State.Write); err != nil {
+		if err := atomicfile.NewDir(f.write, r.Rest.Write); err != nil {
 			return nil, fmt.Errorf("--write %s: %w", f.write, err)
 		}
 	}

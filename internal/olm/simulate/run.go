@@ -33,7 +33,8 @@ type run struct {
 
 	// Namespaces with a change of an object of the kinds that OLM watches to resolve a namespace.
 	watched map[string]bool
-	delay   int // Event.Minutes of the current changes
+	syncing bool // nothing changes any more before the next sync
+	delay   int  // Event.Minutes of the current changes
 
 	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons why they wait.
 	synced, resolved map[string]int

@@ -62,6 +62,7 @@ type Result struct {
 	Changes []cluster.Difference `json:"changes,omitempty"`
 
 	State *cluster.State `json:"-"` // after the last step
+	Rest  *cluster.State `json:"-"` // before anything that only the next sync of a namespace changes; mostly State
 
 	replaced int // the number of operators whose replacement started
 }
@@ -90,9 +91,10 @@ func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, erro
 	return result, cmp.Or(err, r.setOutcomes(ctx), r.openShift())
 }
 
-// loop runs the controllers until a step changes no object.
+// loop runs the controllers until a step changes no object. When nothing changes before the next sync, that comes.
 func (r *run) loop(ctx context.Context, controllers []controller) (*Result, error) {
-	for limit := min(cmp.Or(max(r.opts.Steps, 0), maxSteps), maxSteps); r.Steps < limit; r.Steps++ {
+	limit := min(cmp.Or(max(r.opts.Steps, 0), maxSteps), maxSteps)
+	for !r.Idle && r.Steps < limit {
 		before := len(r.Events)
 		r.Waiting = nil
 		for _, reconcile := range controllers {
@@ -100,11 +102,21 @@ func (r *run) loop(ctx context.Context, controllers []controller) (*Result, erro
 				return nil, err
 			}
 		}
-		if len(r.Events) == before {
+		switch {
+		case len(r.Events) > before:
+			r.Steps++
+			r.syncing = false
+		case !r.syncing && r.hasLate():
+			r.syncing = true
+			if r.Rest == nil {
+				r.Rest = r.State.Clone()
+				clear(r.ownDefinitions) // they are in both States now
+			}
+		default:
 			r.Idle = true
-			break
 		}
 	}
+	r.Rest = cmp.Or(r.Rest, r.State)
 	return &r.Result, ctx.Err()
 }
 

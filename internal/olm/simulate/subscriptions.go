@@ -91,14 +91,15 @@ const (
 	unpackMinutes = 5
 )
 
-// syncDelay returns the minutes until OLM resolves a namespace again. OLM does not watch the phases of operators: if
-// they are all that has changed in the namespace since the state was saved, it resolves at the next sync.
-func (r *run) syncDelay(namespace string) int {
-	if _, again := r.resolved[namespace]; again && !r.watched[namespace] {
-		return syncMinutes
-	}
-	return 0
+// isLate reports whether OLM resolves a namespace again only at its next sync. OLM does not watch the phases of
+// operators, and they are all that has changed in the namespace since the state was saved.
+func (r *run) isLate(namespace string) bool {
+	_, again := r.resolved[namespace]
+	return again && !r.watched[namespace]
 }
+
+// hasLate reports whether the next sync resolves a namespace.
+func (r *run) hasLate() bool { return slices.ContainsFunc(r.due(), r.isLate) }
 
 // setStatus changes the status of a Subscription.
 func (r *run) setStatus(
@@ -223,7 +224,7 @@ func resolution(ctx context.Context, r *run) error {
 	r.deleteOldPlans()
 	var names []string
 	for _, name := range r.due() {
-		if r.synced[name] != r.Steps+1 {
+		if r.synced[name] != r.Steps+1 && (r.syncing || !r.isLate(name)) {
 			names = append(names, name)
 		}
 	}
@@ -233,7 +234,10 @@ func resolution(ctx context.Context, r *run) error {
 	}
 	defer func() { r.delay = 0 }()
 	for _, answer := range answers {
-		r.delay = r.syncDelay(answer.Name)
+		r.delay = 0
+		if r.isLate(answer.Name) {
+			r.delay = syncMinutes
+		}
 		r.resolved[answer.Name] = r.Steps + 1
 		delete(r.blocked, answer.Name)
 		r.apply(answer)
