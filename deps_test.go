@@ -229,7 +229,7 @@ var arrows = map[string][]string{
 	"internal/constraint": {"pkg/declcfg", "github.com/google/cel-go", "github.com/blang/semver/v4"},
 	"internal/dockerfile": {json},
 	"internal/document": {
-		"internal/place", "internal/format", "internal/pool", "internal/yamljson", "go.yaml.in/yaml/v4", json, "internal/plural",
+		"internal/place", "internal/format", "internal/pool", "internal/yamljson", json, "internal/plural",
 		"internal/skim", "internal/syntax",
 	},
 	"internal/format":      {"internal/yamljson", json, "internal/pool", "internal/skim"},

@@ -4,10 +4,8 @@ import (
 	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/opm-toolchain/opm/internal/syntax"
-	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
 // A Duplicate is a repeated key of an object.
@@ -26,7 +24,7 @@ func (d *Document) Duplicates() iter.Seq[Duplicate] {
 			return yield(Duplicate{key, o.place(first, d.Start), o.place(again, d.Start)})
 		}
 		if o.root != nil {
-			o.repeatedInNode(o.root, found)
+			repeatedInNode(o.root, found)
 		} else {
 			o.repeatedInJSON(found)
 		}
@@ -67,39 +65,18 @@ func (o *origin) repeatedInJSON(found func(key string, first, again int) bool) {
 }
 
 // repeatedInNode is repeatedInJSON for the keys in n and below. It returns false if found does.
-func (o *origin) repeatedInNode(n *yaml.Node, found func(key string, first, again int) bool) bool {
-	if n.Kind == yaml.SequenceNode {
-		return o.repeatedInNodes(n.Content, found)
-	}
-	if n.Kind != yaml.MappingNode {
-		return true
-	}
-	first := make(map[string]*yaml.Node)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		node, child := n.Content[i], n.Content[i+1]
-		if yamljson.IsMerge(node) { // the keys after it are the object's own
-			if !o.repeatedInNodes(yamljson.Merged(child), found) {
+func repeatedInNode(n *syntax.Node, found func(key string, first, again int) bool) bool {
+	first := make(map[string]int)
+	for _, c := range n.Children {
+		if c.Key != nil && !c.Merge { // the keys in the value of a merge key are an object of their own
+			earlier, again := first[c.Name]
+			if again && !found(c.Name, earlier, c.Start) {
 				return false
+			} else if !again {
+				first[c.Name] = c.Start
 			}
-			continue
 		}
-		key, _ := yamljson.Key(node)
-		earlier, again := first[key]
-		if again && !found(key, o.offset(earlier), o.offset(node)) {
-			return false
-		} else if !again {
-			first[key] = node
-		}
-		if !o.repeatedInNode(child, found) {
-			return false
-		}
-	}
-	return true
-}
-
-func (o *origin) repeatedInNodes(nodes []*yaml.Node, found func(key string, first, again int) bool) bool {
-	for _, n := range nodes {
-		if !o.repeatedInNode(n, found) {
+		if !repeatedInNode(c, found) {
 			return false
 		}
 	}

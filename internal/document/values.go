@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
@@ -47,13 +46,12 @@ type origin struct {
 	json   []byte           // nil if there are nodes
 	source *yamljson.Source // of json; nil if that is the text
 
-	root  *yaml.Node // of YAML that is not in block style
-	nodes *yamljson.Nodes
+	root *syntax.Node // of YAML that is not in block style
 
-	values   map[int]*table        // by the offset of an object or a list in the JSON
-	mappings map[*yaml.Node]*table // by mapping
-	scanned  int                   // the number of bytes of JSON that were read for tables
-	marks    []mark                // places in the text; see [origin.place]
+	values   map[int]*table          // by the offset of an object or a list in the JSON
+	mappings map[*syntax.Node]*table // by mapping
+	scanned  int                     // the number of bytes of JSON that were read for tables
+	marks    []mark                  // places in the text; see [origin.place]
 }
 
 func (d *Document) origin() *origin {
@@ -77,11 +75,9 @@ func (d *Document) newOrigin() *origin {
 
 // nodesOf returns the origin of YAML in any style.
 func nodesOf(text []byte) *origin {
-	root, text, err := yamljson.Parse(text)
-	if err != nil { // upstream reads it, yaml/v4 does not
-		return &origin{text: text}
-	}
-	return &origin{text: text, root: root, nodes: yamljson.NewNodes(text)}
+	text = trimMark(text)
+	root, _ := syntax.Outline(text) // nil if only upstream reads it, yaml/v4 does not
+	return &origin{text: text, root: root}
 }
 
 // at returns the offset in the text of one in the JSON.
@@ -91,9 +87,6 @@ func (o *origin) at(offset int) int {
 	}
 	return o.source.Offset(offset)
 }
-
-// offset returns the offset of the start of a node.
-func (o *origin) offset(n *yaml.Node) int { return o.nodes.Offset(n) }
 
 func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
 
@@ -105,28 +98,59 @@ type location struct {
 
 // find returns the location of the value at ptr in the text.
 func (o *origin) find(ptr jsontext.Pointer) location {
-	path := slices.Collect(ptr.Tokens())
-	if o.root != nil {
-		return o.findNode(path)
-	}
-	start, ok := syntax.NewJSONReader(o.json).Next()
+	at, ok := o.start()
 	if !ok {
 		return location{}
 	}
-	at := member{key: start, value: start}
-	for i, token := range path {
-		if o.values[at.value] == nil {
-			r := syntax.NewJSONReader(o.json[at.value:])
-			o.read(r, at.value, path[i:])
-			o.scanned += int(r.InputOffset())
-		}
-		child, ok := o.values[at.value].find(token)
+	path := slices.Collect(ptr.Tokens())
+	for i := range path {
+		child, ok := o.children(at, path[i:]).find(path[i])
 		if !ok {
 			return location{o.at(at.value), o.at(at.value), false}
 		}
 		at = child
 	}
 	return location{o.at(at.key), o.at(at.value), true}
+}
+
+// start returns the whole document. It reports false if it cannot be read.
+func (o *origin) start() (member, bool) {
+	if o.root != nil {
+		return memberOf(o.root), true
+	}
+	at, ok := syntax.NewJSONReader(o.json).Next()
+	return member{key: at, value: at}, ok
+}
+
+// children returns the table of a value on the way to the value at path, which starts there.
+func (o *origin) children(m member, path []string) *table {
+	if m.node != nil {
+		return o.childrenOf(m.node.Target())
+	}
+	if o.values[m.value] == nil {
+		r := syntax.NewJSONReader(o.json[m.value:])
+		o.read(r, m.value, path)
+		o.scanned += int(r.InputOffset())
+	}
+	return o.values[m.value]
+}
+
+func (o *origin) childrenOf(n *syntax.Node) *table {
+	if n.Kind != syntax.Object {
+		return &table{nodes: n.Children}
+	}
+	t := o.mappings[n]
+	if t == nil {
+		t = new(table)
+		if o.mappings == nil {
+			o.mappings = make(map[*syntax.Node]*table)
+		}
+		o.mappings[n] = t
+		for _, c := range n.Members() {
+			t.add(memberOf(c))
+		}
+	}
+	return t
 }
 
 // read makes the table of the next value of r, at an offset of the JSON, and the tables on a path in it. It reports
@@ -177,20 +201,22 @@ func (o *origin) read(r syntax.JSONReader, base int, path []string) bool {
 
 // A table has the members of an object or the elements of a list.
 type table struct {
-	elements []int // offsets in the JSON
+	elements []int          // offsets in the JSON: a node for each element of a long list would take much memory
+	nodes    []*syntax.Node // elements of YAML that is not in block style
 
 	members []member
 	byName  map[string]int // the index of the last member with a name
 	folded  map[string]int // the same for names without case; nil until it is needed
 }
 
-// A member is a member of an object or an element of a list, with offsets in the JSON, or with a node.
+// A member is a member of an object or an element of a list, with offsets in the JSON or, if it has a node, in the text.
 type member struct {
 	name       string
 	key, value int
-
-	keyNode, valueNode *yaml.Node
+	node       *syntax.Node
 }
+
+func memberOf(n *syntax.Node) member { return member{n.Name, n.Start, n.From, n} }
 
 func (t *table) add(m member) {
 	if t.byName == nil {
@@ -204,6 +230,9 @@ func (t *table) add(m member) {
 func (t *table) find(token string) (m member, ok bool) {
 	if at, ok := element(t.elements, token); ok {
 		return member{key: at, value: at}, true
+	}
+	if n, ok := element(t.nodes, token); ok {
+		return memberOf(n), true
 	}
 	i, ok := t.byName[token]
 	if !ok && !isIndex(token) {
@@ -241,52 +270,6 @@ func fold(name string) string {
 		}
 		return least
 	}, name)
-}
-
-// findNode is find for a document with nodes.
-func (o *origin) findNode(path []string) location {
-	at := member{keyNode: o.root, valueNode: o.root}
-	for _, token := range path {
-		child, ok := o.child(yamljson.Target(at.valueNode), token)
-		if !ok {
-			value := o.offset(at.valueNode)
-			return location{value, value, false}
-		}
-		at = child
-	}
-	return location{o.offset(at.keyNode), o.offset(at.valueNode), true}
-}
-
-// child returns a member or an element of a node.
-func (o *origin) child(n *yaml.Node, token string) (m member, ok bool) {
-	if n.Kind != yaml.MappingNode {
-		e, ok := element(n.Content, token)
-		return member{keyNode: e, valueNode: e}, ok
-	}
-	t := o.mappings[n]
-	if t == nil {
-		if o.mappings == nil {
-			o.mappings = make(map[*yaml.Node]*table)
-		}
-		t = new(table)
-		o.mappings[n] = t
-		t.addMapping(n)
-	}
-	return t.find(token)
-}
-
-// addMapping adds the members of a mapping in the order in which upstream sets them, because later ones count.
-func (t *table) addMapping(n *yaml.Node) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if yamljson.IsMerge(n.Content[i]) {
-			for _, source := range slices.Backward(yamljson.Merged(n.Content[i+1])) {
-				t.addMapping(yamljson.Target(source))
-			}
-			continue
-		}
-		name, _ := yamljson.Key(n.Content[i])
-		t.add(member{name: name, keyNode: n.Content[i], valueNode: n.Content[i+1]})
-	}
 }
 
 // Children yields the members of a JSON object by key, or the elements of a list by index. A value is valid until the

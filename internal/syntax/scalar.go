@@ -3,24 +3,17 @@ package syntax
 import (
 	"bytes"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // scalar reads a scalar or an alias.
-func (r *yamlReader) scalar(n *yaml.Node, out *Node) {
+func (r *yamlReader) scalar(n *Node) {
 	switch {
-	case n.Kind == yaml.AliasNode:
+	case n.Alias != nil:
 		r.at += len("*") + len(n.Value)
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		out.Quote = '"'
-		r.quoted('"')
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		out.Quote = '\''
-		r.quoted('\'')
-	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		out.Block = true
-		r.block(out)
+	case n.Quote != 0:
+		r.quoted(n.Quote)
+	case n.Block:
+		r.block(n)
 		return
 	default:
 		r.plain(n.Value)
@@ -29,7 +22,7 @@ func (r *yamlReader) scalar(n *yaml.Node, out *Node) {
 		r.fail("cannot find the end of this value")
 		r.at = len(r.Text)
 	}
-	out.To = r.at
+	n.To = r.at
 }
 
 // quoted reads a text in quotes. If it has no end, more than the text is read.

@@ -59,6 +59,10 @@ type Node struct {
 type Around struct {
 	Props  string // the anchor and the tag
 	Shared string // why the text has a meaning elsewhere: an anchor, an alias, a merge or a tag; "" if it has none
+	Alias  *Node  // of an alias, the value that it refers to
+	Merge  bool   // the key is a merge key
+
+	props int // maximum number of properties in Props
 
 	// Comments are lines; "" is an empty line.
 
@@ -69,6 +73,8 @@ type Around struct {
 
 	Lines []string // of a block: the lines after the first, without their common indentation
 }
+
+var byteOrderMark = []byte("\ufeff")
 
 // An Error is a problem at an offset of a text.
 type Error struct {
@@ -149,5 +155,5 @@ func LineEnd(text []byte, at int) int {
 
 // Column returns the column of an offset in its line in bytes, counted from 0. A byte order mark has no column.
 func Column(text []byte, at int) int {
-	return len(bytes.TrimPrefix(text[LineStart(text, at):at], []byte("\ufeff")))
+	return len(bytes.TrimPrefix(text[LineStart(text, at):at], byteOrderMark))
 }

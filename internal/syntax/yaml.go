@@ -3,32 +3,26 @@ package syntax
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
-
-	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
-// A yamlReader reads the text of a YAML document, node by node. Only comments and punctuation may be between nodes.
+// A yamlReader reads the text of a YAML document and adds the ends of values and the comments to its outline, node by
+// node. Only comments and punctuation may be between nodes.
 type yamlReader struct {
 	*Tree
-	mark   int             // length of the byte order mark, which the parser skips
-	nodes  *yamljson.Nodes // of the text after the mark
-	at     int             // the offset of the unread text
-	column int             // of the innermost list or object in block style, counted from 0; -1 outside of all
-	err    *Error          // the first error
+	at     int    // the offset of the unread text
+	column int    // of the innermost list or object in block style, counted from 0; -1 outside of all
+	err    *Error // the first error
 }
 
 func parseYAML(text []byte) (*Tree, error) {
-	root, body, err := yamljson.Parse(text)
+	root, err := Outline(text)
 	if err != nil {
 		return nil, err
 	}
-	mark := len(text) - len(body)
-	r := &yamlReader{Tree: &Tree{Text: text}, mark: mark, at: mark, nodes: yamljson.NewNodes(body), column: -1}
-	r.Root = r.document(root)
+	mark := len(text) - len(bytes.TrimPrefix(text, byteOrderMark))
+	r := &yamlReader{Tree: &Tree{Text: text, Root: root}, at: mark, column: -1}
+	r.document(root)
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -61,14 +55,11 @@ func (r *yamlReader) expect(c byte) {
 	r.at++
 }
 
-// offset returns the start of a node.
-func (r *yamlReader) offset(n *yaml.Node) int { return r.mark + r.nodes.Offset(n) }
-
 // document reads the whole text.
-func (r *yamlReader) document(n *yaml.Node) *Node {
+func (r *yamlReader) document(root *Node) {
 	lead := r.remarks()
-	lead = append(lead, r.marker("---", r.offset(n))...)
-	root := r.node(n)
+	lead = append(lead, r.marker("---", root.From)...)
+	r.node(root)
 	root.Lead = append(texts(lead), root.Lead...)
 	if !root.InBlockStyle() && !root.Block {
 		root.Comment = r.trailingComment()
@@ -81,7 +72,6 @@ func (r *yamlReader) document(n *yaml.Node) *Node {
 	for len(root.Tail) > 0 && root.Tail[len(root.Tail)-1] == "" {
 		root.Tail = root.Tail[:len(root.Tail)-1]
 	}
-	return root
 }
 
 // marker reads a document marker before an offset, and the comments after it.
@@ -94,64 +84,42 @@ func (r *yamlReader) marker(marker string, end int) []remark {
 }
 
 // node reads n, which must start at the unread text.
-func (r *yamlReader) node(n *yaml.Node) *Node {
-	if r.at != r.offset(n) {
+func (r *yamlReader) node(n *Node) {
+	if r.at != n.From {
 		r.fail("unsupported syntax")
 	}
-	return r.here(n)
+	r.here(n)
 }
 
 // here reads n at the unread text.
-func (r *yamlReader) here(n *yaml.Node) *Node {
-	out := &Node{Start: r.at, From: r.at, Value: n.Value, Around: new(Around)}
-	out.Props, out.Lead = r.properties(n)
-	out.Body = r.at
-	switch {
-	case n.Kind == yaml.AliasNode:
-		out.Shared, r.Aliases = "an alias", true
-	case n.Anchor != "":
-		out.Shared = "an anchor"
-	case out.Props != "":
-		out.Shared = "a tag"
+func (r *yamlReader) here(n *Node) {
+	n.Start, n.From = r.at, r.at
+	n.Props, n.Lead = r.properties(n)
+	n.Body = r.at
+	if n.Shared == "" && n.Props != "" {
+		n.Shared = "a tag"
 	}
-	switch n.Kind {
-	case yaml.SequenceNode:
-		out.Kind = List
-	case yaml.MappingNode:
-		out.Kind = Object
-	}
-	out.Flow = n.Style&yaml.FlowStyle != 0
+	r.Aliases = r.Aliases || n.Alias != nil
 	switch {
-	case out.Kind == Scalar:
-		r.scalar(n, out)
-	case out.Flow:
-		r.flow(n, out)
+	case n.Kind == Scalar:
+		r.scalar(n)
+	case n.Flow:
+		r.flow(n)
 	default:
-		r.children(n, out)
+		r.children(n)
 	}
-	return out
 }
 
 // properties reads the anchor and the tag of a node, and the comments after them.
-func (r *yamlReader) properties(n *yaml.Node) (props string, comments []string) {
-	count := 2
-	if n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle == 0 { // its first key may have an anchor and a tag, too
-		count = 0
-		if n.Anchor != "" {
-			count++
-		}
-		if n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" {
-			count++
-		}
-	}
+func (r *yamlReader) properties(n *Node) (props string, comments []string) {
 	var all []string
-	for ; count > 0 && (r.next() == '&' || r.next() == '!'); count-- {
+	for count := n.props; count > 0 && (r.next() == '&' || r.next() == '!'); count-- {
 		start := r.at
 		for r.next() != 0 && strings.IndexByte(" \t\r\n,[]{}", r.next()) < 0 {
 			r.at++
 		}
 		all = append(all, string(r.Text[start:r.at]))
-		if isMissing(n) {
+		if n.isMissing() {
 			r.blanks()
 		} else {
 			comments = append(comments, texts(r.remarks())...)
@@ -161,152 +129,116 @@ func (r *yamlReader) properties(n *yaml.Node) (props string, comments []string) 
 }
 
 // isMissing reports whether n is a null without text, as in "key:".
-func isMissing(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
-}
-
-// pairs yields the keys and values of a mapping, or nil and the elements of a list.
-func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
-	return func(yield func(key, value *yaml.Node) bool) {
-		if n.Kind == yaml.SequenceNode {
-			for _, element := range n.Content {
-				if !yield(nil, element) {
-					return
-				}
-			}
-			return
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if !yield(n.Content[i], n.Content[i+1]) {
-				return
-			}
-		}
-	}
-}
-
-// add adds a child with its key, which is nil in a list, to an object or a list.
-func (n *Node) add(child, key *Node, from *yaml.Node) {
-	if child.Key = key; key != nil {
-		child.Name, _ = yamljson.Key(from)
-		if yamljson.IsMerge(from) {
-			n.Shared = "a merge"
-		}
-	}
-	n.Children = append(n.Children, child)
-	n.To = child.To
+func (n *Node) isMissing() bool {
+	return n.Kind == Scalar && n.Value == "" && n.Quote == 0 && !n.Block && n.Alias == nil
 }
 
 // children reads a list or mapping in block style.
-func (r *yamlReader) children(n *yaml.Node, out *Node) {
+func (r *yamlReader) children(n *Node) {
 	outer := r.column
 	r.column = Column(r.Text, min(r.at, len(r.Text)))
-	for from, value := range pairs(n) {
+	for i, child := range n.Children {
 		if r.err != nil {
 			break
 		}
 		var head []string
-		if len(out.Children) > 0 {
+		if i > 0 {
 			head = texts(r.remarks())
 		}
 		start := r.at
-		var key *Node
-		if from == nil {
+		if n.Kind == List {
 			r.expect('-')
 		} else {
-			key = r.key(from)
-			head = append(head, key.Head...)
+			r.key(child.Key)
+			head = append(head, child.Key.Head...)
 		}
-		child := r.value(value, key != nil)
+		r.value(child)
 		child.Start, child.Head = start, append(head, child.Head...)
-		out.add(child, key, from)
+		n.To = child.To
 	}
-	r.tail(outer, out)
+	r.tail(outer, n)
 	r.column = outer
 }
 
 // key reads a key, the colon after it and the comments around it.
-func (r *yamlReader) key(n *yaml.Node) *Node {
+func (r *yamlReader) key(n *Node) {
 	var head []string
-	if r.next() == '?' && r.at < r.offset(n) {
+	if r.next() == '?' && r.at < n.From {
 		r.at++
 		head = texts(r.remarks())
 	}
 	start := r.at
-	key := r.node(n)
-	if key.Block || key.InBlockStyle() || bytes.IndexByte(r.Text[key.Body:key.To], '\n') >= 0 {
+	r.node(n)
+	if n.Block || n.InBlockStyle() || bytes.IndexByte(r.Text[n.Body:n.To], '\n') >= 0 {
 		r.at = start
 		r.fail("a key on several lines is not supported")
 	}
-	key.Head = append(append(head, key.Lead...), texts(r.remarks())...)
+	n.Head = append(append(head, n.Lead...), texts(r.remarks())...)
 	r.expect(':')
-	return key
 }
 
 // value reads a value and the comments around it, after the colon of its key or the dash of an element.
-func (r *yamlReader) value(n *yaml.Node, hasKey bool) *Node {
-	if isMissing(n) && r.at == r.offset(n) && r.next() != '&' && r.next() != '!' {
-		missing := &Node{From: r.at, To: r.at, Body: r.at, Around: new(Around)}
-		missing.Comment = r.trailingComment()
-		return missing
+func (r *yamlReader) value(n *Node) {
+	if n.isMissing() && r.at == n.From && r.next() != '&' && r.next() != '!' {
+		n.Comment = r.trailingComment()
+		return
 	}
 	before := r.remarks()
-	v := r.node(n)
+	r.node(n)
 	switch {
-	case !v.InBlockStyle():
-		v.Head = append(texts(before), v.Lead...)
-		if !v.Block {
-			v.Comment = r.trailingComment()
+	case !n.InBlockStyle():
+		n.Head = append(texts(before), n.Lead...)
+		if !n.Block {
+			n.Comment = r.trailingComment()
 		}
-	case hasKey && len(before) > 0 && before[0].trailing:
-		v.Comment = before[0].text
-		v.Lead = append(texts(before[1:]), v.Lead...)
+	case n.Key != nil && len(before) > 0 && before[0].trailing:
+		n.Comment = before[0].text
+		n.Lead = append(texts(before[1:]), n.Lead...)
 	default:
-		v.Lead = append(texts(before), v.Lead...)
+		n.Lead = append(texts(before), n.Lead...)
 	}
-	return v
 }
 
 // flow reads a list or mapping in brackets. A mapping with a single pair needs no brackets in a list.
-func (r *yamlReader) flow(n *yaml.Node, out *Node) {
+func (r *yamlReader) flow(n *Node) {
 	ends := map[byte]byte{'[': ']', '{': '}'}
 	end, bracketed := ends[r.next()]
-	if n.Kind == yaml.MappingNode && end == ']' {
+	if n.Kind == Object && end == ']' {
 		bracketed = false // the key of the pair is a list
 	}
 	if bracketed {
 		r.at++
 	}
-	for from, value := range pairs(n) {
-		var key *Node
-		if from != nil {
-			key = r.inFlow(from)
+	for _, child := range n.Children {
+		if child.Key != nil {
+			r.inFlow(child.Key)
 		}
-		if isMissing(value) {
+		if child.isMissing() {
 			r.blanks()
 			if r.next() == ':' {
 				r.at++
 			}
 		}
-		child := r.inFlow(value)
-		if key != nil {
-			child.Start = key.From
+		r.inFlow(child)
+		if child.Key != nil {
+			child.Start = child.Key.From
 		}
-		out.add(child, key, from)
 	}
 	if bracketed {
 		r.between(len(r.Text))
 		r.expect(end)
 	}
-	out.To = min(r.at, len(r.Text))
+	n.To = min(r.at, len(r.Text))
 }
 
 // inFlow reads a key or a value in brackets.
-func (r *yamlReader) inFlow(n *yaml.Node) *Node {
-	if isMissing(n) {
-		return &Node{Start: r.at, From: r.at, To: r.at, Body: r.at, Around: new(Around)}
+func (r *yamlReader) inFlow(n *Node) {
+	if n.isMissing() {
+		n.Start, n.From, n.To, n.Body = r.at, r.at, r.at, r.at
+		return
 	}
-	r.between(r.offset(n))
-	return r.here(n)
+	r.between(n.From)
+	r.here(n)
 }
 
 // between reads the punctuation and comments within brackets, up to an offset.

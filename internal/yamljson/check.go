@@ -113,7 +113,7 @@ func (c *checker) keys(n *yaml.Node) error {
 			}
 			continue
 		}
-		node := Target(n.Content[i])
+		node := target(n.Content[i])
 		if node.Kind != yaml.ScalarNode {
 			return c.fail(n.Content[i], "a key must be a scalar")
 		}
@@ -134,8 +134,12 @@ func (c *checker) keys(n *yaml.Node) error {
 
 // merge checks the value of a merge key.
 func (c *checker) merge(value *yaml.Node) error {
-	for _, source := range Merged(value) {
-		if Target(source).Kind != yaml.MappingNode {
+	sources := []*yaml.Node{value}
+	if value.Kind == yaml.SequenceNode {
+		sources = value.Content
+	}
+	for _, source := range sources {
+		if target(source).Kind != yaml.MappingNode {
 			return c.fail(source, "a merge key takes a mapping or a list of mappings")
 		}
 	}
@@ -168,16 +172,8 @@ func IsMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "!!merge" || key.Tag == "!")
 }
 
-// Merged returns the nodes in the value of a merge key. For each key, the first node that has it counts.
-func Merged(value *yaml.Node) []*yaml.Node {
-	if value.Kind == yaml.SequenceNode {
-		return value.Content
-	}
-	return []*yaml.Node{value}
-}
-
-// Target returns the target of an alias. Other nodes are returned unchanged.
-func Target(n *yaml.Node) *yaml.Node {
+// target returns the target of an alias. Other nodes are returned unchanged.
+func target(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
@@ -186,7 +182,7 @@ func Target(n *yaml.Node) *yaml.Node {
 
 // Key returns the name of a key in JSON. It reports false for a node that cannot be a key, such as a list.
 func Key(n *yaml.Node) (string, bool) {
-	n = Target(n)
+	n = target(n)
 	if n.Kind != yaml.ScalarNode {
 		return "", false
 	}

@@ -85,25 +85,6 @@ func isBlank(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// offsetOf returns the offset of a line and column of the YAML parser.
-func offsetOf(text []byte, line, column int) int {
-	offset := 0
-	for ; line > 1 && offset < len(text); line-- {
-		offset += len(firstLine(text[offset:]))
-	}
-	return offset + characters(text[offset:], column-1)
-}
-
-// lines returns the offsets of the lines of text, as the YAML parser counts them.
-func lines(text []byte) []int {
-	starts := []int{0}
-	for at := 0; at < len(text); {
-		at += lineLength(text[at:])
-		starts = append(starts, at)
-	}
-	return starts
-}
-
 // characters returns the size in bytes of the first n characters of text.
 func characters(text []byte, n int) int {
 	size := 0

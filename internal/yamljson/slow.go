@@ -77,17 +77,6 @@ func mayHaveAliases(body []byte) bool {
 	return bytes.IndexByte(body, '&') >= 0 && bytes.IndexByte(body, '*') >= 0
 }
 
-// Parse returns the root node of a document that [Append] accepts, and the text that its lines and columns refer to.
-func Parse(doc []byte) (root *yaml.Node, text []byte, err error) {
-	text = bytes.TrimPrefix(doc, []byte(byteOrderMark))
-	body, err := untilEnd(ended(text))
-	if err != nil {
-		return nil, text, err
-	}
-	root, _, err = parse(body)
-	return root, text, err
-}
-
 // parse returns the root node of body, which has content. Upstream drops content after a root in brackets, in quotes or
 // further right, as after a line `...`; in both cases it is a final error.
 func parse(body []byte) (root *yaml.Node, final bool, err error) {
