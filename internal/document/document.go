@@ -19,8 +19,8 @@
 // # Places
 //
 // Package yamljson converts block-style YAML, which is nearly all of it, in one pass. The same pass finds places in it;
-// in other YAML the tree of package syntax does. The place of a value is computed only when a problem is printed; each object
-// and list around it is then read once, however many values are looked up.
+// in other YAML the tree of package syntax does. The place of a value is computed only when a problem is printed; each
+// object and list around it is then read once, however many values are looked up.
 package document
 
 import (
