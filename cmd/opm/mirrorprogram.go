@@ -57,7 +57,6 @@ func (f *mirrorFlags) programs(
 		}
 		switch {
 		case err == nil:
-			opened = append(opened, p)
 			platforms = append(platforms, publish.Platform{Name: name, Base: p})
 		case f.base == "" && errors.Is(err, publish.ErrNoProgram):
 			return nil, closeAll, nil

@@ -197,7 +197,7 @@ func (b *builder) imageFor(p Platform, opm *image.Layer) (opts image.BuildOption
 		content = append(content, slices.Repeat([]string{what}, len(layers))...)
 	}
 	if p.Base != nil {
-		opts.Base, opts.Hidden = p.Base.image, p.Base.hidden
+		opts.Base = p.Base.image
 	}
 	if p.Binary != nil {
 		opts.User, opts.Entrypoint = user, entrypoint

@@ -67,8 +67,7 @@ type Base struct {
 	HTTPAddr string // the address for HTTP in the command of a catalog image; "" for none
 
 	image       *image.Image
-	hidden      *image.Hidden // the catalog of a catalog image, and its cache
-	entry, args []string      // the command of a catalog image; nil for that of new images
+	entry, args []string // the command of a catalog image; nil for that of new images
 }
 
 // ErrNoProgram is wrapped by the error about a base image without opm.

@@ -11,7 +11,7 @@ import (
 
 // NewReusedBase returns a catalog image, of which only the program is used, as the base for another catalog. Its
 // catalog and the cache of it are hidden, and its command is kept without the arguments about the cache. The caller
-// closes the base, and then the image.
+// closes the image, after the images built on it.
 func NewReusedBase(ctx context.Context, img *image.Image, platform string) (*Base, error) {
 	b, err := NewBase(ctx, img, platform)
 	if err != nil {
@@ -28,16 +28,7 @@ func NewReusedBase(ctx context.Context, img *image.Image, platform string) (*Bas
 	if cache := b.keepCommand(img, dir); isPrivate(cache) && !slices.Contains(hide, cache) {
 		hide = append(hide, cache)
 	}
-	b.hidden, err = img.Hide(ctx, hide...)
-	return b, err
-}
-
-// Close removes temporary files of the base.
-func (b *Base) Close() error {
-	if b.hidden == nil {
-		return nil
-	}
-	return b.hidden.Close()
+	return b, img.Hide(ctx, hide...)
 }
 
 // isPrivate reports whether a directory can be hidden: it is not the root, and has neither the program nor all of the

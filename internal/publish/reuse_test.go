@@ -62,7 +62,6 @@ func TestReusedBase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer base.Close()
 			if base.HTTPAddr != tt.addr {
 				t.Errorf("the address for HTTP is %q, want %q", base.HTTPAddr, tt.addr)
 			}

@@ -24,10 +24,8 @@ import (
 // BuildOptions are the options of Build.
 type BuildOptions struct {
 	// Base is the image to build on; nil means no base. Its configuration is inherited except for the fields set here,
-	// and so is its platform.
+	// and so are its platform and its files, except for those that [Image.Hide] hides.
 	Base *Image
-	// Hidden is the content of Base that the image does not have, from [Image.Hide]; nil for none.
-	Hidden *Hidden
 	// Labels are the labels of the image, such as LabelPackage. They are added to the labels of Base.
 	Labels map[string]string
 	// Annotations are the annotations of the manifest.
@@ -70,8 +68,8 @@ func Build(o BuildOptions) (img v1.Image, err error) {
 		history := v1.History{Created: v1.Time{Time: buildTime(o.Created)}, CreatedBy: l.createdBy}
 		added = append(added, mutate.Addendum{Layer: l, History: history, Annotations: l.annotations})
 	}
-	if o.Hidden != nil && o.Hidden.whiteouts != nil {
-		add(o.Hidden.whiteouts)
+	if o.Base != nil && o.Base.hidden != nil && o.Base.hidden.whiteouts != nil {
+		add(o.Base.hidden.whiteouts)
 	}
 	for _, l := range o.Layers {
 		add(l)
@@ -138,7 +136,7 @@ func (o *BuildOptions) configured() (v1.Image, error) {
 	}
 	config.OS, config.Architecture, config.Variant = platform.OS, platform.Architecture, platform.Variant
 	if o.Base != nil {
-		if base, err = o.Base.asBase(o.Hidden); err != nil {
+		if base, err = o.Base.asBase(); err != nil {
 			return nil, fmt.Errorf("base image %s: %w", o.Base.Ref, err)
 		}
 		if config, err = base.ConfigFile(); err != nil {
@@ -190,8 +188,8 @@ type baseImage struct {
 	config   []byte
 }
 
-// asBase returns the image as the base for Build, without the layers that hidden leaves out.
-func (i *Image) asBase(hidden *Hidden) (v1.Image, error) {
+// asBase returns the image as the base for Build, without the layers that are hidden.
+func (i *Image) asBase() (v1.Image, error) {
 	if i.config.Digest == (v1.Hash{}) {
 		return nil, errors.New("a docker archive cannot be a base: convert it to an OCI archive, " +
 			"as in skopeo copy docker-archive:FILE oci-archive:FILE")
@@ -202,8 +200,8 @@ func (i *Image) asBase(hidden *Hidden) (v1.Image, error) {
 	}
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: i.config}
 	m.Config.MediaType = types.OCIConfigJSON
-	if hidden != nil {
-		if config, err = hidden.edit(config); err != nil {
+	if i.hidden != nil {
+		if config, err = i.hidden.edit(config); err != nil {
 			return nil, err
 		}
 		m.Config.Digest, m.Config.Size, err = v1.SHA256(bytes.NewReader(config))
@@ -212,7 +210,7 @@ func (i *Image) asBase(hidden *Hidden) (v1.Image, error) {
 		}
 	}
 	for n, l := range i.layers {
-		if hidden != nil && hidden.layers[n] {
+		if i.hidden != nil && i.hidden.layers[n] {
 			continue
 		}
 		m.Layers = append(m.Layers, v1.Descriptor{

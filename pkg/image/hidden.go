@@ -18,32 +18,32 @@ import (
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
 
-// Hidden are files and directories of a base that an image does not have; see [Image.Hide].
-type Hidden struct {
+// Hidden are files and directories that images on a base do not have.
+type hidden struct {
 	layers    []bool // the layers to leave out; nil for none
 	whiteouts *Layer // hides what the other layers have; nil for nothing
 }
 
-// Hide returns the files and directories at paths, such as tmp/cache, as content that an image on the base i does not
-// have. Layers with nothing else are left out of that image, and others are hidden by a layer of whiteouts. Hide reads
-// all layers. The caller closes it, after the images built with it. The source of the rules for whiteouts is
-// https://github.com/opencontainers/image-spec/blob/main/layer.md#whiteouts.
-func (i *Image) Hide(ctx context.Context, paths ...string) (*Hidden, error) {
+// Hide hides the files and directories at paths, such as tmp/cache, from images that are built on i: from then on,
+// [Build] leaves out the layers of i with nothing else, and hides the content of others by a layer of whiteouts. Hide
+// reads all layers. Files and other methods of i do not change. Hide must not be called while i is used. The source of
+// the rules for whiteouts is https://github.com/opencontainers/image-spec/blob/main/layer.md#whiteouts.
+func (i *Image) Hide(ctx context.Context, paths ...string) error {
 	h := &hider{directories: map[string]bool{}, covered: map[string]bool{}}
 	for _, name := range paths {
 		name, err := tarfs.CleanName(name)
 		if err != nil || name == "." {
-			return nil, fmt.Errorf("hide %q: want a path below the root of an image", name)
+			return fmt.Errorf("hide %q: want a path below the root of an image", name)
 		}
 		h.paths = append(h.paths, name)
 	}
-	hidden := &Hidden{layers: make([]bool, len(i.layers))}
+	hides := &hidden{layers: make([]bool, len(i.layers))}
 	for n := range i.layers {
 		names, err := i.namesIn(ctx, n)
 		if err != nil {
-			return nil, fmt.Errorf("read image %s: layer %s: %w", i.Ref, i.layers[n].Digest, err)
+			return fmt.Errorf("read image %s: layer %s: %w", i.Ref, i.layers[n].Digest, err)
 		}
-		hidden.layers[n] = h.leavesOut(names)
+		hides.layers[n] = h.leavesOut(names)
 	}
 	var files []File
 	for _, name := range h.paths {
@@ -53,20 +53,15 @@ func (i *Image) Hide(ctx context.Context, paths ...string) (*Hidden, error) {
 			files = append(files, File{Name: name, Mode: 0o644, Content: strings.NewReader("")})
 		}
 	}
-	if files == nil {
-		return hidden, nil
+	if files != nil {
+		var err error
+		if hides.whiteouts, err = Pack(ctx, Content{Files: files}, time.Time{}); err != nil {
+			return err
+		}
+		i.closeLater(hides.whiteouts)
 	}
-	var err error
-	hidden.whiteouts, err = Pack(ctx, Content{Files: files}, time.Time{})
-	return hidden, err
-}
-
-// Close removes the temporary files.
-func (h *Hidden) Close() error {
-	if h.whiteouts == nil {
-		return nil
-	}
-	return h.whiteouts.Close()
+	i.hidden = hides
+	return nil
 }
 
 // namesIn returns the names of the entries in a layer. A whiteout has the name that it hides.
@@ -146,7 +141,7 @@ func (h *hider) isParent(name string) bool {
 }
 
 // edit removes the layers that are left out from a configuration.
-func (h *Hidden) edit(config []byte) ([]byte, error) {
+func (h *hidden) edit(config []byte) ([]byte, error) {
 	c, err := v1.ParseConfigFile(bytes.NewReader(config))
 	if err != nil {
 		return nil, err

@@ -20,15 +20,13 @@ func TestHide(t *testing.T) {
 		content("etc/e=7"),
 	}})
 	base := mustOpen(t, registry.push(t, "org/base:v1", below), testOptions(t))
-	hidden, err := base.Hide(t.Context(), "/configs/", "tmp/cache", "absent")
-	if err != nil {
+	if err := base.Hide(t.Context(), "/configs/", "tmp/cache", "absent"); err != nil {
 		t.Fatal(err)
 	}
-	defer hidden.Close()
-	if want := []bool{false, true, true, false}; !slices.Equal(hidden.layers, want) {
-		t.Errorf("left out: %v, want %v", hidden.layers, want)
+	if want := []bool{false, true, true, false}; !slices.Equal(base.hidden.layers, want) {
+		t.Errorf("left out: %v, want %v", base.hidden.layers, want)
 	}
-	built := mustBuild(t, BuildOptions{Base: base, Hidden: hidden, Contents: []Content{content("configs/new=8")}})
+	built := mustBuild(t, BuildOptions{Base: base, Contents: []Content{content("configs/new=8")}})
 	ref := registry.host + "/org/built:v1"
 	if _, err := Push(t.Context(), built, ref, testOptions(t)); err != nil {
 		t.Fatal(err)
@@ -57,7 +55,7 @@ func TestHide(t *testing.T) {
 	if names := headers(t, layers[2]); len(names) != 1 || !strings.HasPrefix(names[0], ".wh.configs 644 ") {
 		t.Errorf("whiteouts: %v", names)
 	}
-	if _, err := base.Hide(t.Context(), "/"); err == nil {
+	if err := base.Hide(t.Context(), "/"); err == nil {
 		t.Error("the root can be hidden")
 	}
 }

@@ -55,6 +55,7 @@ type Image struct {
 	source source
 	limits Limits
 	spool  spool.Options
+	hidden *hidden // nil for nothing
 
 	downloaded sync.Map // of io.ReadCloser, by number of the layer, until Files reads them
 
