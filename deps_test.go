@@ -127,7 +127,7 @@ var arrows = map[string][]string{
 		"pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/resolve", "internal/parallel",
 		"internal/report", "internal/search",
 	},
-	"internal/search": {"pkg/declcfg", "github.com/klauspost/compress"},
+	"internal/search": {"internal/memo", "pkg/declcfg", "github.com/klauspost/compress"},
 	"internal/olm/across": {
 		"internal/olm/cluster", "pkg/problem", "pkg/graph", "internal/platform", "pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
 	},
@@ -145,12 +145,12 @@ var arrows = map[string][]string{
 		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
 		"internal/format", "internal/parallel", "internal/plural", "internal/spool",
 		"k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", "sigs.k8s.io/crdify", json, "internal/olm/cluster",
-		"golang.org/x/sync", "internal/admission", "internal/operator", "github.com/operator-framework/api",
+		"golang.org/x/sync", "internal/admission", "internal/memo", "internal/operator", "github.com/operator-framework/api",
 		"internal/olm/rbac", "k8s.io/api",
 	},
 	"pkg/validate": {
 		"pkg/problem", "internal/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
-		"internal/nearest", "internal/parallel", "github.com/google/cel-go", json,
+		"internal/memo", "internal/nearest", "internal/parallel", "github.com/google/cel-go", json,
 		"internal/legible", "internal/plural", "internal/constraint", "internal/pool", "internal/reference",
 	},
 	"pkg/template": {
@@ -219,7 +219,7 @@ var arrows = map[string][]string{
 	"pkg/declcfg": {
 		"internal/place", "internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",
 		"internal/yamljson", "github.com/blang/semver/v4", json, "internal/regular", "internal/skim",
-		"internal/nearest", "internal/legible",
+		"internal/memo", "internal/nearest", "internal/legible",
 	},
 	"internal/place":      {json},
 	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
@@ -245,6 +245,7 @@ var arrows = map[string][]string{
 	},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6", json},
 	"internal/legible":     {"internal/plural"},
+	"internal/memo":        {},
 	"internal/nearest":     {"internal/legible"},
 	"internal/parallel":    {},
 	"internal/plural":      {},

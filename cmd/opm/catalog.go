@@ -89,7 +89,7 @@ func (f *imageFlags) openIndex(
 	if err != nil {
 		return nil, err
 	}
-	c.index, err = read(cmd.Context(), f.each.sharing(c.Sources)...)
+	c.index, err = read(f.each.sharing(cmd.Context()), c.Sources...)
 	if err := c.check(c.index, err); err != nil {
 		c.close()
 		return nil, err
@@ -105,8 +105,7 @@ func (f *imageFlags) openValidated(
 	if err != nil {
 		return nil, nil, err
 	}
-	opts.Memo = f.each.memo()
-	report, err := validate.Catalog(cmd.Context(), opts, c.Sources...)
+	report, err := validate.Catalog(f.each.sharing(cmd.Context()), opts, c.Sources...)
 	if err := cmp.Or(c.Unchanged(), err, notCatalog(ref, report)); err != nil {
 		c.close()
 		return nil, nil, err
@@ -155,7 +154,7 @@ func (f *imageFlags) readCatalogs(
 			return nil, nil, err
 		}
 		opened = append(opened, c)
-		read, err := resolve.ReadCatalog(cmd.Context(), f.each.sharing(c.Sources)...)
+		read, err := resolve.ReadCatalog(f.each.sharing(cmd.Context()), c.Sources...)
 		for _, check := range checks {
 			err = cmp.Or(err, check(cmd, ref, c.Sources))
 		}

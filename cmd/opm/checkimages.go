@@ -81,7 +81,7 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string) (*imagecheck.Report, 
 		return nil, err
 	}
 	defer c.close()
-	all, err := imagecheck.Read(cmd.Context(), f.each.sharing(c.Sources)...)
+	all, err := imagecheck.Read(f.each.sharing(cmd.Context()), c.Sources...)
 	if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
 		return nil, err
 	}

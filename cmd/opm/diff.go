@@ -112,7 +112,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, erro
 	}
 	defer before.close()
 	defer after.close()
-	report, err := diff.Compare(cmd.Context(), f.each.sharing(before.Sources), f.each.sharing(after.Sources))
+	report, err := diff.Compare(f.each.sharing(cmd.Context()), before.Sources, after.Sources)
 	if err := cmp.Or(before.Unchanged(), after.Unchanged(), err); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
@@ -36,7 +38,7 @@ type eachFlag struct {
 	now    *reference.Named // catalog of the current run; nil without --each
 	out    *output.Each     // the results of all catalogs; nil if the format cannot hold them, and finish prints them
 	failed []string         // names of catalogs whose run failed
-	shared declcfg.Memo
+	shared memo.Memo
 }
 
 // add adds the flag to a command.
@@ -273,19 +275,11 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// memo returns the memo of all catalogs, or nil without --each.
-func (f *eachFlag) memo() *declcfg.Memo {
+// sharing returns a context in which what is read of all catalogs is shared. The command must read all of them in the
+// same way. Without --each, nothing is shared.
+func (f *eachFlag) sharing(ctx context.Context) context.Context {
 	if !f.given() {
-		return nil
+		return ctx
 	}
-	return &f.shared
-}
-
-// sharing returns sources with the memo. The command must read all sources in the same way.
-func (f *eachFlag) sharing(sources []declcfg.Source) []declcfg.Source {
-	sources = slices.Clone(sources)
-	for i := range sources {
-		sources[i].Memo = f.memo()
-	}
-	return sources
+	return f.shared.With(ctx)
 }

@@ -54,7 +54,7 @@ valid.` + catalogNote,
 				if err != nil {
 					return nil, err
 				}
-				found, index, err := search.Search(cmd.Context(), text, pkg, from.each.sharing(c.Sources)...)
+				found, index, err := search.Search(from.each.sharing(cmd.Context()), text, pkg, c.Sources...)
 				c.close()
 				if err != nil {
 					return nil, err

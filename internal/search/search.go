@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -69,12 +70,8 @@ func Search(
 	ctx context.Context, text, pkg string, sources ...declcfg.Source,
 ) (all []Match, index *declcfg.Index, err error) {
 	for i, s := range searchers(text, pkg) {
-		own := slices.Clone(sources)
-		for k := range own {
-			own[k].Memo = own[k].Memo.As(i)
-		}
 		index = &declcfg.Index{}
-		found, err := s.search(ctx, index, own)
+		found, err := s.search(memo.For(ctx, i), index, sources)
 		for _, p := range found {
 			all = append(all, p.Matches...)
 		}

@@ -26,9 +26,6 @@
 // Nothing is lost: an unreadable document is an error with its position, and reading continues. With [Source].Withheld,
 // the packages that have errors, or may have lost a part, are left out, so that no other reader needs to know of them.
 //
-// With a [Memo], Convert and Collect do not parse a part of a file again if an equal part was read at the same place of
-// another file: catalogs for several versions of a platform share most of their text. Map does not use it.
-//
 // # Memory
 //
 // An [Index] has the fields that relate objects to each other. They are packed in bytes by package, about 100 for a

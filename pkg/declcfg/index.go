@@ -91,8 +91,7 @@ func ReadIndex(ctx context.Context, sources ...Source) (*Index, error) {
 
 // ReadIndexAnd is [ReadIndex] for callers that need more of the objects. For each, part is passed the result of
 // [Object.Decode], with the fields that the index drops; it runs on several goroutines, and its errors are joined with
-// the others. Then keep is passed the result of part, for one object after the other. An object that is equal to one of
-// an earlier call with the same [Memo] has the same part.
+// the others. Then keep is passed the result of part, for one object after the other. Several objects may share a part.
 func ReadIndexAnd[P any](
 	ctx context.Context, part func(m *Meta, v any) (P, error), keep func(*Meta, P), sources ...Source,
 ) (*Index, error) {

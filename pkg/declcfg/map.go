@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
@@ -27,8 +28,8 @@ type Converted[T any] struct {
 	Value T
 }
 
-// Convert is [Map] for results that do not depend on the position of the object, and yields them with their [Meta]. If
-// a source has a [Memo], several objects may have the same result, which must then not be changed.
+// Convert is [Map] for results that do not depend on the position of the object, and yields them with their [Meta].
+// They must not be changed: several objects may share one.
 func Convert[T any](
 	ctx context.Context, fn func(*Object) (T, error), sources ...Source,
 ) iter.Seq2[Converted[T], error] {
@@ -37,7 +38,8 @@ func Convert[T any](
 		return Converted[T]{o.Meta, v}, err
 	}
 	read := func(c *chunk) batch[Converted[T]] { return readBatch(c, one) }
-	return results(ctx, func(c *chunk) batch[Converted[T]] { return convert(c, read) }, sources)
+	known := memo.From(ctx)
+	return results(ctx, func(c *chunk) batch[Converted[T]] { return convert(known, c, read) }, sources)
 }
 
 // Collect passes the results of [Convert] to keep, one after the other. The error joins the errors of all objects that

@@ -1,6 +1,7 @@
 package declcfg_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -21,15 +23,15 @@ func TestMemo(t *testing.T) {
 		{"other.yaml": {Data: []byte(kiln)}, "moved.yaml": {Data: []byte("# A comment.\n" + kiln)}},
 	}
 	var calls atomic.Int64
-	read := func(memo *declcfg.Memo) (lines []string) {
+	read := func(ctx context.Context) (lines []string) {
 		for i, tree := range trees {
-			s := declcfg.Source{Name: fmt.Sprintf("v%d", i+1), FS: tree, Memo: memo}
+			s := declcfg.Source{Name: fmt.Sprintf("v%d", i+1), FS: tree}
 			s.Note = func(err *declcfg.Error) { lines = append(lines, "note: "+err.Error()) }
 			fn := func(o *declcfg.Object) (string, error) {
 				calls.Add(1)
 				return string(o.JSON()), nil
 			}
-			for c, err := range declcfg.Convert(t.Context(), fn, s) {
+			for c, err := range declcfg.Convert(ctx, fn, s) {
 				if err != nil {
 					lines = append(lines, err.Error())
 					continue
@@ -43,11 +45,11 @@ func TestMemo(t *testing.T) {
 		}
 		return lines
 	}
-	want := read(nil)
+	want := read(t.Context())
 	if n := calls.Swap(0); n != 10 {
 		t.Errorf("without a memo: %d calls, want 10", n)
 	}
-	if got := read(new(declcfg.Memo)); !slices.Equal(got, want) {
+	if got := read(new(memo.Memo).With(t.Context())); !slices.Equal(got, want) {
 		t.Errorf("with a memo:\n%s\nwithout:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if n := calls.Load(); n != 6 {
@@ -58,7 +60,7 @@ func TestMemo(t *testing.T) {
 // TestReadIndexAnd checks that the parts of objects are taken from the memo, and kept for each catalog.
 func TestReadIndexAnd(t *testing.T) {
 	const text = "schema: olm.package\nname: kiln\n---\nschema: olm.bundle\npackage: kiln\nname: kiln.v1\nimage: i\n"
-	var memo declcfg.Memo
+	ctx := new(memo.Memo).With(t.Context())
 	var parts atomic.Int64
 	for i, tree := range []fstest.MapFS{
 		{"a.yaml": {Data: []byte(text)}}, {"b.yaml": {Data: []byte(text)}, "loom.yaml": {Data: []byte("schema: olm.package\nname: loom\n")}},
@@ -72,7 +74,7 @@ func TestReadIndexAnd(t *testing.T) {
 			return "", nil
 		}
 		keep := func(m *declcfg.Meta, image string) { kept = append(kept, m.Pos.String()+" "+image) }
-		x, err := declcfg.ReadIndexAnd(t.Context(), part, keep, declcfg.Source{Name: "c", FS: tree, Memo: &memo})
+		x, err := declcfg.ReadIndexAnd(ctx, part, keep, declcfg.Source{Name: "c", FS: tree})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +100,7 @@ func TestMemoOfParts(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&start, "---\nschema: custom\nname: c%d\ntext: %s\n", i, strings.Repeat("x", 10_000))
 	}
-	var memo declcfg.Memo
+	ctx := new(memo.Memo).With(t.Context())
 	var calls atomic.Int64
 	for i, end := range []string{"a", "b"} {
 		tree := fstest.MapFS{"c.yaml": {Data: []byte(start.String() + "---\nschema: custom\nname: " + end + "\n")}}
@@ -113,8 +115,8 @@ func TestMemoOfParts(t *testing.T) {
 			}
 			names = append(names, name)
 		}
-		s := declcfg.Source{Name: fmt.Sprint(i), FS: tree, Memo: &memo}
-		if err := declcfg.Collect(t.Context(), fn, keep, s); err != nil {
+		s := declcfg.Source{Name: fmt.Sprint(i), FS: tree}
+		if err := declcfg.Collect(ctx, fn, keep, s); err != nil {
 			t.Fatal(err)
 		}
 		if len(names) != 201 || names[200] != end {

@@ -47,10 +47,6 @@ type Source struct {
 	// Omit, if not nil, reports whether [Map] leaves out an object. Calls may run concurrently.
 	Omit func(*Meta) bool
 
-	// Memo, if not nil, has the results of earlier calls of [Convert] with the same function, and keeps the results of
-	// this one.
-	Memo *Memo
-
 	// Ordered reports whether opm itself wrote the objects, so that the keys within values of properties are in their
 	// final order; see [Property].
 	Ordered bool
@@ -67,7 +63,6 @@ type file struct {
 	ordered   bool    // as the source
 	withheld  map[string]bool
 	omit      func(*Meta) bool
-	memo      *Memo
 	note      func(*Error)
 	read      func(int64)
 }
@@ -110,7 +105,7 @@ func (s Source) Bundle(b *Bundle, text []byte) *Meta {
 func (s Source) file(label, name string) *file {
 	return &file{
 		label: label, name: name, fsys: s.FS, record: s.Record, maxObject: s.MaxObject, ordered: s.Ordered, note: s.Note,
-		read: s.Read, withheld: s.Withheld, omit: s.Omit, memo: s.Memo,
+		read: s.Read, withheld: s.Withheld, omit: s.Omit,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -58,7 +59,7 @@ func TestMemo(t *testing.T) {
 	names := func(pattern string) validate.Policy {
 		return validate.Policy{ChannelNames: &validate.Pattern{Regexp: regexp.MustCompile(pattern)}}
 	}
-	var memo declcfg.Memo
+	ctx := new(memo.Memo).With(t.Context())
 	for i, tt := range []struct {
 		files map[string]string
 		opts  validate.Options
@@ -79,8 +80,7 @@ func TestMemo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts.Memo = &memo
-		got, err := validate.Catalog(t.Context(), opts, source)
+		got, err := validate.Catalog(ctx, opts, source)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/pool"
@@ -57,9 +58,6 @@ type Options struct {
 	// Other, if not nil, is called for each valid object of a custom schema, in the order read. The index of the report
 	// does not contain these objects.
 	Other func(*declcfg.Meta)
-
-	// Memo, if not nil, is shared with validations of other catalogs that have many equal files.
-	Memo *declcfg.Memo
 }
 
 // An InfoDetail is the detail of the problems of rules at level info in every package.
@@ -101,11 +99,7 @@ func Catalog(ctx context.Context, opts Options, sources ...declcfg.Source) (*Rep
 		return c.Object(o, value, err), nil
 	}
 	sources = c.v.portable(sources, c.keep)
-	memo := c.v.memo()
-	for i := range sources {
-		sources[i].Memo = memo
-	}
-	for r, err := range declcfg.Convert(ctx, object, sources...) {
+	for r, err := range declcfg.Convert(memo.For(ctx, c.v.memoKey()), object, sources...) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

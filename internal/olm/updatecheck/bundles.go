@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"sync"
 
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -42,7 +42,7 @@ func Read(ctx context.Context, opts image.SpoolOptions, sources ...declcfg.Sourc
 // several versions of a platform: equal files are not read again, images not opened again, and pairs of definitions not
 // compared again. The zero value is empty.
 type Memo struct {
-	files    declcfg.Memo
+	files    memo.Memo
 	images   map[string]*contents // by reference
 	verdicts map[pair]verdict
 
@@ -74,15 +74,11 @@ func (m *Memo) Read(ctx context.Context, opts image.SpoolOptions, sources ...dec
 		Index: &declcfg.Index{}, memo: m, store: spool.NewStore(1, opts), contents: map[declcfg.Key]*contents{},
 	}
 	m.all = append(m.all, b)
-	sources = slices.Clone(sources)
-	for i := range sources {
-		sources[i].Memo = &m.files
-	}
 	keep := func(m *declcfg.Meta, o keptObject) {
 		b.Index.Add(m, o.value)
 		b.contents[m.Key()] = o.contents
 	}
-	if err := declcfg.Collect(ctx, b.keep, keep, sources...); err != nil {
+	if err := declcfg.Collect(m.files.With(ctx), b.keep, keep, sources...); err != nil {
 		return nil, err
 	}
 	return b, nil
