@@ -92,9 +92,9 @@ func joined(refusals []manifests.Refusal) error {
 
 // options returns the options of the OLM v1 that is asked.
 func (e *V1Request) options() manifests.V1Options {
-	o := manifests.V1OptionsOf(e.Target)
-	o.SingleOwnNamespace = e.SingleOwnNamespace
-	return o
+	return manifests.V1Options{
+		SingleOwnNamespace: e.SingleOwnNamespace, NoWebhooks: e.Target.LacksWebhooksV1(), Kubernetes: e.Target.Kubernetes,
+	}
 }
 
 // contents returns the contents of a bundle as far as the catalog has them, nil if it can no longer be read.

@@ -86,9 +86,9 @@ func InstallableByClassic(kind string) (namespaced, ok bool) {
 	return k.namespaced, ok
 }
 
-// CheckAPIVersion returns an error if a cluster does not accept the API version of a manifest of an installable kind:
+// checkAPIVersion returns an error if a cluster does not accept the API version of a manifest of an installable kind:
 // OLM v1 finds no resource for it when it applies the bundle.
-func CheckAPIVersion(apiVersion, kind string) error {
+func checkAPIVersion(apiVersion, kind string) error {
 	k, ok := installableKinds[kind]
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	switch {
@@ -131,7 +131,7 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 			c.checkKeyCase(m, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]())
 		}
 	default:
-		if err := CheckAPIVersion(m.apiVersion, m.kind); err != nil {
+		if err := checkAPIVersion(m.apiVersion, m.kind); err != nil {
 			c.reportAt(ruleManifestAPI, m.document, "/apiVersion", "%w", err)
 		}
 		c.checkCreation(m)

@@ -25,11 +25,6 @@ type V1Options struct {
 	Kubernetes platform.Version
 }
 
-// V1OptionsOf returns the options for the OLM v1 of a platform, which may be zero.
-func V1OptionsOf(p platform.Platform) V1Options {
-	return V1Options{NoWebhooks: p.LacksWebhooksV1(), Kubernetes: p.Kubernetes}
-}
-
 // A RefusalKind is the part of a bundle for which OLM v1 refuses it.
 type RefusalKind string
 
@@ -267,7 +262,7 @@ func (j *judge) checkKinds() {
 			j.refuseObject(RefusedManifest, o, "/kind",
 				"unsupported resource %q with kind %q", o.GetName(), o.GetKind())
 		}
-		if err := CheckAPIVersion(o.GetAPIVersion(), o.GetKind()); err != nil {
+		if err := checkAPIVersion(o.GetAPIVersion(), o.GetKind()); err != nil {
 			j.refuseObject(RefusedManifest, o, "/apiVersion", "%w", err)
 		}
 	}

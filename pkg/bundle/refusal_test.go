@@ -31,7 +31,7 @@ func TestSameRefusals(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o = V1OptionsOf(p)
+				o = V1Options{NoWebhooks: p.LacksWebhooksV1(), Kubernetes: p.Kubernetes}
 			}
 			var want []string
 			if errRead == nil {
