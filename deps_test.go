@@ -213,7 +213,7 @@ var arrows = map[string][]string{
 	"internal/linelog": {"internal/legible"},
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
-		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/plural", json,
+		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/output", "internal/plural", json,
 		"internal/report", "golang.org/x/tools/txtar",
 	},
 	"pkg/declcfg": {

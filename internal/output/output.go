@@ -89,7 +89,13 @@ func (r *Result) writeJSON(w io.Writer) error {
 	if r.Streams {
 		return json.MarshalEncode(jsontext.NewEncoder(w, jsontext.WithIndent("  ")), r.Value)
 	}
-	text, err := json.Marshal(r.Value, json.Deterministic(true), jsontext.WithIndent("  "))
+	return WriteJSON(w, r.Value)
+}
+
+// WriteJSON writes an indented value, with the keys of maps sorted. It writes nothing if the value has no JSON.
+func WriteJSON(w io.Writer, v any, opts ...json.Options) error {
+	opts = append(opts, json.Deterministic(true), jsontext.WithIndent("  "))
+	text, err := json.Marshal(v, opts...)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func (p *Problem) message() string { return legible.Message(p.Message) }
 func Sort(problems []*Problem) []*Problem {
 	slices.SortStableFunc(problems, func(p, q *Problem) int {
 		return cmp.Or(
-			compareBools(q.Root, p.Root),
+			cmp.Compare(slices.Index(rootFirst, p.Root), slices.Index(rootFirst, q.Root)),
 			p.Pos.Compare(q.Pos),
 			cmp.Compare(slices.Index(severities, p.Severity), slices.Index(severities, q.Severity)),
 			cmp.Compare(p.Rule, q.Rule),
@@ -150,16 +150,7 @@ func Sort(problems []*Problem) []*Problem {
 	})
 }
 
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
+var rootFirst = []bool{true, false}
 
 // Count returns the number of problems with the severity.
 func Count(problems []*Problem, s Severity) (n int) {

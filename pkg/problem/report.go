@@ -10,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/output"
 )
 
 // A Report is the result of a check, with the data needed to write it.
@@ -154,13 +155,7 @@ func (r *Report) writeYAML(w io.Writer) error {
 
 // writeJSON writes indented JSON. File names in it may be invalid UTF-8.
 func writeJSON(w io.Writer, v any, opts ...json.Options) error {
-	opts = append(opts, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
-	text, err := json.Marshal(v, opts...)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
+	return output.WriteJSON(w, v, append(opts, jsontext.AllowInvalidUTF8(true))...)
 }
 
 func (r *Report) writeGitHub(w io.Writer) error {
