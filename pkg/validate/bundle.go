@@ -149,8 +149,10 @@ func (s *scope) imageReference(image string, at jsontext.Pointer, from origin) (
 	}
 	hasDigest, err := s.checker.images.parse(image)
 	rule, err := from.judge(image, err)
-	if rule != nil && s.add(rule, at, "%v", err) && rule == from.rule {
-		s.found[len(s.found)-1].cause = hostOf(image)
+	if rule != nil {
+		if f := s.add(rule, at, "%v", err); f != nil && rule == from.rule {
+			f.cause = hostOf(image)
+		}
 	}
 	return hasDigest, rule != ruleImageReference
 }

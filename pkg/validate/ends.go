@@ -115,9 +115,9 @@ func (u *channelUpdates) deprecatedAfter(names map[string]bool) string {
 func (u *channelUpdates) cause(
 	causes map[string]int, entry, name string, rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any,
 ) {
-	if u.add(rule, ptr, format, args...) {
+	if f := u.add(rule, ptr, format, args...); f != nil {
 		causes[name] = len(u.found) - 1
-		u.found[causes[name]].names = []string{entry, name}
+		f.names = []string{entry, name}
 	}
 }
 
@@ -165,14 +165,17 @@ func (u *channelUpdates) report(all []affected, limit int, rule *problem.Rule, w
 			f.names = append(f.names, a.bundle.Name)
 		}
 	}
-	if len(own) == 0 || !u.add(rule, "/entries", "%s%s%s", what, list(own, limit), why) {
+	if len(own) == 0 {
 		return
 	}
-	last := len(u.found) - 1
-	u.found[last].ends = true
+	f := u.add(rule, "/entries", "%s%s%s", what, list(own, limit), why)
+	if f == nil {
+		return
+	}
+	f.ends = true
 	for _, a := range own {
-		u.found[last].names = append(u.found[last].names, a.bundle.Name)
-		u.causes[a.bundle] = last
+		f.names = append(f.names, a.bundle.Name)
+		u.causes[a.bundle] = len(u.found) - 1
 	}
 }
 

@@ -152,8 +152,8 @@ func (s *scope) other() {
 		s.add(ruleUnmergedShard, "/schema", "the object ends a shard that is not merged")
 	case strings.HasPrefix(schema, "olm."):
 		near := nearest.Hint(schema, reserved)
-		if s.add(ruleUnknownSchema, "/schema", "unknown schema %q%s", schema, near) {
-			s.found[len(s.found)-1].root = near != ""
+		if f := s.add(ruleUnknownSchema, "/schema", "unknown schema %q%s", schema, near); f != nil {
+			f.root = near != ""
 		}
 	}
 	const why = "which upstream refuses to serve: want letters, digits, dots, hyphens and underscores"

@@ -197,10 +197,12 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 				if legible.WhiteSpace(name, "") != "" {
 					name = strconv.Quote(name)
 				}
-				s.addAbout([]string{e.Name}, ruleEntryBundle, index("/entries", i)+"/name",
+				f := s.add(ruleEntryBundle, index("/entries", i)+"/name",
 					"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
 					p.Name, name, r.hints.Hint(e.Name, bundles.list))
-				s.named(index("/entries", i)+"/name", e.Name)
+				if f != nil {
+					f.bundle, f.names = e.Name, []string{e.Name}
+				}
 			}
 		}
 	}
@@ -239,11 +241,11 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 				continue
 			}
 			if name := e.Reference.Name; name != "" && !known.set[name] {
-				s, at := r.of(d.Meta), index("/entries", i)+"/reference/name"
-				s.add(ruleDeprecationReference, at, "cannot deprecate %s %q for package %q: %s not found%s",
+				at := index("/entries", i) + "/reference/name"
+				f := r.of(d.Meta).add(ruleDeprecationReference, at, "cannot deprecate %s %q for package %q: %s not found%s",
 					what, name, p.Name, what, r.hints.Hint(name, known.list))
-				if e.Reference.Schema == declcfg.SchemaBundle {
-					s.named(at, name)
+				if f != nil && e.Reference.Schema == declcfg.SchemaBundle {
+					f.bundle = name
 				}
 			}
 		}
@@ -261,9 +263,12 @@ func (r *relations) versions(p *declcfg.PackageIndex) {
 		case other == nil:
 			first[version] = b.Meta
 		case other.Name != b.Meta.Name: // duplicates reports a bundle that is defined twice
-			r.of(b.Meta).addAbout([]string{other.Name, b.Meta.Name}, ruleDuplicateVersion, "/properties",
+			f := r.of(b.Meta).add(ruleDuplicateVersion, "/properties",
 				"duplicate versions found in bundles: [{%s: [%s, %s]}]; the first is at %s",
 				version, other.Name, b.Meta.Name, other.Pos)
+			if f != nil {
+				f.names = []string{other.Name, b.Meta.Name}
+			}
 		}
 	}
 }

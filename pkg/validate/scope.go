@@ -80,14 +80,14 @@ type finding struct {
 	ends   bool     // the message already describes the end of updates
 }
 
-// add reports that the value at ptr breaks the rule. It returns false if the problem is not added, because the
-// rule is disabled or the limit is reached. Even if the rule is disabled, the object is marked as broken if the
-// severity of the rule is error, because the updates of a package with errors are not checked.
-func (s *scope) add(rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any) bool {
-	f := finding{rule: rule, ptr: ptr}
+// add reports that the value at ptr breaks the rule. It returns the finding, for more facts about it before the next
+// call, or nil if the problem is not added, because the rule is disabled or the limit is reached. Even if the rule is
+// disabled, the object is marked as broken if the severity of the rule is error, because the updates of a package with
+// errors are not checked.
+func (s *scope) add(rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any) *finding {
 	s.broken = s.broken || rule.Severity == problem.Error
 	if s.v.isOff(rule) || *s.room == 0 {
-		return false
+		return nil
 	}
 	*s.room--
 	for i, arg := range args {
@@ -95,23 +95,8 @@ func (s *scope) add(rule *problem.Rule, ptr jsontext.Pointer, format string, arg
 			args[i] = legible.Value(text)
 		}
 	}
-	f.msg = fmt.Sprintf(format, args...)
-	s.found = append(s.found, f)
-	return true
-}
-
-// addAbout is like add, for a message that may not quote the names of the bundles concerned.
-func (s *scope) addAbout(names []string, rule *problem.Rule, ptr jsontext.Pointer, format string, args ...any) {
-	if s.add(rule, ptr, format, args...) {
-		s.found[len(s.found)-1].names = names
-	}
-}
-
-// named records that the last problem, if it is about the value at ptr, is about the bundle that the value names.
-func (s *scope) named(ptr jsontext.Pointer, bundle string) {
-	if n := len(s.found); n > 0 && s.found[n-1].ptr == ptr {
-		s.found[n-1].bundle = bundle
-	}
+	s.found = append(s.found, finding{rule: rule, ptr: ptr, msg: fmt.Sprintf(format, args...)})
+	return &s.found[len(s.found)-1]
 }
 
 func (s *scope) problems() []*problem.Problem {
