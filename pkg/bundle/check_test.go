@@ -451,13 +451,21 @@ func TestCheckLabels(t *testing.T) {
 // TestCheckVersion checks that a version is required, unless a property has it. OperatorHub.io requires it, too.
 func TestCheckVersion(t *testing.T) {
 	none := change("manifests/csv.yaml", "  version: 1.0.0\n", "")
-	property := none.change("manifests/csv.yaml", "annotations:",
-		"annotations:\n    olm.properties: '[{\"type\": \"olm.package\", \"value\": {\"packageName\": \"oak\", \"version\": \"1.0.0\"}}]'")
-	want := "b/manifests/csv.yaml:8:3: error: spec: version is required: no catalog with the bundle is valid otherwise"
+	property := func(typ, value string) files {
+		return none.change("manifests/csv.yaml", "annotations:",
+			`annotations:`+"\n"+`    olm.properties: '[{"type": "`+typ+`", "value": `+value+`}]'`)
+	}
+	const message = "error: spec: version is required: no catalog with the bundle is valid otherwise"
+	want, below := "b/manifests/csv.yaml:8:3: "+message, "b/manifests/csv.yaml:9:3: "+message
 	for i, tt := range []struct {
 		files files
 		want  []string
-	}{{none, []string{want}}, {property, nil}} {
+	}{
+		{none, []string{want}},
+		{property("olm.package", `{"packageName": "oak", "version": "1.0.0"}`), nil},
+		{property("olm.package", `{"packageName": "oak"}`), []string{below}},
+		{property("other", `{"olm.package": "1.0.0"}`), []string{below}},
+	} {
 		var got []string
 		for _, f := range Check(tt.files.fs(), "b", CheckOptions{}) {
 			if f.Severity == problem.Error {

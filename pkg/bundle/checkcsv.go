@@ -121,9 +121,17 @@ func (c *checker) checkVersion() {
 		c.opts.OperatorHub {
 		return
 	}
-	if !strings.Contains(c.csv.Annotations[annotationProperties], `"`+declcfg.PropertyPackage+`"`) {
+	var properties []declcfg.Property
+	_ = json.Unmarshal([]byte(c.csv.Annotations[annotationProperties]), &properties) // what cannot be read has no version
+	if !slices.ContainsFunc(properties, hasVersion) {
 		c.reportCSV(ruleCSVFieldMissing, "/spec", "version is required: no catalog with the bundle is valid otherwise")
 	}
+}
+
+// hasVersion reports whether a property is an olm.package with a version.
+func hasVersion(p declcfg.Property) bool {
+	var pkg declcfg.PackageProperty
+	return p.Type == declcfg.PropertyPackage && p.Unmarshal(&pkg) == nil && pkg.Version != ""
 }
 
 func (c *checker) checkInstallModes() {
