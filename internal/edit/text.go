@@ -55,7 +55,7 @@ func (t *text) set(ptr jsontext.Pointer, v jsontext.Value) error {
 	name := ptr.LastToken()
 	return t.change(ptr.Parent(), func(path []*syntax.Node) (splice, error) {
 		parent := path[len(path)-1]
-		if old := parent.Child(name); old != nil {
+		if old := parent.Child(name); old != nil && parent.Kind == syntax.Object {
 			return t.replaceScalar(old, v)
 		}
 		return t.insertMember(path, name, v)

@@ -77,6 +77,10 @@ var textCases = []textCase{
 	{"member on the line of a dash", "- r: x\n  n: y\n", "remove", "/0/r", "", "- n: y\n"},
 	{"member of several lines", "n: y\ns:\n- a\n- b\nt: |\n  # c\nu: 1\n", "remove", "/t", "", "n: y\ns:\n- a\n- b\nu: 1\n"},
 
+	{"element as a member", "a:\n- x\n", "set", "/a/0", `"y"`, "error: f:4:1: cannot be edited safely: it is not an object with keys"},
+	{"member of a null", "a:\n", "set", "/a/b", `"y"`, "error: f:3:3: cannot be edited safely: it is not an object with keys"},
+	{"member of a null in JSON", `{"a": null}`, "set", "/a/b", `"y"`,
+		"error: f:3:7: cannot be edited safely: it is not an object with keys"},
 	{"anchor", "a: &x\n- b\nc: *x\n", "append", "/a", `"d"`, "error: f:3:4: cannot be edited safely: it has an anchor"},
 	{"alias", "a: &x\n- b\nc: *x\n", "append", "/c", `"d"`, "error: f:5:4: cannot be edited safely: it has an alias"},
 	{"alias in an element", "b: &x 1\na:\n- n: *x\n", "remove", "/a/0", "", "error: f:5:6: cannot be edited safely: it has an alias"},
