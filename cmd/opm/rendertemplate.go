@@ -232,8 +232,7 @@ func (f *templateFlags) writeTargets(
 	return atomicfile.InDir(f.outputDir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
 			for _, r := range rendered {
-				opts := declcfg.WriteOptions{Format: f.format, Edit: r.Edit}
-				if err := declcfg.WriteDir(cmd.Context(), filepath.Join(stage.Name(), r.Name), r.Metas, opts); err != nil {
+				if err := r.WriteDir(cmd.Context(), filepath.Join(stage.Name(), r.Name), f.format); err != nil {
 					return fmt.Errorf("target %q: %w", r.Name, err)
 				}
 			}

@@ -75,8 +75,7 @@ func (f *validateFlags) compareTemplate(
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	write := declcfg.WriteOptions{Format: declcfg.YAML, Edit: made.Edit}
-	if err := declcfg.WriteDir(cmd.Context(), dir, made.Metas, write); err != nil {
+	if err := made.WriteDir(cmd.Context(), dir, declcfg.YAML); err != nil {
 		return nil, err
 	}
 	after := []declcfg.Source{{Name: dir, FS: os.DirFS(dir)}}

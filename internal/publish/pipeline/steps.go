@@ -98,8 +98,7 @@ func (p *publication) renderTemplate(ctx context.Context, file string, text []by
 		return err
 	}
 	stage := filepath.Join(p.tmp, "stage")
-	opts := declcfg.WriteOptions{Format: declcfg.YAML, Edit: catalog.Edit}
-	if err := declcfg.WriteDir(ctx, stage, catalog.Metas, opts); err != nil {
+	if err := catalog.WriteDir(ctx, stage, declcfg.YAML); err != nil {
 		return err
 	}
 	defer os.RemoveAll(stage)
