@@ -13,15 +13,15 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// openBundle adds the bundle in fsys, which is a directory, an archive or an image; image is its reference, or "".
-func (o *openedRef) openBundle(ctx context.Context, fsys fs.FS, what, image string) error {
+// openBundle adds the bundle in fsys, which is a directory or an archive, as what says.
+func (o *openedRef) openBundle(ctx context.Context, fsys fs.FS, what string) error {
 	if o.Bundles == nil {
 		return &BundleError{o.ref, "a bundle " + what}
 	}
-	return o.onCPU(ctx, func() error { return o.parseBundle(fsys, image) })
+	return o.onCPU(ctx, func() error { return o.parseBundle(fsys, "") })
 }
 
-// parseBundle adds the bundle in fsys.
+// parseBundle adds the bundle in fsys; image is its reference, or "".
 func (o *openedRef) parseBundle(fsys fs.FS, image string) error {
 	opts := *o.Bundles
 	opts.Image = image

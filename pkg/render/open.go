@@ -121,7 +121,7 @@ func (o *openedRef) open(ctx context.Context) error {
 		defer f.Close()
 		return o.openStream(ctx, o.ref, f)
 	case !o.AnyDirectory && bundle.Is(os.DirFS(o.ref)):
-		return o.openBundle(ctx, os.DirFS(o.ref), "directory", "")
+		return o.openBundle(ctx, os.DirFS(o.ref), "directory")
 	case r.Kind == reference.LayoutDirectory:
 		return fmt.Errorf("open %q: it is an OCI layout; use %s%s", o.ref, reference.LayoutPrefix, o.ref)
 	}
@@ -261,7 +261,7 @@ func (o *openedRef) openArchive(ctx context.Context, name string, r io.ReaderAt,
 		}
 		return o.readImage(ctx, img)
 	case bundle.Is(fsys):
-		return o.openBundle(ctx, fsys, "archive", "")
+		return o.openBundle(ctx, fsys, "archive")
 	}
 	o.addSource(declcfg.Source{Name: name, FS: fsys})
 	return nil

@@ -144,8 +144,8 @@ func asError(p *problem.Problem) error {
 	return errors.New(text[len(string(p.Severity)+": "):])
 }
 
-// checkResult validates the rendered catalog, and records its problems as errors at ptr.
-func (r *rendering) checkResult(ptr jsontext.Pointer) {
+// checkResult validates the rendered catalog, and records its problems as errors about the substitutions.
+func (r *rendering) checkResult() {
 	const name = "rendered catalog"
 	var text []byte
 	for _, object := range r.objects {
@@ -160,6 +160,6 @@ func (r *rendering) checkResult(ptr jsontext.Pointer) {
 		return
 	}
 	for _, p := range report.Problems {
-		r.fail(ptr, "with its substitutes the catalog is not valid: %w", asError(p))
+		r.fail("/substitutions", "with its substitutes the catalog is not valid: %w", asError(p))
 	}
 }

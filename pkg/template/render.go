@@ -71,7 +71,7 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 		r.adaptToTarget()
 	}
 	if len(r.errs) == 0 && t.Type == Substitutes && (len(r.used) > 0 || o.target != nil) {
-		r.checkResult("/substitutions")
+		r.checkResult()
 	}
 	if err := declcfg.JoinErrors(r.errs); err != nil {
 		return nil, err

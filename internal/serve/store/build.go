@@ -71,7 +71,7 @@ func Write(ctx context.Context, w io.Writer, key Key, opts BuildOptions, sources
 		kinds: map[declcfg.GVK]*builtKind{}, names: names{numbers: map[string]uint32{}},
 	}
 	b.records = &recorder{w: bufio.NewWriterSize(w, 256<<10), index: &b.index}
-	if _, err := b.records.Write(appendHeader(nil, key)); err != nil {
+	if _, err := b.records.Write(header(key)); err != nil {
 		return err
 	}
 	for i, s := range sources {

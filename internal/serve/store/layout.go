@@ -53,12 +53,11 @@ func parseFooter(data []byte, size int64) (footer, error) {
 	return f, nil
 }
 
-func appendHeader(dst []byte, key Key) []byte {
-	dst = append(dst, magic...)
-	dst = order.AppendUint32(dst, formatVersion)
-	dst = order.AppendUint32(dst, 0)
-	dst = append(dst, key[:]...)
-	return order.AppendUint64(dst, xxhash.Sum64(dst[len(dst)-headerSize+8:]))
+func header(key Key) []byte {
+	text := order.AppendUint32([]byte(magic), formatVersion)
+	text = order.AppendUint32(text, 0)
+	text = append(text, key[:]...)
+	return order.AppendUint64(text, xxhash.Sum64(text))
 }
 
 // parseHeader checks the header of a store, which must have the key.
