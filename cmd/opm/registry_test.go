@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -42,7 +43,7 @@ func build(dir string) (v1.Image, error) {
 	if _, err := os.Stat(filepath.Join(dir, "manifests")); err == nil {
 		opts.Contents[0].Target = "/"
 		opts.Labels = map[string]string{
-			image.LabelPackage: "kiln", image.LabelManifests: "manifests/", image.LabelMetadata: "metadata/",
+			image.LabelPackage: "kiln", bundle.AnnotationManifests: "manifests/", bundle.AnnotationMetadata: "metadata/",
 		}
 	}
 	return image.Build(opts)

@@ -34,7 +34,7 @@ func bundleOptions(modified time.Time, mode fs.FileMode) BuildOptions {
 	fsys := mapOf(modified, mode, "bundle/manifests/csv.yaml=kind: x", "bundle/manifests/a/deep/crd.yaml=y",
 		"bundle/metadata/annotations.yaml=annotations: {}")
 	return BuildOptions{
-		Labels:   map[string]string{LabelPackage: "p", LabelManifests: "manifests/"},
+		Labels:   map[string]string{LabelPackage: "p", "operators.operatorframework.io.bundle.manifests.v1": "manifests/"},
 		Platform: "linux/arm/v7",
 		Contents: []Content{
 			{Source: fsys, Dir: "bundle/manifests", Target: "/manifests/"},

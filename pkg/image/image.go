@@ -23,12 +23,9 @@ import (
 
 // Labels of images. The index labels are for catalogs, the bundle labels for bundles.
 const (
-	LabelConfigs   = "operators.operatorframework.io.index.configs.v1"  // the directory of a file-based catalog
-	LabelDatabase  = "operators.operatorframework.io.index.database.v1" // the file of an SQLite catalog
-	LabelPackage   = "operators.operatorframework.io.bundle.package.v1"
-	LabelManifests = "operators.operatorframework.io.bundle.manifests.v1" // a directory
-	LabelMetadata  = "operators.operatorframework.io.bundle.metadata.v1"  // a directory
-	LabelChannels  = "operators.operatorframework.io.bundle.channels.v1"
+	LabelConfigs  = "operators.operatorframework.io.index.configs.v1"  // the directory of a file-based catalog
+	LabelDatabase = "operators.operatorframework.io.index.database.v1" // the file of an SQLite catalog
+	LabelPackage  = "operators.operatorframework.io.bundle.package.v1"
 )
 
 // An Image is an opened container image, with its manifest and configuration. Methods other than Close may be called

@@ -49,7 +49,7 @@ var (
 	bundleFiles = map[string][]byte{
 		"manifests/csv.yaml": []byte(csv),
 		"metadata/annotations.yaml": []byte("annotations:\n  " + image.LabelPackage + ": oak\n" +
-			"  " + image.LabelChannels + ": stable\n"),
+			"  " + bundle.AnnotationChannels + ": stable\n"),
 	}
 	catalogFiles = map[string][]byte{"configs/a/catalog.yaml": []byte(channel), "configs/b.json": []byte(pkg)}
 )

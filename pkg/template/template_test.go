@@ -55,7 +55,7 @@ func (b *bundles) put(t testing.TB, path, pkg, csvName, spec string) string {
 		Contents: []image.Content{{Source: fstest.MapFS{
 			"manifests/csv.yaml": {Data: []byte("kind: ClusterServiceVersion\nmetadata: {name: " + csvName + "}\nspec:\n  " + spec + "\n")},
 			"metadata/annotations.yaml": {Data: []byte("annotations:\n  " + image.LabelPackage + ": " + pkg + "\n  " +
-				image.LabelChannels + ": stable\n")},
+				bundle.AnnotationChannels + ": stable\n")},
 		}}},
 	})
 	if err != nil {
