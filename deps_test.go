@@ -182,7 +182,7 @@ var arrows = map[string][]string{
 	"pkg/bundle": {
 		"pkg/problem", "internal/platform", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
-		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "github.com/blang/semver/v4",
+		"k8s.io/client-go/rest", "github.com/blang/semver/v4",
 		json, "internal/regular", "internal/pool", "internal/skim", "internal/k8sname", "internal/legible", "internal/reference",
 		"internal/operator", "internal/admission", "k8s.io/apiserver", "internal/installmode", "pkg/graph",
 		"internal/strictyaml",

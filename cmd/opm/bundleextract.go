@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
 
@@ -75,7 +76,7 @@ func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
 	if file := os.Getenv("KUBECONFIG"); file != "" {
 		f.kubeconfig = file
 	}
-	config, err := bundle.ClusterConfig(f.kubeconfig)
+	config, err := kube.Config(f.kubeconfig)
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}

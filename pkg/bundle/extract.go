@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/opm-toolchain/opm/internal/regular"
 )
@@ -140,19 +138,6 @@ func (e *extractor) annotate(content []byte) {
 	for _, label := range (Labels{DefaultChannel: "optional"}).list() {
 		e.m.Annotations[label[0]] = string(file.Annotations[label[0]])
 	}
-}
-
-// ClusterConfig returns the client configuration of the cluster that a kubeconfig file names or, without one, of the
-// cluster that the program runs in.
-func ClusterConfig(kubeconfig string) (*rest.Config, error) {
-	if kubeconfig != "" {
-		return clientcmd.BuildConfigFromFlags("", kubeconfig)
-	}
-	config, err := rest.InClusterConfig()
-	if errors.Is(err, rest.ErrNotInCluster) {
-		return nil, errors.New("no kubeconfig file is given, and this is not a pod of a cluster")
-	}
-	return config, err
 }
 
 // UpdateConfigMap replaces the data of an existing ConfigMap in the cluster by the data of m. m is a result of Extract

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -110,25 +108,5 @@ func TestUpdateConfigMapFails(t *testing.T) {
 	missing.Name = "elm"
 	if err := UpdateConfigMap(t.Context(), cluster(t, &object, http.StatusOK), missing); err == nil {
 		t.Error("no error about a ConfigMap that does not exist")
-	}
-}
-
-func TestClusterConfig(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	const text = `{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: b, user: c}}],
-clusters: [{name: b, cluster: {server: "https://cluster.example:6443"}}], users: [{name: c, user: {token: secret}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	config, err := ClusterConfig(file)
-	if err != nil || config.Host != "https://cluster.example:6443" || config.BearerToken != "secret" {
-		t.Errorf("got %v, %v", config, err)
-	}
-	if _, err := ClusterConfig(file + ".missing"); err == nil {
-		t.Error("no error about a missing file")
-	}
-	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	if _, err := ClusterConfig(""); err == nil {
-		t.Error("no error outside of a cluster")
 	}
 }
