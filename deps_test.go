@@ -41,6 +41,7 @@ var arrows = map[string][]string{
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
 		"internal/parallel", "internal/pool", "github.com/cespare/xxhash", "github.com/klauspost/compress",
 		"google.golang.org/protobuf", json, "internal/regular", "internal/skim", "internal/serve/store/internal/index",
+		"internal/place",
 	},
 	"internal/serve/store/internal/index": {"google.golang.org/protobuf"},
 	"internal/serve/web": {
@@ -65,11 +66,13 @@ var arrows = map[string][]string{
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/diff":  {"pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report"},
+	"internal/diff": {
+		"internal/nearest", "pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report",
+	},
 	"internal/filter": {
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
 		"internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/problem", "internal/reference", "pkg/validate",
-		"internal/legible", "internal/plural",
+		"internal/legible", "internal/place", "internal/plural",
 	},
 	"internal/resolve": {
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
@@ -90,7 +93,7 @@ var arrows = map[string][]string{
 		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/format",
 		"internal/admission", "internal/legible", "internal/k8sname", "internal/olm/operatorgroup", "internal/catalogsource",
-		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel", "internal/kube",
+		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel", "internal/kube", "internal/place",
 	},
 	"internal/olm/diagnose": {
 		"internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
@@ -125,17 +128,18 @@ var arrows = map[string][]string{
 	},
 	"internal/list": {
 		"pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/resolve", "internal/parallel",
-		"internal/report", "internal/search",
+		"internal/report", "internal/search", "internal/nearest",
 	},
-	"internal/search": {"internal/memo", "pkg/declcfg", "github.com/klauspost/compress"},
+	"internal/search": {"internal/nearest", "internal/memo", "pkg/declcfg", "github.com/klauspost/compress"},
 	"internal/olm/across": {
 		"internal/olm/cluster", "pkg/problem", "pkg/graph", "internal/platform", "pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "github.com/blang/semver/v4", json,
+		"internal/nearest",
 	},
 	"internal/compose": {
 		"pkg/render", "pkg/validate", "pkg/problem", "pkg/image", "pkg/declcfg", "internal/atomicfile",
 		"internal/dockerfile", "internal/legible", "internal/parallel", "internal/reference", "internal/strictyaml",
 		json, "internal/shell",
-		"internal/regular",
+		"internal/regular", "internal/place",
 	},
 	"internal/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/parallel", "internal/plural",
@@ -152,12 +156,13 @@ var arrows = map[string][]string{
 		"pkg/problem", "internal/platform", "internal/skim", "pkg/graph", "pkg/declcfg", "schemas", "internal/icon", "internal/k8sname",
 		"internal/memo", "internal/nearest", "internal/parallel", "github.com/google/cel-go", json,
 		"internal/legible", "internal/plural", "internal/constraint", "internal/pool", "internal/reference",
+		"internal/place",
 	},
 	"pkg/template": {
 		"pkg/validate", "pkg/render", "pkg/problem", "pkg/declcfg", "internal/document", "internal/format",
 		"internal/nearest", "internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/graph",
 		"internal/legible", "internal/atomicfile",
-		"internal/regular",
+		"internal/regular", "internal/place",
 	},
 	"internal/mirror": {
 		"internal/publish", "internal/publish/manifests", "internal/filter", "pkg/image", "pkg/declcfg", "internal/atomicfile",
@@ -177,7 +182,7 @@ var arrows = map[string][]string{
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
 		"internal/spool", "internal/tarfs", json, "internal/document", "internal/plural",
-		"internal/regular", "golang.org/x/sync", "internal/platform", "internal/nearest",
+		"internal/regular", "golang.org/x/sync", "internal/platform", "internal/nearest", "internal/place",
 	},
 	"pkg/bundle": {
 		"pkg/problem", "internal/platform", "pkg/declcfg", "internal/atomicfile", "internal/document", "internal/format",
@@ -185,11 +190,11 @@ var arrows = map[string][]string{
 		"k8s.io/client-go/rest", "github.com/blang/semver/v4",
 		json, "internal/regular", "internal/pool", "internal/skim", "internal/k8sname", "internal/legible", "internal/reference",
 		"internal/operator", "internal/admission", "k8s.io/apiserver", "internal/installmode", "pkg/graph",
-		"internal/strictyaml",
+		"internal/strictyaml", "internal/place",
 	},
 	"internal/plain": {
 		"pkg/bundle", "internal/operator", "internal/platform", "pkg/declcfg", "github.com/operator-framework/api",
-		"k8s.io/api", "k8s.io/apimachinery", json, "internal/installmode",
+		"k8s.io/api", "k8s.io/apimachinery", json, "internal/installmode", "internal/place",
 	},
 	"pkg/image": {
 		"internal/document", "internal/legible", "internal/plural", "internal/reference", "internal/spool",
@@ -201,10 +206,12 @@ var arrows = map[string][]string{
 		"pkg/declcfg", "github.com/Masterminds/semver/v3", "github.com/blang/semver/v4", json, "internal/legible",
 		"internal/updates",
 	},
-	"pkg/graph/draw": {"pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/plural", json},
+	"pkg/graph/draw": {
+		"internal/nearest", "pkg/graph", "pkg/declcfg", "internal/output", "internal/legible", "internal/plural", json,
+	},
 	"internal/olm/impact": {
 		"internal/olm/audit", "internal/olm/rbac", "internal/olm/updatecheck", "internal/resolve", "pkg/graph", "pkg/image", "pkg/problem",
-		"pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "k8s.io/api",
+		"pkg/declcfg", "internal/report", "internal/parallel", "internal/plural", "k8s.io/api", "internal/nearest",
 	},
 	"internal/opmyaml": {
 		"internal/nearest", "internal/platform", "internal/plural", "internal/reference", "internal/regular",
@@ -214,7 +221,7 @@ var arrows = map[string][]string{
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/output", "internal/plural", json,
-		"internal/report", "golang.org/x/tools/txtar",
+		"internal/report", "golang.org/x/tools/txtar", "internal/place",
 	},
 	"pkg/declcfg": {
 		"internal/place", "internal/atomicfile", "internal/document", "internal/format", "internal/indexignore", "internal/parallel",

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -197,7 +198,7 @@ func warnOfRanges(cmd *cobra.Command, packages iter.Seq[*declcfg.PackageIndex], 
 				if _, err := graph.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
 					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
 					what := fmt.Sprintf("package %q: channel %q: %s: %q is ignored: %v",
-						p.Name, o.Value.Name, declcfg.Path(ptr), e.SkipRange, err)
+						p.Name, o.Value.Name, place.Path(ptr), e.SkipRange, err)
 					warnAt(cmd, o.Meta.Place(ptr), what)
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/imagecheck"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -87,7 +87,7 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string) (*imagecheck.Report, 
 	}
 	warnIfSeveral(cmd, ref, all.Index())
 	if names := all.Packages(); f.pkg != "" && !slices.Contains(names, f.pkg) {
-		return nil, declcfg.NotFound("no package", f.pkg, names)
+		return nil, nearest.NotFound("no package", f.pkg, names)
 	}
 	if f.pkg != "" {
 		all = all.Of(f.pkg)

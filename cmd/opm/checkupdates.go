@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/pkg/bundle"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -131,7 +131,7 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 		warnIfSeveral(cmd, refs[0], bundles.Index)
 	}
 	if f.pkg != "" && !slices.Contains(names, f.pkg) {
-		return nil, declcfg.NotFound("no package", f.pkg, names)
+		return nil, nearest.NotFound("no package", f.pkg, names)
 	}
 	lock := &c.Lock
 	check.Images = func(ctx context.Context, refs []string, failed func(string, error)) (*render.Catalog, error) {

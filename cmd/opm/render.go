@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -178,7 +179,7 @@ func ofPackage(metas []*declcfg.Meta, pkg string) ([]*declcfg.Meta, error) {
 		}
 	}
 	if len(of) == 0 {
-		return nil, declcfg.NotFound("no package", pkg, slices.Compact(names))
+		return nil, nearest.NotFound("no package", pkg, slices.Compact(names))
 	}
 	return of, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -176,7 +177,7 @@ func joinByPlace(err error, problems []*declcfg.Error) error {
 	for _, p := range problems {
 		all = append(all, p)
 	}
-	return declcfg.JoinErrors(all)
+	return place.JoinErrors(all)
 }
 
 // checkSolverTimeout returns an error about a timeout that is too short.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -97,7 +98,7 @@ func merge(err error, others []*declcfg.Error) (errs []error) {
 			errs = append(errs, e)
 		}
 	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	slices.SortStableFunc(errs, place.CompareErrors)
 	return errs
 }
 

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -93,7 +94,7 @@ func (r *Report) Fail(kinds ...Kind) error {
 // the package.
 func (r *Report) Limit(pkg string) error {
 	if !slices.Contains(r.names, pkg) {
-		return declcfg.NotFound("no package", pkg, r.names)
+		return nearest.NotFound("no package", pkg, r.names)
 	}
 	r.Packages = slices.DeleteFunc(r.Packages, func(p Package) bool { return p.Name != pkg })
 	r.summarize()

@@ -293,7 +293,7 @@ func (p *pkg) addToStage(image, stage string, u Updates) error {
 	name := strings.ToLower(stage)
 	if !slices.Contains(template.Stages(), name) {
 		return fmt.Errorf("%w: want one of %q",
-			declcfg.NotFound("a semver template has no stage", stage, template.Stages()), template.Stages())
+			nearest.NotFound("a semver template has no stage", stage, template.Stages()), template.Stages())
 	}
 	stage = name
 	images := p.parsed.Stage(stage)

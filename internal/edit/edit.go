@@ -31,6 +31,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -310,7 +311,7 @@ func (t *target) names(schema string) (names []string) {
 
 // notFound returns the error for a name that does not exist, and suggests the nearest existing name.
 func notFound(no string, kind Kind, name string, names []string) error {
-	return declcfg.NotFound(no+" "+string(kind), name, names)
+	return nearest.NotFound(no+" "+string(kind), name, names)
 }
 
 // unknown returns the error for an object that no package has.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -105,7 +106,7 @@ func (e Remove) bundle(p *pkg) error {
 			return err
 		}
 		if entryOf(c, e.Name) < 0 {
-			return declcfg.NotFound(fmt.Sprintf("channel %q has no bundle", e.Channel), e.Name, nil)
+			return nearest.NotFound(fmt.Sprintf("channel %q has no bundle", e.Channel), e.Name, nil)
 		}
 		p.note("bundle %q of package %q is removed from channel %q", e.Name, p.name, c.Name)
 		return e.entry(p, item, c)
@@ -214,7 +215,7 @@ func (e Deprecate) apply(p *pkg) error {
 	if e.Undo {
 		found, err := p.undeprecate(reference)
 		if err == nil && !found {
-			err = declcfg.NotFound(fmt.Sprintf("no deprecation of %s", e.Kind), e.Name, nil)
+			err = nearest.NotFound(fmt.Sprintf("no deprecation of %s", e.Kind), e.Name, nil)
 		}
 		p.note("%s is no longer deprecated", e.object(p))
 		return err

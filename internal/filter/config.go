@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
@@ -136,7 +137,7 @@ func ParseConfig(file string, text []byte) (*Config, error) {
 		errs = append(errs, set.check()...)
 		c.sets = append(c.sets, set)
 	}
-	if err := declcfg.JoinErrors(errs); err != nil {
+	if err := place.JoinErrors(errs); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -462,7 +463,7 @@ func (c *Config) CheckMirrored() error {
 	for _, set := range c.sets {
 		errs = append(errs, set.unsupported()...)
 	}
-	return declcfg.JoinErrors(errs)
+	return place.JoinErrors(errs)
 }
 
 // unsupported returns an error for each part that opm mirror does not support. Parts that are empty are ignored.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -165,7 +166,7 @@ func (s *selector) choose(w Package) error {
 		for _, x := range s.catalog.Index.Packages() {
 			names = append(names, x.Name)
 		}
-		return w.located("/name", declcfg.NotFound("no package", w.Name, names))
+		return w.located("/name", nearest.NotFound("no package", w.Name, names))
 	}
 	part := s.part(w.Name)
 	if part.reason != "" {
@@ -241,7 +242,7 @@ func (p *keptPackage) chooseChannel(name string, rule Rule) error {
 		for _, c := range p.graph.Channels {
 			known = append(known, c.Name)
 		}
-		return declcfg.NotFound(fmt.Sprintf("package %q has no channel", p.graph.Name), name, known)
+		return nearest.NotFound(fmt.Sprintf("package %q has no channel", p.graph.Name), name, known)
 	}
 	kept := rule.keep(p.graph, c)
 	if len(kept) == 0 {

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -78,7 +79,7 @@ func checkChannel(packages iter.Seq[*declcfg.PackageIndex], name string) error {
 	if name == "" || slices.Contains(names, name) {
 		return nil
 	}
-	return declcfg.NotFound("no channel", name, names)
+	return nearest.NotFound("no channel", name, names)
 }
 
 // Choose yields the named packages, each once, or all packages if there are no names. The error wraps
@@ -91,7 +92,7 @@ func Choose(index *declcfg.Index, names ...string) (iter.Seq[*declcfg.PackageInd
 	for _, name := range names {
 		p := index.Package(name)
 		if p == nil {
-			return nil, declcfg.NotFound("no package", name, index.Names())
+			return nil, nearest.NotFound("no package", name, index.Names())
 		}
 		if !slices.Contains(chosen, p) {
 			chosen = append(chosen, p)

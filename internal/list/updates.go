@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -178,7 +179,7 @@ func (o UpdateOptions) channels(p *graph.Package) ([]*graph.Channel, error) {
 	for _, c := range p.Channels {
 		names = append(names, c.Name)
 	}
-	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no channel", p.Name), o.Channel, names)
+	return nil, nearest.NotFound(fmt.Sprintf("package %q has no channel", p.Name), o.Channel, names)
 }
 
 // checkKnown returns an error if no bundle has the version.
@@ -193,7 +194,7 @@ func checkKnown(x *declcfg.PackageIndex, version string) error {
 			known = append(known, b.Version.String())
 		}
 	}
-	return declcfg.NotFound(fmt.Sprintf("package %q: no bundle has or updates version", p.Name), version, known)
+	return nearest.NotFound(fmt.Sprintf("package %q: no bundle has or updates version", p.Name), version, known)
 }
 
 // withVersions returns the graph of a package, with a virtual bundle for each text that is a version without a bundle.
@@ -227,7 +228,7 @@ func findBundle(p *graph.Package, text string) (*graph.Bundle, error) {
 			names = append(names, b.Version.String())
 		}
 	}
-	return nil, declcfg.NotFound(fmt.Sprintf("package %q has no bundle", p.Name), text, names)
+	return nil, nearest.NotFound(fmt.Sprintf("package %q has no bundle", p.Name), text, names)
 }
 
 func namesOf(bundles []*graph.Bundle) []string {

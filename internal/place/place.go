@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,12 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // CompareErrors orders errors by position; errors without a position come first.
 func CompareErrors(a, b error) int { return posOf(a).Compare(posOf(b)) }
+
+// JoinErrors joins errors, which it sorts by position. It returns nil if there are none.
+func JoinErrors(errs []error) error {
+	slices.SortStableFunc(errs, CompareErrors)
+	return errors.Join(errs...)
+}
 
 func posOf(err error) Pos {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/installmode"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -42,7 +43,7 @@ func joined(refusals []bundle.Refusal) error {
 	for _, r := range refusals {
 		errs = append(errs, r.At())
 	}
-	return declcfg.JoinErrors(errs)
+	return place.JoinErrors(errs)
 }
 
 // BlocksOpenShift returns the reason why OpenShift cannot be updated from the current version to the next minor version

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/memo"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -99,7 +100,7 @@ func (s searcher) search(
 	}
 	err := declcfg.Collect(ctx, s.object, add, sources...)
 	if s.pkg != "" && packages[s.pkg] == nil && err == nil {
-		return nil, declcfg.NotFound("no package", s.pkg, slices.Collect(maps.Keys(packages)))
+		return nil, nearest.NotFound("no package", s.pkg, slices.Collect(maps.Keys(packages)))
 	}
 	var r ranking
 	for _, name := range slices.Sorted(maps.Keys(packages)) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -68,7 +69,7 @@ type checker struct {
 func (c *checker) report(rule *problem.Rule, err *declcfg.Error) {
 	p := &problem.Problem{Rule: rule.Name, Severity: rule.Severity, Pos: err.Pos, Message: err.Err.Error()}
 	if err.Pointer != "" {
-		p.Path = declcfg.Path(err.Pointer)
+		p.Path = place.Path(err.Pointer)
 	}
 	c.problems = append(c.problems, p)
 }

@@ -9,7 +9,7 @@ import (
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 
 	"github.com/opm-toolchain/opm/internal/format"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // The API versions of definitions.
@@ -42,7 +42,7 @@ func inManifest(ptr jsontext.Pointer, err error) error {
 	if err == nil || ptr == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", declcfg.Path(ptr), err)
+	return fmt.Errorf("%s: %w", place.Path(ptr), err)
 }
 
 func decodeV1CRD(sorted jsontext.Value) (*apiextensionsv1.CustomResourceDefinition, jsontext.Pointer, error) {

@@ -10,6 +10,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // Decode returns o decoded by its schema: a *[Package], *[Channel], *[Bundle] or *[Deprecations], nil for any other
@@ -26,7 +27,7 @@ func (o *Object) Decode() (v any, err error) {
 		v, err = unmarshal[Deprecations](o.doc.JSON)
 	}
 	if err != nil {
-		ptr, err := TypeError(err)
+		ptr, err := place.TypeError(err)
 		return nil, &Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
 	}
 	return v, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -232,7 +233,7 @@ func TestPath(t *testing.T) {
 	for ptr, want := range map[jsontext.Pointer]string{
 		"": "", "/entries/2/name": "entries[2].name", "/a~1b/c~0": "a/b.c~", "/0/1": "[0][1]", "/a//b": "a..b",
 	} {
-		if got := declcfg.Path(ptr); got != want {
+		if got := place.Path(ptr); got != want {
 			t.Errorf("Path(%q) = %q, want %q", ptr, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -55,7 +56,7 @@ func Collect[T any](
 		}
 		keep(o.Meta, o.Value)
 	}
-	return JoinErrors(errs)
+	return place.JoinErrors(errs)
 }
 
 // Metas returns the identities of all objects of the sources, in the order of [Map]. The error is that of [Collect].

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
@@ -178,7 +179,7 @@ func (p *Property) Unmarshal(v any) error {
 		return nil
 	}
 	if _, ok := errors.AsType[*json.SemanticError](err); ok {
-		ptr, err := TypeError(err)
+		ptr, err := place.TypeError(err)
 		return &ValueError{p.Type, ptr, err}
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -169,14 +170,14 @@ func HasErrors(problems []*Problem) bool { return Count(problems, Error) > 0 }
 // has no position.
 func FromError(rule string, err error) []*Problem {
 	all := Flatten(err)
-	slices.SortStableFunc(all, declcfg.CompareErrors)
+	slices.SortStableFunc(all, place.CompareErrors)
 	problems := make([]*Problem, len(all))
 	for i, err := range all {
 		problems[i] = &Problem{Rule: rule, Severity: Error, Message: err.Error()}
 		if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapped one has more to say
 			problems[i].Pos, problems[i].Message = e.Pos, e.Err.Error()
 			if e.Pointer != "" {
-				problems[i].Path = declcfg.Path(e.Pointer)
+				problems[i].Path = place.Path(e.Pointer)
 			}
 		}
 	}

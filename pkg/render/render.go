@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/spool"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -209,7 +210,7 @@ func (c *Catalog) Metas(ctx context.Context) ([]*declcfg.Meta, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(errs, declcfg.CompareErrors)
+	slices.SortStableFunc(errs, place.CompareErrors)
 	if err := c.Unchanged(); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -113,7 +114,7 @@ func (s *renderedShard) read(m *declcfg.Meta) error {
 		return err
 	}
 	if err := json.Unmarshal(o.JSON(), &s.marker); err != nil {
-		ptr, err := declcfg.TypeError(err)
+		ptr, err := place.TypeError(err)
 		return &declcfg.Error{Pos: o.Place(ptr), Pointer: ptr, Err: err}
 	}
 	if shard := (Shard{s.Index, s.Count}); !shard.valid() {

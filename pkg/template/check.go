@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
@@ -72,7 +73,7 @@ func (c *checker) find(rule *problem.Rule, ptr jsontext.Pointer, format string, 
 func (c *checker) addError(r *problem.Rule, err *declcfg.Error) {
 	p := &problem.Problem{Rule: r.Name, Severity: r.Severity, Pos: err.Pos, Message: err.Err.Error(), Fix: r.Fix}
 	if err.Pointer != "" {
-		p.Path = declcfg.Path(err.Pointer)
+		p.Path = place.Path(err.Pointer)
 	}
 	c.problems = append(c.problems, p)
 }
@@ -91,7 +92,7 @@ func (c *checker) checkImages() {
 		}
 		images[list+r.image] = r
 		if p := c.opts.Image(r.image); p != nil {
-			p.Pos, p.Path, p.Package = c.file.Pos(r.ptr)[0], declcfg.Path(r.ptr), c.pkg
+			p.Pos, p.Path, p.Package = c.file.Pos(r.ptr)[0], place.Path(r.ptr), c.pkg
 			c.problems = append(c.problems, p)
 		}
 		if strings.Contains(r.image, "@") {

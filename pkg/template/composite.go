@@ -17,6 +17,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -144,7 +145,7 @@ func ParseComposite(
 		c.file, c.ptr = file, index("/components", i)
 		errs = append(errs, c.check(to.Catalogs)...)
 	}
-	return &Composite{from.Components}, declcfg.JoinErrors(errs)
+	return &Composite{from.Components}, place.JoinErrors(errs)
 }
 
 // check returns the mistakes in a component, and sets its directory.
@@ -212,7 +213,7 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 			errs = append(errs, problem.Flatten(err)...)
 		}
 	}
-	if err := declcfg.JoinErrors(errs); err != nil {
+	if err := place.JoinErrors(errs); err != nil {
 		return nil, err
 	}
 	if o.Validate {
@@ -223,7 +224,7 @@ func (c *Composite) Build(ctx context.Context, o CompositeOptions) (lock *render
 		for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 			errs = append(errs, validateDir(ctx, dir, tx.FS(dir))...)
 		}
-		if err := declcfg.JoinErrors(errs); err != nil {
+		if err := place.JoinErrors(errs); err != nil {
 			return nil, err
 		}
 	}
@@ -248,7 +249,7 @@ func (c *Composite) checkOutputs() error {
 		}
 		first[key] = part
 	}
-	return declcfg.JoinErrors(errs)
+	return place.JoinErrors(errs)
 }
 
 // foldPath returns the absolute path of a file in lower case, with the links of its existing directories resolved.

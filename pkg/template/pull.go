@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -98,7 +99,7 @@ func (t *Template) failures(ctx context.Context, failed map[string][]error) erro
 			errs = append(errs, t.file.Errorf(r.ptr, "%w", err))
 		}
 	}
-	return declcfg.JoinErrors(errs)
+	return place.JoinErrors(errs)
 }
 
 // Close releases the files and memory of the bundles.

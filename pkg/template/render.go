@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -73,7 +74,7 @@ func (t *Template) Render(ctx context.Context, b *Bundles, o Options) (*Catalog,
 	if len(r.errs) == 0 && t.Type == Substitutes && (len(r.used) > 0 || o.target != nil) {
 		r.checkResult()
 	}
-	if err := declcfg.JoinErrors(r.errs); err != nil {
+	if err := place.JoinErrors(r.errs); err != nil {
 		return nil, err
 	}
 	c := &Catalog{bundles: b, own: map[identity]bool{}}

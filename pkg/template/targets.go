@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -69,7 +70,7 @@ func ReadTargets(name string, text []byte) (*Targets, error) {
 			first[t.Name] = t.ptr
 		}
 	}
-	return &Targets{file, top.Targets}, declcfg.JoinErrors(errs)
+	return &Targets{file, top.Targets}, place.JoinErrors(errs)
 }
 
 // check returns the mistakes in a target, and sets its form.
@@ -116,7 +117,7 @@ func (ts *Targets) Render(ctx context.Context, t *Template, b *Bundles, o Option
 		}
 		all = append(all, Rendered{o.target.Name, catalog})
 	}
-	return all, declcfg.JoinErrors(errs)
+	return all, place.JoinErrors(errs)
 }
 
 // A bundleName identifies a bundle or channel by its package and name.

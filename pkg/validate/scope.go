@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/pool"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -164,7 +165,7 @@ func pathTo(m *declcfg.Meta, ptr jsontext.Pointer) string {
 		add("%s %q", legible.Value(m.Schema), name)
 	}
 	if ptr != "" {
-		add("%s", declcfg.Path(ptr))
+		add("%s", place.Path(ptr))
 	}
 	return path
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -194,7 +195,7 @@ func (o Options) unknownBundle(first *Catalog, bundle string) error {
 			}
 		}
 	}
-	return declcfg.NotFound(what, bundle, names)
+	return nearest.NotFound(what, bundle, names)
 }
 
 // checkPackage returns an error if no catalog has the chosen package.
@@ -206,7 +207,7 @@ func (o Options) checkPackage(catalogs []*Catalog) error {
 	if slices.Contains(names, o.Package) {
 		return nil
 	}
-	return declcfg.NotFound("no package", o.Package, names)
+	return nearest.NotFound("no package", o.Package, names)
 }
 
 // packages returns the names of the packages with plans, sorted.

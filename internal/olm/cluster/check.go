@@ -27,6 +27,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/olm/operatorgroup"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -67,7 +68,7 @@ func (s *State) Check(ctx context.Context) ([]*declcfg.Error, error) {
 		}
 	}
 	slices.SortFunc(c.problems, func(a, b *declcfg.Error) int { // the problems of a schema are in random order
-		return cmp.Or(declcfg.CompareErrors(a, b), strings.Compare(a.Error(), b.Error()))
+		return cmp.Or(place.CompareErrors(a, b), strings.Compare(a.Error(), b.Error()))
 	})
 	return c.problems, nil
 }

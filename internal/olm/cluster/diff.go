@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // A Difference is an object that exists in only one of two States, or that differs between them.
@@ -123,7 +123,7 @@ func (c *comparison) compare(ptr jsontext.Pointer, before, after jsontext.Value)
 			c.compare(ptr.AppendToken(strconv.Itoa(i)), b[i], a[i])
 		}
 	default:
-		c.fields = append(c.fields, Field{declcfg.Path(ptr), before, after})
+		c.fields = append(c.fields, Field{place.Path(ptr), before, after})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -115,7 +116,7 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("the object was not read: %s", listing(s))
 			}
 			got := ""
-			if err := declcfg.JoinErrors(warnings); err != nil {
+			if err := place.JoinErrors(warnings); err != nil {
 				got = err.Error()
 			}
 			if got != tt.want {

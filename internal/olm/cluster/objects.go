@@ -25,7 +25,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/opm-toolchain/opm/internal/kube"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // An Other is an object whose kind has no field in State. It keeps all its fields.
@@ -79,7 +79,7 @@ func Unmarshal(raw jsontext.Value, v any) error {
 	if ptr == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", declcfg.Path(ptr), err)
+	return fmt.Errorf("%s: %w", place.Path(ptr), err)
 }
 
 // As reads an object into a value of another type that has some of its fields, such as a [*corev1.Pod] or a struct with

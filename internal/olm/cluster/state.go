@@ -35,6 +35,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/kube"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -84,13 +85,13 @@ func Load(ctx context.Context, warn func(*declcfg.Error), sources ...declcfg.Sou
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(l.warnings, func(a, b *declcfg.Error) int { return declcfg.CompareErrors(a, b) })
+	slices.SortStableFunc(l.warnings, func(a, b *declcfg.Error) int { return place.CompareErrors(a, b) })
 	for _, w := range l.warnings {
 		if warn != nil {
 			warn(w)
 		}
 	}
-	return l.State, declcfg.JoinErrors(l.errs)
+	return l.State, place.JoinErrors(l.errs)
 }
 
 // source reads the files of a source. The error is ctx.Err().
@@ -363,7 +364,7 @@ func unmarshal(raw jsontext.Value, v any) (within jsontext.Pointer, err error) {
 	if err = json.Unmarshal(raw, v, options, decoders); err == nil {
 		return "", nil
 	}
-	within, message := declcfg.TypeError(err)
+	within, message := place.TypeError(err)
 	s, ok := errors.AsType[*json.SemanticError](err)
 	reason, isReason := errors.AsType[*formError](err)
 	switch {

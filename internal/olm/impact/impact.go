@@ -17,6 +17,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -131,7 +132,7 @@ func (c *comparison) find() error {
 		names = append(names, p.Name)
 	}
 	if c.opts.Package != "" && !slices.Contains(names, c.opts.Package) {
-		return declcfg.NotFound("no package", c.opts.Package, names)
+		return nearest.NotFound("no package", c.opts.Package, names)
 	}
 	for _, p := range c.after.Index.Packages() {
 		if c.opts.Package == "" || p.Name == c.opts.Package {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/serve/store/internal/index"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -104,7 +105,7 @@ func (b *builder) finish(ctx context.Context, key Key, sources []declcfg.Source)
 		})
 	}
 	if len(b.errs) > 0 {
-		return declcfg.JoinErrors(b.errs)
+		return place.JoinErrors(b.errs)
 	}
 	if err := b.writeLists(ctx); err != nil {
 		return err

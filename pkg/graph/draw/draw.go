@@ -21,6 +21,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -66,7 +67,7 @@ func (o Options) Select(packages []*graph.Package) ([]*graph.Package, error) {
 	}
 	for _, name := range o.Channels {
 		if !slices.Contains(known, name) {
-			return nil, declcfg.NotFound("no channel", name, known)
+			return nil, nearest.NotFound("no channel", name, known)
 		}
 	}
 	return selected, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
@@ -192,7 +193,7 @@ func (u *upstream) filter() error {
 	}
 	if least := u.o.MinimumEdge; least != "" {
 		if _, ok := u.versions[least]; !ok {
-			return declcfg.NotFound("no bundle", least, slices.Collect(maps.Keys(u.versions)))
+			return nearest.NotFound("no bundle", least, slices.Collect(maps.Keys(u.versions)))
 		}
 		isLeast := func(e declcfg.Entry) bool { return e.Name == least }
 		has := func(c *upstreamChannel) bool { return slices.ContainsFunc(c.entries, isLeast) }

@@ -64,10 +64,8 @@ func (o *Order) sort(n *syntax.Node) {
 
 // schema returns the value of the key schema, or "".
 func schema(n *syntax.Node) string {
-	for _, c := range n.Children {
-		if strings.EqualFold(c.Name, schemaKey) {
-			return c.Value
-		}
+	if c := n.Child(schemaKey); c != nil {
+		return c.Value
 	}
 	return ""
 }
