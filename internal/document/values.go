@@ -209,7 +209,7 @@ type table struct {
 	folded  map[string]int // the same for names without case; nil until it is needed
 }
 
-// A member is a member of an object or an element of a list, with offsets in the JSON or, if it has a node, in the text.
+// A member is a member of an object or an element of a list, with offsets in the JSON or, with a node, in the text.
 type member struct {
 	name       string
 	key, value int
