@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	},
 	"internal/serve/memlimit": {},
 	"internal/serve/guard":    {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/serve/listen": {},
+	"internal/serve/listen":   {},
 	"internal/serve/profiles": {},
 	"internal/serve/store": {
 		"pkg/api", "pkg/graph", "pkg/declcfg", "internal/atomicfile", "internal/format", "internal/indexignore",
@@ -217,7 +217,7 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/platform", "internal/plural", "internal/reference", "internal/regular",
 		"internal/strictyaml", "pkg/declcfg", "pkg/problem", "pkg/validate", json,
 	},
-	"internal/linelog": {"internal/legible"},
+	"internal/linelog":  {"internal/legible"},
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/output", "internal/plural", json,
