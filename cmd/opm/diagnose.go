@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/kube"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
 	"github.com/opm-toolchain/opm/internal/output"
 )
@@ -24,9 +25,11 @@ Without STATE, it is the live cluster of the current context. A directory that "
 wrote is a STATE, too. Besides the objects of OLM, these are of use: Pods, Jobs, Events, Services,
 Deployments, Namespaces, CustomResourceDefinitions and APIServices.
 
-Without --catalog, opm knows only what the conditions, pods and events of the cluster say. With the
-contents of catalogs, as for opm simulate, it explains failed resolutions, and finds the problems
-that the next actions of OLM will have.
+Without --catalog or --pull, opm knows only what the conditions, pods and events of the cluster
+say. With the contents of catalogs, as for opm simulate, it explains failed resolutions, and finds
+the problems that the next actions of OLM will have.
+
+` + contentsNote + `
 
 With --redact, the names of namespaces, hosts and users are replaced, each always by the same name,
 so that the output can be posted. The namespaces that clusters have by default keep their names.
@@ -38,6 +41,7 @@ diagnosed all the same.`,
   opm diagnose kube:staging --save cluster.json
   opm diagnose cluster.yaml
   opm diagnose cluster.yaml --catalog crafts=catalog
+  opm diagnose kube: --pull
   opm diagnose cluster.yaml -o markdown --redact`,
 		ValidArgsFunction: files,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -79,31 +83,23 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 		args = []string{kube.Prefix}
 	}
 	f.state.paths = args
-	state, refused, err := f.state.readChecked(cmd)
-	if err != nil {
-		return err
-	}
-	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions", args...)
-	f.options.Cluster = f.state.opts
-	f.options.Cluster.Catalogs = catalogs
-	r, err := diagnose.Run(cmd.Context(), state, f.options)
-	if err != nil {
-		return err
-	}
-	if f.redact {
-		r.Redact(state)
-	}
-	done()
-	if err := printResult(cmd, f.format, &output.Result{Value: r, Report: r.Report}); err != nil {
-		return err
-	}
-	if refused == nil && r.Stuck() {
-		return failed("the cluster has problems: see the output")
-	}
-	return refused
+	return f.state.withChecked(cmd, &f.images, func(state *cluster.State, refused error) error {
+		warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions", args...)
+		f.options.Cluster = f.state.opts
+		r, err := diagnose.Run(cmd.Context(), state, f.options)
+		if err != nil {
+			return err
+		}
+		if f.redact {
+			r.Redact(state)
+		}
+		done()
+		if err := printResult(cmd, f.format, &output.Result{Value: r, Report: r.Report}); err != nil {
+			return err
+		}
+		if refused == nil && r.Stuck() {
+			return failed("the cluster has problems: see the output")
+		}
+		return refused
+	})
 }

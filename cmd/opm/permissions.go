@@ -10,7 +10,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
-	"github.com/opm-toolchain/opm/internal/resolve"
 )
 
 func permissionsCmd() *cobra.Command {
@@ -112,9 +111,9 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) error {
 // print prints the permissions of operators and the roles that may use their APIs:
 // of the operators in the state, and of the operators that the catalogs would install.
 func (f *permissionsFlags) print(cmd *cobra.Command) error {
-	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
+	return f.state.with(cmd, &f.images, func(state *cluster.State, done func()) error {
 		operators := audit.OfState(state)
-		for _, c := range catalogs {
+		for _, c := range f.state.opts.Catalogs {
 			if c.Failure == nil {
 				operators = append(operators, audit.OfCatalog(c)...)
 			}

@@ -28,6 +28,7 @@ type stateFlags struct {
 	catalogs []string
 	opts     install.Options
 	live     liveFlags
+	contents contentsFlags
 	question string // the name of another command whose kinds of objects are needed; "" for that of the command
 }
 
@@ -51,6 +52,7 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.SingleOwnNamespace, "single-own-namespace", false,
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 	addReleases(flags, &f.opts.Releases)
+	f.contents.add(flags)
 }
 
 // addCatalog adds the flag for the contents of catalogs.
@@ -69,13 +71,13 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	if err := f.readTarget(nil, ""); err != nil {
 		return err
 	}
-	return f.state.with(cmd, &f.images, func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error {
-		f.state.opts.Catalogs, f.state.opts.Target = catalogs, f.setup.Target
+	return f.state.with(cmd, &f.images, func(state *cluster.State, done func()) error {
+		f.state.opts.Target = f.setup.Target
 		request, err := install.NewRequest(state, f.state.opts)
 		if err != nil {
 			return usageError{f.state.unknownCatalog(err)}
 		}
-		r := &stateResolution{}
+		r := &stateResolution{Contents: install.Origins(f.state.opts.Contents)}
 		if f.olm != olmV1 {
 			namespaces, err := request.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
 			if err != nil {
@@ -121,20 +123,16 @@ func (f *stateFlags) check() error {
 		seen[key] = true
 		refs = append(refs, ref)
 	}
-	if err := f.live.check(f.paths); err != nil {
-		return err
-	}
 	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {
 		return usageError{errors.New("standard input can be read only once")}
 	}
 	return nil
 }
 
-// with calls use with the objects of the cluster and its catalogs, whose objects can be read again until use returns.
-// It shows progress until use calls done or returns.
+// with calls use with the objects of the cluster. Its catalogs are in the options, and their objects can be read again
+// until use returns. It shows progress until use calls done or returns.
 func (f *stateFlags) with(
-	cmd *cobra.Command, images *imageFlags,
-	use func(state *cluster.State, catalogs []*resolve.Catalog, done func()) error,
+	cmd *cobra.Command, images *imageFlags, use func(state *cluster.State, done func()) error,
 ) error {
 	done := display{cmd}.Start("reading")
 	defer done()
@@ -145,22 +143,44 @@ func (f *stateFlags) with(
 	if err != nil {
 		return err
 	}
-	catalogs, closeAll, err := images.readCatalogs(cmd, f.catalogs)
+	contents, err := f.contentsReader(cmd, images)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
+	defer contents.close()
+	if err := contents.read(state); err != nil {
+		return err
+	}
 	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
 		f.paths...)
-	return use(state, catalogs, done)
+	return use(state, done)
+}
+
+// withChecked is with for the readable objects of a cluster, checked as readChecked does.
+func (f *stateFlags) withChecked(
+	cmd *cobra.Command, images *imageFlags, use func(state *cluster.State, refused error) error,
+) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	state, refused, err := f.readChecked(cmd)
+	if err != nil {
+		return err
+	}
+	contents, err := f.contentsReader(cmd, images, warnOfInvalid)
+	if err != nil {
+		return err
+	}
+	defer contents.close()
+	if err := contents.read(state); err != nil {
+		return err
+	}
+	return use(state, refused)
 }
 
 // readChecked reads the state, and checks its objects as a cluster does. The error refused joins the problems of
 // objects that cannot be read or that a cluster refuses; the state has the others.
 func (f *stateFlags) readChecked(cmd *cobra.Command) (state *cluster.State, refused, err error) {
-	if err := f.check(); err != nil {
-		return nil, nil, err
-	}
 	state, refused = f.readState(cmd)
 	if state == nil {
 		return nil, nil, refused
@@ -193,7 +213,8 @@ func checkSolverTimeout(t time.Duration) error {
 type stateResolution struct {
 	Namespaces []namespaceResolution `json:"namespaces,omitempty"` // that have Subscriptions, by name
 	Extensions []extensionResolution `json:"clusterExtensions,omitempty"`
-	Assumed    []string              `json:"assumed,omitempty"` // facts that neither the flags nor the cluster state
+	Contents   []install.Origin      `json:"contents,omitempty"` // nil if only those of --catalog are read
+	Assumed    []string              `json:"assumed,omitempty"`  // facts that neither the flags nor the cluster state
 }
 
 // A namespaceResolution is the answer of OLM Classic about a namespace.
@@ -251,6 +272,9 @@ func (r *stateResolution) result(limit int) *output.Result {
 
 func (r *stateResolution) writeText(w io.Writer, limit int) error {
 	var text strings.Builder
+	for _, c := range r.Contents {
+		fmt.Fprintf(&text, "contents of %s: %s\n", legible.Name(c.Object()), legible.Text(legible.Message(c.Text())))
+	}
 	writeAssumed(&text, r.Assumed)
 	for _, n := range r.Namespaces {
 		writeNamespace(&text, &n.NamespaceResult, n.Explanation, limit)

@@ -15,7 +15,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/resolve"
 )
 
 func simulateCmd() *cobra.Command {
@@ -34,6 +33,8 @@ step: OLM creates (+), updates (~) or deletes (-) an object.
 The contents of catalogs come from --catalog. A catalog without contents cannot be read by the
 cluster, so that OLM Classic resolves nothing where it is visible. Contents that opm serve refuses
 are a warning.
+
+` + contentsNote + `
 
 With --write, the objects as they are in the end are written to a directory like that of "oc adm
 must-gather", which can be a STATE again.
@@ -62,6 +63,7 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
   opm simulate kube:staging --catalog crafts=catalog --save staging.json
+  opm simulate must-gather --pull
   opm simulate kube: --catalog crafts=catalog --watch`,
 		Args:              f.args,
 		ValidArgsFunction: files,
@@ -137,7 +139,7 @@ type simulateFlags struct {
 var simulateModes = modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
 		"fail-unpack target kube-version ocp-version steps solver-timeout timeline subscription diff write watch" +
-		liveModes,
+		liveModes + contentsModes,
 	checkGroup:     liveModes,
 	"who-can-what": "catalog" + liveModes,
 }
@@ -154,25 +156,18 @@ func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	done := display{cmd}.Start("simulating")
 	defer done()
-	state, refused, err := f.state.readChecked(cmd)
-	if err != nil {
-		return err
-	}
-	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	r, err := f.simulation(cmd, state, catalogs)
-	if err != nil {
-		return err
-	}
-	done()
-	warnOfTemplates(cmd, state)
-	if err := printResult(cmd, f.format, f.result(r)); err != nil {
-		return err
-	}
-	return verdict(r, refused)
+	return f.state.withChecked(cmd, &f.images, func(state *cluster.State, refused error) error {
+		r, err := f.simulation(cmd, state)
+		if err != nil {
+			return err
+		}
+		done()
+		warnOfTemplates(cmd, state)
+		if err := printResult(cmd, f.format, f.result(r)); err != nil {
+			return err
+		}
+		return verdict(r, refused)
+	})
 }
 
 // verdict returns the error about a cluster that does not reach the desired state, or about objects that it refuses.
@@ -184,11 +179,8 @@ func verdict(r *simulate.Result, refused error) error {
 }
 
 // simulation simulates a state, and writes the objects that --write asks for.
-func (f *simulateFlags) simulation(
-	cmd *cobra.Command, state *cluster.State, catalogs []*resolve.Catalog,
-) (*simulate.Result, error) {
+func (f *simulateFlags) simulation(cmd *cobra.Command, state *cluster.State) (*simulate.Result, error) {
 	f.options.Cluster = f.state.opts
-	f.options.Cluster.Catalogs = catalogs
 	r, err := simulate.Run(cmd.Context(), state, f.options)
 	if err != nil {
 		return nil, err

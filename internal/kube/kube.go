@@ -2,7 +2,7 @@
 // commands also read from files. It only lists and watches objects; nothing in the cluster changes.
 //
 //	c, err := kube.Connect("staging") // a context of the kubeconfig, "" for the current one
-//	state, err := c.Read(ctx, kube.Options{Question: "simulate"})
+//	state, err := c.Read(ctx, kube.Options{Question: kube.Question{Command: "simulate"}})
 //	defer state.Close()
 //	source := render.ReaderAt("kube:staging", state, state.Size())
 //

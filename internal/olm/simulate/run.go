@@ -62,7 +62,10 @@ type run struct {
 
 func newRun(state *cluster.State, opts Options) *run {
 	opts.KubeVersion = cmp.Or(opts.KubeVersion, state.KubernetesVersion())
-	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
+	result := Result{
+		State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{},
+		Contents: install.Origins(opts.Cluster.Contents),
+	}
 	return &run{
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, watched: map[string]bool{}, synced: map[string]int{}, resolved: map[string]int{},
