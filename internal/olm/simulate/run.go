@@ -165,7 +165,7 @@ func (r *run) serving(of schema.GroupVersionKind) serving {
 	switch {
 	case listed, r.removed(of):
 		return notServed
-	case !hasOthers(&r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
+	case !knows(r, kindDefinitions, &r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
 		return servingUnknown
 	}
 	return notServed
