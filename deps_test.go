@@ -90,7 +90,7 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel", "internal/kube",
 	},
 	"internal/olm/diagnose": {
-		"internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
+		"internal/kube", "internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
 		"internal/resolve", "pkg/declcfg", "pkg/problem", "internal/legible", "internal/report", "internal/plural",
 		"internal/nearest", "internal/shell", "internal/catalogsource", "internal/operator", json,
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,15 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.options.KubeVersion, f.options.OCPVersion = f.target.kubernetes, f.target.openShift
+	stderr := cmd.ErrOrStderr()
+	var messages bytes.Buffer // about the state, which are redacted with the answer
+	if f.redact {
+		cmd.SetErr(&messages)
+		defer func() {
+			cmd.SetErr(stderr)
+			_, _ = messages.WriteTo(stderr) // nobody can be told
+		}()
+	}
 	done := display{cmd}.Start("diagnosing")
 	defer done()
 	if len(args) == 0 {
@@ -90,16 +100,34 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
+		if refused == nil && r.Stuck() {
+			refused = failed("the cluster has problems: see the output")
+		}
 		if f.redact {
-			r.Redact(state)
+			refused = redact(cmd, r, state, &messages, refused)
 		}
 		done()
 		if err := printResult(cmd, f.format, &output.Result{Value: r, Report: r.Report}); err != nil {
 			return err
 		}
-		if refused == nil && r.Stuck() {
-			return failed("the cluster has problems: see the output")
-		}
 		return refused
 	})
+}
+
+// redact replaces names in a result, in the messages so far, and in the error of the command, which it returns.
+func redact(
+	cmd *cobra.Command, r *diagnose.Result, state *cluster.State, messages *bytes.Buffer, err error,
+) error {
+	var errors bytes.Buffer
+	if err != nil {
+		printError(&errors, cmd, err)
+	}
+	before, after := messages.String(), errors.String()
+	r.Redact(state, &before, &after)
+	messages.Reset()
+	messages.WriteString(before)
+	if err == nil {
+		return nil
+	}
+	return &failure{after: after}
 }

@@ -82,7 +82,11 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 			return nil, err
 		}
 		defer live.Close()
-		sources = append(sources, render.ReaderAt(cmp.Or(f.live.save, path), live, live.Size()))
+		name := cmp.Or(f.live.save, path)
+		if f.live.state != nil {
+			name = path // the lines of the file change
+		}
+		sources = append(sources, render.ReaderAt(name, live, live.Size()))
 	}
 	files, err := render.Open(cmd.Context(), paths, opts)
 	if err != nil {
