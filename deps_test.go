@@ -234,6 +234,11 @@ var arrows = map[string][]string{
 	"internal/kube": {
 		"internal/legible", "internal/nearest", "internal/plural", "internal/spool", json, "k8s.io/api", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "golang.org/x/sync",
+		"k8s.io/client-go/tools/portforward", "k8s.io/client-go/transport/spdy", "k8s.io/streaming",
+	},
+	"internal/served": {
+		"pkg/api", "pkg/api/client", "pkg/bundle", "pkg/declcfg", "internal/parallel", "internal/plural", json,
+		"google.golang.org/protobuf",
 	},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6", json},
 	"internal/legible":     {"internal/plural"},
@@ -261,7 +266,7 @@ var arrows = map[string][]string{
 	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 
 	"internal/testing/golden":     {"github.com/rogpeppe/go-internal/diff"},
-	"internal/testing/kubetest":   {"k8s.io/apimachinery"},
+	"internal/testing/kubetest":   {"k8s.io/apimachinery", "k8s.io/streaming"},
 	"internal/testing/graphtest":  {"pkg/declcfg"},
 	"internal/testing/ruletest":   {"pkg/problem", "golang.org/x/tools/txtar"},
 	"internal/testing/schematest": {"github.com/santhosh-tekuri/jsonschema/v6"},

@@ -111,7 +111,7 @@ func (f *stateFlags) questionOf(cmd *cobra.Command) string { return cmp.Or(f.que
 // liveOptions returns the options for reading a live cluster.
 func (f *stateFlags) liveOptions(cmd *cobra.Command) kube.Options {
 	return kube.Options{
-		Question:   kube.Question{Command: f.questionOf(cmd), Pull: f.contents.pull},
+		Question:   kube.Question{Command: f.questionOf(cmd), Pull: f.contents.pull, Forward: f.contents.forward},
 		Namespaces: f.live.namespaces, Spool: spoolOptions(cmd), MaxObject: sizeOf(cmd, maxObjectSize),
 	}
 }

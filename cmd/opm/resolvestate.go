@@ -123,6 +123,9 @@ func (f *stateFlags) check() error {
 		seen[key] = true
 		refs = append(refs, ref)
 	}
+	if f.contents.forward && !slices.ContainsFunc(f.paths, isLive) {
+		return usageError{errors.New("--forward needs kube:, the live cluster")}
+	}
 	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {
 		return usageError{errors.New("standard input can be read only once")}
 	}

@@ -14,6 +14,7 @@ type Question struct {
 	Command string // one of [Commands]
 	Watch   bool   // the objects are followed
 	Pull    bool   // the contents of catalogs are read from a registry
+	Forward bool   // the contents of catalogs are read from their pods
 }
 
 // Commands returns the commands that read clusters, sorted.
@@ -34,7 +35,7 @@ func (q *Question) flags() map[string]*bool {
 		flags["--watch"] = &q.Watch
 	}
 	if slices.Contains(resolution, q.Command) {
-		flags["--pull"] = &q.Pull
+		flags["--pull"], flags["--forward"] = &q.Pull, &q.Forward
 	}
 	return flags
 }
@@ -67,7 +68,8 @@ func ParseQuestion(text string) (q Question, err error) {
 func (q Question) kinds() []kind {
 	var all []kind
 	for _, k := range kinds {
-		if slices.Contains(k.of, q.Command) || q.Pull && slices.Contains(k.contents, q.Command) {
+		isContents := q.Pull || q.Forward && k.kind == "Pod"
+		if slices.Contains(k.of, q.Command) || isContents && slices.Contains(k.contents, q.Command) {
 			all = append(all, k)
 		}
 	}

@@ -24,5 +24,10 @@ func ReaderRules(q Question) []rbacv1.PolicyRule {
 			rules[i].Resources = append(rules[i].Resources, k.resource)
 		}
 	}
+	if q.Forward && rules != nil {
+		rules = append(rules, rbacv1.PolicyRule{
+			APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"},
+		})
+	}
 	return rules
 }
