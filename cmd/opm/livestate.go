@@ -27,6 +27,7 @@ type liveFlags struct {
 	save       string
 	namespaces []string
 	state      *kube.State // of a cluster that is watched; nil to read the cluster
+	saved      bool        // the file of save is ours, of an earlier state of the watched cluster
 }
 
 // liveModes are the names of the flags, for modes.
@@ -136,9 +137,10 @@ func (f *stateFlags) readLive(cmd *cobra.Command, ref string) (state *kube.State
 		_, err := state.WriteTo(w)
 		return err
 	}
-	if err := atomicfile.Write(f.live.save, atomicfile.Options{}, write); err != nil {
+	if err := atomicfile.Write(f.live.save, atomicfile.Options{Replace: f.live.saved}, write); err != nil {
 		state.Close()
 		return nil, fmt.Errorf("--save: %w", err)
 	}
+	f.live.saved = f.live.state != nil
 	return state, nil
 }

@@ -134,6 +134,7 @@ type simulateFlags struct {
 	write   string
 	who     bool
 	watched bool
+	found   bool // the Subscription of --subscription was in an earlier answer
 }
 
 var simulateModes = modes{
@@ -213,14 +214,18 @@ func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 	}
 }
 
-// only returns the part of the result that is about the Subscription of --subscription.
+// only returns the part of the result that is about the Subscription of --subscription. With --watch, it may be deleted.
 func (f *simulateFlags) only(r *simulate.Result) (*simulate.Result, error) {
 	if f.subscription == "" {
 		return r, nil
 	}
 	namespace, name, _ := strings.Cut(f.subscription, "/")
 	if only := r.Only(namespace, name); only != nil {
+		f.found = true
 		return only, nil
+	}
+	if f.found {
+		return r.Without(namespace, name), nil
 	}
 	var names []string
 	for o := range r.State.Subscriptions.All() {
