@@ -235,7 +235,7 @@ func (f *bundleRendering) changes() (render.Changes, error) {
 	}
 	var err error
 	if f.target != "" {
-		if _, err = parseTarget(f.target); err == nil { // as validate
+		if _, err = parseMinorTarget(f.target); err == nil { // as validate
 			c.Form, err = render.TargetForm(f.target)
 		}
 		if err != nil {

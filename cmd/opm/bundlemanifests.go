@@ -117,7 +117,7 @@ func (f *bundleManifestsFlags) check() error {
 		}
 	}
 	if f.target != "" {
-		p, err := parseTarget(f.target)
+		p, err := parseMinorTarget(f.target)
 		switch {
 		case err != nil:
 			return fmt.Errorf("--target: %w", err)

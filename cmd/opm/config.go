@@ -172,18 +172,6 @@ func (c *config) setLevels() {
 	}
 }
 
-// parseTarget parses a target such as ocp=4.14. It is an error if the Kubernetes version of the target is not known.
-func parseTarget(text string) (platform.Platform, error) {
-	p, err := platform.Parse(text)
-	if err != nil {
-		return p, err
-	}
-	if err := p.Check(); err != nil {
-		return p, fmt.Errorf("target %q: %w", text, err)
-	}
-	return p, nil
-}
-
 // A target is the platform of a catalog in opm.yaml. The zero value is none.
 type target struct{ platform.Platform }
 
@@ -192,7 +180,7 @@ func (t *target) UnmarshalJSON(text []byte) (err error) {
 	if json.Unmarshal(text, &word) != nil {
 		word = string(text)
 	}
-	t.Platform, err = parseTarget(word)
+	t.Platform, err = parseMinorTarget(word)
 	return err
 }
 

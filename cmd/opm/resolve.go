@@ -171,7 +171,7 @@ func (f *resolveFlags) readTarget(c *config, ref string) (err error) {
 	p := &f.setup.Target
 	switch {
 	case f.target != "":
-		if *p, err = parseTarget(f.target); err != nil {
+		if *p, err = parseMinorTarget(f.target); err != nil {
 			return usageError{fmt.Errorf("--target: %w", err)}
 		}
 	case c != nil:

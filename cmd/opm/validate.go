@@ -194,7 +194,7 @@ func (f *validateFlags) platform(c *config, ref string) (platform.Platform, erro
 	if f.target == "" {
 		return c.targetOf(ref)
 	}
-	p, err := parseTarget(f.target)
+	p, err := parseMinorTarget(f.target)
 	if err != nil {
 		return p, usageError{fmt.Errorf("--target: %w", err)}
 	}
