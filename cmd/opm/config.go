@@ -137,7 +137,7 @@ func beside(file, path string) string {
 
 // checkRules reports rules that do not exist.
 func (c *config) checkRules(file *strictyaml.File, wrong *strictyaml.Problems) {
-	names, known := allRules().Names(), map[string]bool{}
+	names, known := leveledRules().Names(), map[string]bool{}
 	for _, name := range names {
 		known[name] = true
 	}

@@ -204,7 +204,7 @@ func (d *diagnosis) unreadable(o cluster.Object[cluster.Kubernetes], err error) 
 // sort sorts the Findings: by severity, by rule, the ones with the most affected objects first, and by object.
 func (d *diagnosis) sort() {
 	rank := map[string]int{}
-	for i, r := range Rules {
+	for i, r := range causes {
 		rank[r.Name] = i
 	}
 	slices.SortStableFunc(d.Findings, func(a, b *Finding) int {
