@@ -94,7 +94,8 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.state.paths = args
 	return f.state.withChecked(cmd, &f.images, func(state *cluster.State, refused error) error {
-		warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions", args...)
+		warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
+			args...)
 		f.options.Cluster = f.state.opts
 		r, err := diagnose.Run(cmd.Context(), state, f.options)
 		if err != nil {

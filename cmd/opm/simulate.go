@@ -214,7 +214,8 @@ func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 	}
 }
 
-// only returns the part of the result that is about the Subscription of --subscription. With --watch, it may be deleted.
+// only returns the part of the result that is about the Subscription of --subscription. With --watch, it may be
+// deleted.
 func (f *simulateFlags) only(r *simulate.Result) (*simulate.Result, error) {
 	if f.subscription == "" {
 		return r, nil

@@ -20,8 +20,8 @@ import (
 )
 
 // Forward connects to a port of a pod through the API server, as "kubectl port-forward" does: over a websocket, or over
-// SPDY if the server or a proxy refuses that. No port is opened on this machine. The caller closes the connection, which
-// has no deadlines. If the pod refuses the connection, reading it returns the reason.
+// SPDY if the server or a proxy refuses that. No port is opened on this machine. The caller closes the connection,
+// which has no deadlines. If the pod refuses the connection, reading it returns the reason.
 func (c *Cluster) Forward(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	conn, err := c.forward(ctx, namespace, pod, port)
 	if err != nil {

@@ -355,9 +355,13 @@ func TestForbidden(t *testing.T) {
 
 // TestReaderRules checks that a question needs no other permissions than those of its rules, apart from custom resources.
 func TestReaderRules(t *testing.T) {
-	for _, question := range kube.Commands() {
+	questions := []kube.Question{{Command: "resolve", Pull: true}, {Command: "diagnose", Pull: true, Forward: true}}
+	for _, command := range kube.Commands() {
+		questions = append(questions, kube.Question{Command: command})
+	}
+	for _, question := range questions {
 		allowed := map[string]bool{"": true, "kilns.pottery.example": true}
-		for _, rule := range kube.ReaderRules(kube.Question{Command: question}) {
+		for _, rule := range kube.ReaderRules(question) {
 			for _, r := range rule.Resources {
 				allowed[schema.GroupResource{Group: rule.APIGroups[0], Resource: r}.String()] = true
 			}
@@ -369,8 +373,8 @@ func TestReaderRules(t *testing.T) {
 			}
 			return !allowed[resource]
 		}
-		if _, info := read(t, s, kube.Options{Question: kube.Question{Command: question}}); len(info.Gaps()) > 0 {
-			t.Errorf("%s: %q", question, info.Gaps())
+		if _, info := read(t, s, kube.Options{Question: question}); len(info.Gaps()) > 0 {
+			t.Errorf("%v: %q", question, info.Gaps())
 		}
 	}
 }

@@ -40,7 +40,8 @@ func (q *Question) flags() map[string]*bool {
 	return flags
 }
 
-// ParseQuestion parses a command and its flags: "simulate --watch". The error names an unknown word, and the known ones.
+// ParseQuestion parses a command and its flags: "simulate --watch". The error names an unknown word, and the known
+// ones.
 func ParseQuestion(text string) (q Question, err error) {
 	words := strings.Fields(text)
 	if len(words) == 0 || !slices.Contains(Commands(), words[0]) {

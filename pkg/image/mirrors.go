@@ -56,8 +56,8 @@ type candidate struct {
 }
 
 // LoadMirrors reads the configuration. An error has the file and, in [MirrorOptions.Files] and Objects, the line; all
-// errors in these are reported. It fails for a user without $XDG_CONFIG_HOME and without a home directory, both in $HOME
-// and in the user database.
+// errors in these are reported. It fails for a user without $XDG_CONFIG_HOME and without a home directory, both in
+// $HOME and in the user database.
 func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	m := &Mirrors{conf: registriesConf(o.RegistriesConf), insecure: o.Insecure}
 	conf, err := sysregistriesv2.TryUpdatingCache(m.conf)

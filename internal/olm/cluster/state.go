@@ -68,9 +68,10 @@ type State struct {
 	Others map[schema.GroupKind]*Store[*Other] // such as custom resources
 }
 
-// Load reads the manifests of the sources: of a live cluster, whose name is a reference as in package kube, or in a directory, every file whose name ends in .yaml, .yml or .json, except
+// Load reads the manifests of the sources: in a directory, every file whose name ends in .yaml, .yml or .json, except
 // hidden files, and in the output of "oc adm must-gather" only the objects. A file may have several documents, and
-// Lists. The positions of objects of a live cluster have the name of the object, and no line.
+// Lists. The objects of a source with the name of a live cluster, as in package kube, have their name as the
+// position, and no line.
 //
 // The cluster ignores unknown keys, and OLM takes some invalid values as others: warn, unless it is nil, is called for
 // each of them, sorted by position.
@@ -235,8 +236,8 @@ func (r *documentReader) pos(at document.Place) declcfg.Pos {
 	return at.Pos(r.label)
 }
 
-// liveName returns the name of an object of a live cluster, such as "kube:staging: Subscription pottery/kiln"; "" if the
-// label is of a file.
+// liveName returns the name of an object of a live cluster, such as "kube:staging: Subscription pottery/kiln"; "" if
+// the label is of a file.
 func liveName(label string, raw jsontext.Value) string {
 	if _, ok := kube.Context(label); !ok {
 		return ""

@@ -17,9 +17,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Redact replaces the names of namespaces, hosts and users in a result of the state, and in other texts about it, always
-// by the same names, and leaves out the directories of files, so that all can be shown to strangers. The namespaces that
-// clusters have by default keep their names.
+// Redact replaces the names of namespaces, hosts and users in a result of the state, and in other texts about it,
+// always by the same names, and leaves out the directories of files, so that all can be shown to strangers. The
+// namespaces that clusters have by default keep their names.
 func (r *Result) Redact(state *cluster.State, others ...*string) {
 	x := &redactor{names: map[string]string{}, known: map[string]string{}}
 	x.namespaces(state)

@@ -28,7 +28,7 @@ type Origin struct {
 	From      Store  `json:"from"`
 	Image     string `json:"image,omitempty"` // the reference in a registry; "" if the State has none
 	Note      string `json:"note,omitempty"`  // says why it is this image
-	Pod       string `json:"pod,omitempty"`   // the pod that serves the catalog, in its namespace; "" if the State has none
+	Pod       string `json:"pod,omitempty"`   // the pod that serves it, in its namespace; "" if the State has none
 	Error     string `json:"error,omitempty"` // why the contents could not be read
 }
 
@@ -83,9 +83,9 @@ func Origins(contents []*Content) []Origin {
 }
 
 // Contents returns the catalogs on which the resolution depends, without their contents: the CatalogSources that a
-// Subscription can see, by namespace and name, and then the available ClusterCatalogs, if there is a ClusterExtension, by
-// name. Those in opts.Catalogs are from a flag, and the others from nowhere, with the Image and the Pod from which to
-// read them.
+// Subscription can see, by namespace and name, and then the available ClusterCatalogs, if there is a ClusterExtension,
+// by name. Those in opts.Catalogs are from a flag, and the others from nowhere, with the Image and the Pod from which
+// to read them.
 func Contents(s *cluster.State, opts Options) []*Content {
 	r, _ := NewRequest(s, opts) // a name that does not exist is an error of its user
 	var all []*Content
@@ -154,7 +154,8 @@ func noDigest(image, why string) string {
 
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// catalogPods returns the pods that serve the current image of a CatalogSource: running ones first, and then the newest.
+// catalogPods returns the pods that serve the current image of a CatalogSource: running ones first, and then the
+// newest.
 func catalogPods(s *cluster.State, source *v1alpha1.CatalogSource) []*corev1.Pod {
 	var pods []*corev1.Pod
 	for o := range s.In(podKind, source.Namespace) {

@@ -335,8 +335,9 @@ func (ns *installed) checkRules(
 		return nil
 	}
 	allowed := ns.permissions().Rules(account, namespace)
-	known := len(allowed) > 0 || ns.isKnown(
-		knows(ns.run, kindAllBindings, &ns.input.ClusterRoleBindings) || knows(ns.run, kindBindings, &ns.input.RoleBindings), "RoleBindings", f)
+	hasBindings := knows(ns.run, kindAllBindings, &ns.input.ClusterRoleBindings) ||
+		knows(ns.run, kindBindings, &ns.input.RoleBindings)
+	known := len(allowed) > 0 || ns.isKnown(hasBindings, "RoleBindings", f)
 	for _, rule := range rules {
 		text, err := json.Marshal(rule)
 		if err != nil {

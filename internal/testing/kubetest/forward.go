@@ -64,7 +64,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, pod string) {
 
 // connect copies between a stream and a pod until one of them ends.
 func (s *Server) connect(stream, refusals httpstream.Stream, pod, port string) {
-	defer stream.Reset()
+	defer func() { _ = stream.Reset() }() // the client may be gone
 	defer refusals.Close()
 	backend, err := net.Dial("tcp", s.Pods[pod])
 	if err != nil {

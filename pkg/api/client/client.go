@@ -57,7 +57,8 @@ func New(addr string, opts Options) (*Client, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
 	}, opts.Dial)
 	if connect := opts.Connect; connect != nil {
-		dial = append(dial, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return connect(ctx) }))
+		dialer := func(ctx context.Context, _ string) (net.Conn, error) { return connect(ctx) }
+		dial = append(dial, grpc.WithContextDialer(dialer))
 	}
 	conn, err := grpc.NewClient(addr, dial...)
 	if err != nil {
