@@ -39,7 +39,8 @@ BENCHTIME ?= 1s
 CONCURRENT := ./cmd/opm/internal/... ./internal/compose ./internal/edit ./internal/filter ./internal/imagecheck \
 	./internal/kube ./internal/list ./internal/mirror ./internal/olm/across ./internal/olm/updatecheck ./internal/olm/impact \
 	./internal/olm/install ./internal/parallel ./internal/publish ./internal/regular ./internal/resolve \
-	./internal/serve/... ./internal/spool ./internal/tarfs ./pkg/declcfg ./pkg/image ./pkg/render ./pkg/serve/... \
+	./internal/serve/... ./internal/served ./internal/spool ./internal/tarfs \
+	./internal/testing/kubetest ./pkg/declcfg ./pkg/image ./pkg/render ./pkg/serve/... \
 	./pkg/validate ./schemas
 
 # Everything is compiled once, in the way of a release: without C and without paths of this machine.

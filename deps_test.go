@@ -96,7 +96,7 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel", "internal/kube", "internal/place",
 	},
 	"internal/olm/diagnose": {
-		"internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
+		"internal/kube", "internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
 		"internal/resolve", "pkg/declcfg", "pkg/problem", "internal/legible", "internal/report", "internal/plural",
 		"internal/nearest", "internal/shell", "internal/catalogsource", "internal/operator", json,
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
@@ -249,6 +249,11 @@ var arrows = map[string][]string{
 	"internal/kube": {
 		"internal/legible", "internal/nearest", "internal/plural", "internal/spool", json, "k8s.io/api", "k8s.io/apimachinery",
 		"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "golang.org/x/sync",
+		"k8s.io/client-go/tools/portforward", "k8s.io/client-go/transport/spdy", "k8s.io/streaming",
+	},
+	"internal/served": {
+		"pkg/api", "pkg/api/client", "pkg/bundle", "pkg/declcfg", "internal/parallel", "internal/plural", json,
+		"google.golang.org/protobuf",
 	},
 	"internal/installmode": {"github.com/santhosh-tekuri/jsonschema/v6", json},
 	"internal/legible":     {"internal/plural"},
@@ -277,7 +282,7 @@ var arrows = map[string][]string{
 	"internal/yamljson": {"go.yaml.in/yaml/v4", "sigs.k8s.io/yaml"},
 
 	"internal/testing/golden":     {"github.com/rogpeppe/go-internal/diff"},
-	"internal/testing/kubetest":   {"k8s.io/apimachinery"},
+	"internal/testing/kubetest":   {"k8s.io/apimachinery", "k8s.io/streaming"},
 	"internal/testing/graphtest":  {"pkg/declcfg"},
 	"internal/testing/ruletest":   {"pkg/problem", "golang.org/x/tools/txtar"},
 	"internal/testing/schematest": {"github.com/santhosh-tekuri/jsonschema/v6"},

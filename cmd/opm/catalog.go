@@ -149,24 +149,35 @@ func (f *imageFlags) readCatalogs(
 			catalogs = append(catalogs, &resolve.Catalog{Namespace: namespace, Name: name, Index: &declcfg.Index{}})
 			continue
 		}
-		c, err := f.openCatalog(cmd, openOptions(cmd), ref)
+		read, c, err := f.readCatalog(cmd, ref, checks...)
 		if err != nil {
 			closeAll()
 			return nil, nil, err
 		}
 		opened = append(opened, c)
-		read, err := resolve.ReadCatalog(f.each.sharing(cmd.Context()), c.Sources...)
-		for _, check := range checks {
-			err = cmp.Or(err, check(cmd, ref, c.Sources))
-		}
-		if err := c.check(read.Index, err); err != nil {
-			closeAll()
-			return nil, nil, err
-		}
 		read.Namespace, read.Name = namespace, name
 		catalogs = append(catalogs, read)
 	}
 	return catalogs, closeAll, nil
+}
+
+// readCatalog reads a catalog to resolve dependencies. Its objects can be read again until it is closed.
+func (f *imageFlags) readCatalog(
+	cmd *cobra.Command, ref string, checks ...catalogCheck,
+) (read *resolve.Catalog, opened *catalog, err error) {
+	c, err := f.openCatalog(cmd, openOptions(cmd), ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	read, err = resolve.ReadCatalog(f.each.sharing(cmd.Context()), c.Sources...)
+	for _, check := range checks {
+		err = cmp.Or(err, check(cmd, ref, c.Sources))
+	}
+	if err := c.check(read.Index, err); err != nil {
+		c.close()
+		return nil, nil, err
+	}
+	return read, c, nil
 }
 
 // A catalogCheck checks a catalog that was read. The error ends the command.

@@ -48,7 +48,11 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			version, err := parseKubeVersion(kubeVersion)
 			if target != "" {
-				version, err = parseKubernetes(target)
+				var t targetPlatform
+				if t, err = parseTarget(target); err != nil || !t.isKubernetes() {
+					err = usageError{fmt.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)}
+				}
+				version = t.patched
 			}
 			if err != nil {
 				return nil, err
@@ -134,26 +138,4 @@ func writeImages(w io.Writer, images []resolvedImage) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-// parseKubeVersion parses --kube-version. It returns nil without one.
-func parseKubeVersion(text string) (*kube.Version, error) {
-	if text == "" {
-		return nil, nil
-	}
-	v, err := kube.ParseSemantic(text)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", text)}
-	}
-	return v, nil
-}
-
-// parseKubernetes parses --target with a whole version of Kubernetes.
-func parseKubernetes(target string) (*kube.Version, error) {
-	text, ok := strings.CutPrefix(target, "kubernetes=")
-	v, err := kube.ParseSemantic(text)
-	if !ok || err != nil {
-		return nil, usageError{fmt.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)}
-	}
-	return v, nil
 }

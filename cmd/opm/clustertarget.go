@@ -40,24 +40,55 @@ func (t *clusterTarget) parse() error {
 		_, err := parseKubeVersion(t.kubernetes)
 		return err
 	}
-	name, text, _ := strings.Cut(t.text, "=")
-	text = strings.TrimPrefix(text, "v")
-	minor := text
-	v, err := kube.ParseSemantic(text)
-	if err == nil {
-		minor = fmt.Sprintf("%d.%d", v.Major(), v.Minor())
-	}
-	p, invalid := platform.Parse(name + "=" + minor)
+	p, err := parseTarget(t.text)
 	switch {
-	case invalid != nil:
-		_, whole := platform.Parse(t.text)
-		return usageError{fmt.Errorf("--%w", cmp.Or(whole, invalid))}
+	case err != nil:
+		return usageError{fmt.Errorf("--%w", err)}
 	case p.OpenShift != platform.Version{}:
-		t.openShift = text
-	case err != nil: // a minor version
-		t.kubernetes = text + ".0"
+		t.openShift = p.version
+	case p.patched == nil:
+		t.kubernetes = p.version + ".0"
 	default:
-		t.kubernetes = text
+		t.kubernetes = p.version
 	}
 	return nil
+}
+
+// A targetPlatform is the platform of a target, which may have a patch version.
+type targetPlatform struct {
+	platform.Platform
+	version string        // of OpenShift or Kubernetes as given, without v
+	patched *kube.Version // nil for a minor version
+}
+
+// parseTarget parses a target such as ocp=4.14 or kubernetes=1.33.2.
+func parseTarget(text string) (t targetPlatform, err error) {
+	name, version, _ := strings.Cut(text, "=")
+	t.version = strings.TrimPrefix(version, "v")
+	minor := t.version
+	if v, err := kube.ParseSemantic(t.version); err == nil {
+		t.patched, minor = v, fmt.Sprintf("%d.%d", v.Major(), v.Minor())
+	}
+	if t.Platform, err = platform.Parse(name + "=" + minor); err != nil {
+		_, whole := platform.Parse(text)
+		return t, cmp.Or(whole, err)
+	}
+	return t, nil
+}
+
+// isKubernetes reports whether it is a whole version of Kubernetes.
+func (t *targetPlatform) isKubernetes() bool {
+	return t.patched != nil && t.OpenShift == platform.Version{}
+}
+
+// parseKubeVersion parses --kube-version. It returns nil without one.
+func parseKubeVersion(text string) (*kube.Version, error) {
+	if text == "" {
+		return nil, nil
+	}
+	v, err := kube.ParseSemantic(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", text)}
+	}
+	return v, nil
 }

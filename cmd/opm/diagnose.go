@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/kube"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
 	"github.com/opm-toolchain/opm/internal/output"
 )
@@ -24,9 +26,11 @@ Without STATE, it is the live cluster of the current context. A directory that "
 wrote is a STATE, too. Besides the objects of OLM, these are of use: Pods, Jobs, Events, Services,
 Deployments, Namespaces, CustomResourceDefinitions and APIServices.
 
-Without --catalog, opm knows only what the conditions, pods and events of the cluster say. With the
-contents of catalogs, as for opm simulate, it explains failed resolutions, and finds the problems
-that the next actions of OLM will have.
+Without --catalog or --pull, opm knows only what the conditions, pods and events of the cluster
+say. With the contents of catalogs, as for opm simulate, it explains failed resolutions, and finds
+the problems that the next actions of OLM will have.
+
+` + contentsNote + `
 
 With --redact, the names of namespaces, hosts and users are replaced, each always by the same name,
 so that the output can be posted. The namespaces that clusters have by default keep their names.
@@ -38,6 +42,7 @@ diagnosed all the same.`,
   opm diagnose kube:staging --save cluster.json
   opm diagnose cluster.yaml
   opm diagnose cluster.yaml --catalog crafts=catalog
+  opm diagnose kube: --pull
   opm diagnose cluster.yaml -o markdown --redact`,
 		flags:   f.add,
 		formats: []output.Format{output.Text, output.JSON, output.YAML, output.Markdown},
@@ -75,31 +80,53 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) (*output.Result, 
 		return nil, err
 	}
 	f.options.KubeVersion, f.options.OCPVersion = f.target.kubernetes, f.target.openShift
+	stderr := cmd.ErrOrStderr()
+	var messages bytes.Buffer // about the state, which are redacted with the answer
+	if f.redact {
+		cmd.SetErr(&messages)
+		defer func() {
+			cmd.SetErr(stderr)
+			_, _ = messages.WriteTo(stderr) // nobody can be told
+		}()
+	}
 	if len(args) == 0 {
 		args = []string{kube.Prefix}
 	}
 	f.state.paths = args
-	state, refused, err := f.state.readChecked(cmd)
+	state, contents, refused, err := f.state.openChecked(cmd, &f.images)
 	if err != nil {
 		return nil, err
 	}
-	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
-	if err != nil {
-		return nil, err
-	}
-	defer closeAll()
+	defer contents.close()
 	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions", args...)
 	f.options.Cluster = f.state.opts
-	f.options.Cluster.Catalogs = catalogs
 	r, err := diagnose.Run(cmd.Context(), state, f.options)
 	if err != nil {
 		return nil, err
 	}
-	if f.redact {
-		r.Redact(state)
-	}
 	if refused == nil && r.Stuck() {
 		refused = failed("the cluster has problems: see the output")
 	}
+	if f.redact {
+		refused = redact(cmd, r, state, &messages, refused)
+	}
 	return &output.Result{Value: r, Report: r.Report}, refused
+}
+
+// redact replaces names in a result, in the messages so far, and in the error of the command, which it returns.
+func redact(
+	cmd *cobra.Command, r *diagnose.Result, state *cluster.State, messages *bytes.Buffer, err error,
+) error {
+	var errors bytes.Buffer
+	if err != nil {
+		printError(&errors, cmd, err)
+	}
+	before, after := messages.String(), errors.String()
+	r.Redact(state, &before, &after)
+	messages.Reset()
+	messages.WriteString(before)
+	if err == nil {
+		return nil
+	}
+	return &failure{after: after}
 }

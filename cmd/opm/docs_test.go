@@ -56,7 +56,16 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// serveCluster starts an API server with the objects of pottery.yaml, and writes staging.config.
+// firings is the definition that the operator of pottery.yaml owns.
+const firings = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+  "metadata": {"name": "firings.pottery.example"}, "spec": {
+    "group": "pottery.example", "scope": "Namespaced",
+    "names": {"kind": "Firing", "plural": "firings", "singular": "firing", "listKind": "FiringList"},
+    "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
+  "status": {"acceptedNames": {"kind": "Firing", "plural": "firings"}, "storedVersions": ["v1"], "conditions": [
+    {"type": "Established", "status": "True"}, {"type": "NamesAccepted", "status": "True"}]}}`
+
+// serveCluster starts an API server with the objects of pottery.yaml and its definition, and writes staging.config.
 func serveCluster(t *testing.T, dir string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "pottery.yaml"))
@@ -65,7 +74,7 @@ func serveCluster(t *testing.T, dir string) {
 	}
 	s := kubetest.New()
 	t.Cleanup(s.Close)
-	for document := range strings.SplitSeq(string(text), "\n---\n") {
+	for document := range strings.SplitSeq(string(text)+"\n---\n"+firings, "\n---\n") {
 		raw, err := yaml.YAMLToJSON([]byte(document))
 		if err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ func (f *manifestsFlags) args(cmd *cobra.Command, args []string) error {
 // runReader prints a ClusterRole to read live clusters.
 func (f *manifestsFlags) runReader(cmd *cobra.Command) error {
 	switch {
-	case f.reads == "":
+	case f.reads.Command == "":
 		return usageError{errors.New("--for is missing: it names the command that reads the cluster")}
 	case f.Image != "":
 		return usageError{errors.New("--image is for kinds that run a catalog")}
@@ -84,7 +84,7 @@ func (f *manifestsFlags) runReader(cmd *cobra.Command) error {
 	}
 	f.Rules = kube.ReaderRules(f.reads)
 	if !cmd.Flags().Changed("name") {
-		f.Name = "opm-" + f.reads
+		f.Name = "opm-" + f.reads.Command
 	}
 	set, err := manifests.New(f.Options)
 	if err != nil {
@@ -179,7 +179,7 @@ func writeManifests(dir string, files []manifests.File) error {
 type manifestsFlags struct {
 	manifests.Options
 	probes, dir string
-	reads       string // the command that reads a live cluster
+	reads       kube.Question // by the command that reads a live cluster
 	format      manifests.Format
 	images      imageFlags
 }
@@ -213,7 +213,12 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
 	choiceVar(cmd, &f.Kind, "kind", "", manifests.CatalogSource, "what runs the catalog, or reads the cluster",
 		append(manifests.Kinds(), manifests.Reader)...)
-	choiceVar(cmd, &f.reads, "for", "", "", "the command that reads the cluster (with --kind reader)", kube.Questions()...)
+	flags.Func("for", "the `COMMAND` that reads the cluster (with --kind reader): "+oneOf(kube.Commands())+
+		`, which may have flags, as in "simulate --watch --pull"`, func(text string) (err error) {
+		f.reads, err = kube.ParseQuestion(text)
+		return err
+	})
+	completeWith(cmd, cobra.FixedCompletions(kube.Commands(), cobra.ShellCompDirectiveNoFileComp), "for")
 	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
 	flags.Int32Var(&f.Priority, "priority", 0, "priority `N` among the catalogs of the cluster")

@@ -35,6 +35,8 @@ type imageFlags struct {
 	verifyOnly bool      // --skip-tls-verify does not allow plain HTTP
 	keepGoing  bool      // see addKeepGoing
 	each       *eachFlag // has what catalogs share; may be nil
+
+	mirrorObjects []image.MirrorObject // of the cluster whose images are opened
 }
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.
@@ -127,7 +129,8 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 		Spool:        spoolOptions(cmd),
 		Log:          log,
 	}
-	if opts.Mirrors, err = image.LoadMirrors(image.MirrorOptions{Files: f.mirrors, Insecure: insecure}); err != nil {
+	mirrors := image.MirrorOptions{Files: f.mirrors, Objects: f.mirrorObjects, Insecure: insecure}
+	if opts.Mirrors, err = image.LoadMirrors(mirrors); err != nil {
 		return opts, err
 	}
 	if opts.Transport, err = image.NewTransport(transport); err != nil {

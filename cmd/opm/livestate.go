@@ -27,6 +27,7 @@ type liveFlags struct {
 	save       string
 	namespaces []string
 	state      *kube.State // of a cluster that is watched; nil to read the cluster
+	saved      bool        // the file of save is ours, of an earlier state of the watched cluster
 }
 
 // liveModes are the names of the flags, for modes.
@@ -82,7 +83,11 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 			return nil, err
 		}
 		defer live.Close()
-		sources = append(sources, render.ReaderAt(cmp.Or(f.live.save, path), live, live.Size()))
+		name := cmp.Or(f.live.save, path)
+		if f.live.state != nil {
+			name = path // the lines of the file change
+		}
+		sources = append(sources, render.ReaderAt(name, live, live.Size()))
 	}
 	files, err := render.Open(cmd.Context(), paths, opts)
 	if err != nil {
@@ -107,8 +112,8 @@ func (f *stateFlags) questionOf(cmd *cobra.Command) string { return cmp.Or(f.que
 // liveOptions returns the options for reading a live cluster.
 func (f *stateFlags) liveOptions(cmd *cobra.Command) kube.Options {
 	return kube.Options{
-		Question: f.questionOf(cmd), Namespaces: f.live.namespaces, Spool: spoolOptions(cmd),
-		MaxObject: sizeOf(cmd, maxObjectSize),
+		Question:   kube.Question{Command: f.questionOf(cmd), Pull: f.contents.pull, Forward: f.contents.forward},
+		Namespaces: f.live.namespaces, Spool: spoolOptions(cmd), MaxObject: sizeOf(cmd, maxObjectSize),
 	}
 }
 
@@ -132,9 +137,10 @@ func (f *stateFlags) readLive(cmd *cobra.Command, ref string) (state *kube.State
 		_, err := state.WriteTo(w)
 		return err
 	}
-	if err := atomicfile.Write(f.live.save, atomicfile.Options{}, write); err != nil {
+	if err := atomicfile.Write(f.live.save, atomicfile.Options{Replace: f.live.saved}, write); err != nil {
 		state.Close()
 		return nil, fmt.Errorf("--save: %w", err)
 	}
+	f.live.saved = f.live.state != nil
 	return state, nil
 }

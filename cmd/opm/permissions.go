@@ -106,13 +106,13 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 // state, and of the operators that the catalogs would install.
 func (f *permissionsFlags) permissions(cmd *cobra.Command) (*output.Result, error) {
 	defer display{cmd}.Start("reading")()
-	state, catalogs, closeAll, err := f.state.open(cmd, &f.images)
+	state, contents, err := f.state.open(cmd, &f.images)
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll()
+	defer contents.close()
 	operators := audit.OfState(state)
-	for _, c := range catalogs {
+	for _, c := range f.state.opts.Catalogs {
 		if c.Failure == nil {
 			operators = append(operators, audit.OfCatalog(c)...)
 		}

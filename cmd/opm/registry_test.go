@@ -74,7 +74,8 @@ func mirrored(host string) string {
 //	layout DIRECTORY LAYOUT     builds it into an OCI layout, as v1
 //	archive DIRECTORY FILE      builds it into an OCI archive, as v1
 //	digest REFERENCE OTHER      checks that both have the same digest
-//	pin FILE REFERENCE...       replaces DIGEST0, DIGEST1, and so on in a file by the digests
+//	pin FILE REFERENCE...       replaces DIGEST0, DIGEST1, and so on in a file by the digests, and REGISTRYHOST by
+//	                            $REGISTRY
 var imageCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"push": func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(push(ts.MkAbs(args[0]), args[1]))
@@ -97,6 +98,7 @@ var imageCommands = map[string]func(ts *testscript.TestScript, neg bool, args []
 		file := ts.MkAbs(args[0])
 		text, err := os.ReadFile(file)
 		ts.Check(err)
+		text = bytes.ReplaceAll(text, []byte("REGISTRYHOST"), []byte(ts.Getenv("REGISTRY")))
 		for i, ref := range args[1:] {
 			digest, err := crane.Digest(ref)
 			ts.Check(err)

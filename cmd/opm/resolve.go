@@ -48,7 +48,9 @@ CatalogSource, Subscription, ClusterServiceVersion, InstallPlan, ClusterCatalog 
 ClusterExtension; others do not matter. kube:[CONTEXT] is the live cluster of a context of kubectl,
 which is only read. The contents of catalogs come from --catalog. A catalog without contents, or
 with --catalog-down, cannot be read by the cluster, so that OLM resolves nothing where it is
-visible.`,
+visible.
+
+` + contentsNote,
 		Example: `  opm resolve catalog --package kiln
   opm resolve catalog --package kiln --channel stable --installed kiln.v1.1.0 --olm classic
   opm resolve catalog --package kiln --installed kiln.v1.0.0 --path
@@ -126,7 +128,7 @@ var resolveModes = modes{
 	"all": "package olm solver-timeout single-own-namespace bundle-releases info disable warnings-as-errors config " +
 		"baseline write-baseline each target images channels",
 	"state": "olm explain solver-timeout catalog catalog-priority catalog-down global-namespace " +
-		"single-own-namespace bundle-releases target" + liveModes,
+		"single-own-namespace bundle-releases target" + liveModes + contentsModes,
 	"rules": "",
 }
 

@@ -29,6 +29,7 @@ type stateFlags struct {
 	catalogs []string
 	opts     install.Options
 	live     liveFlags
+	contents contentsFlags
 	question string // the name of another command whose kinds of objects are needed; "" for that of the command
 }
 
@@ -52,6 +53,7 @@ func (f *stateFlags) addCatalogs(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.SingleOwnNamespace, "single-own-namespace", false,
 		"OLM v1 runs with its feature gate SingleOwnNamespaceInstallSupport")
 	addReleases(flags, &f.opts.Releases)
+	f.contents.add(flags)
 }
 
 // addCatalog adds the flag for the contents of catalogs.
@@ -72,17 +74,17 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	}
 	done := display{cmd}.Start("reading")
 	defer done()
-	state, catalogs, closeAll, err := f.state.open(cmd, &f.images)
+	state, contents, err := f.state.open(cmd, &f.images)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
-	f.state.opts.Catalogs, f.state.opts.Target = catalogs, f.setup.Target
+	defer contents.close()
+	f.state.opts.Target = f.setup.Target
 	request, err := install.NewRequest(state, f.state.opts)
 	if err != nil {
 		return usageError{f.state.unknownCatalog(err)}
 	}
-	r := &stateResolution{}
+	r := &stateResolution{Contents: install.Origins(f.state.opts.Contents)}
 	if f.olm != olmV1 {
 		namespaces, err := request.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
 		if err != nil {
@@ -127,8 +129,8 @@ func (f *stateFlags) check() error {
 		seen[key] = true
 		refs = append(refs, ref)
 	}
-	if err := f.live.check(f.paths); err != nil {
-		return err
+	if f.contents.forward && !slices.ContainsFunc(f.paths, isLive) {
+		return usageError{errors.New("--forward needs kube:, the live cluster")}
 	}
 	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {
 		return usageError{errors.New("standard input can be read only once")}
@@ -136,30 +138,42 @@ func (f *stateFlags) check() error {
 	return nil
 }
 
-// open reads the objects of the cluster and its catalogs, whose objects can be read again until closeAll is called.
+// open reads the objects of the cluster and the contents of its catalogs, which are then in the options. Their objects
+// can be read again until the contents are closed.
 func (f *stateFlags) open(
 	cmd *cobra.Command, images *imageFlags,
-) (state *cluster.State, catalogs []*resolve.Catalog, closeAll func(), err error) {
+) (state *cluster.State, contents *contentsReader, err error) {
 	if err := f.check(); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if state, err = f.readState(cmd); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if catalogs, closeAll, err = images.readCatalogs(cmd, f.catalogs); err != nil {
-		return nil, nil, nil, err
+	if contents, err = f.openContents(cmd, images, state); err != nil {
+		return nil, nil, err
 	}
 	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
 		f.paths...)
-	return state, catalogs, closeAll, nil
+	return state, contents, nil
+}
+
+// openChecked is like open for the readable objects of a cluster, which readChecked checks.
+func (f *stateFlags) openChecked(
+	cmd *cobra.Command, images *imageFlags,
+) (state *cluster.State, contents *contentsReader, refused, err error) {
+	if err := f.check(); err != nil {
+		return nil, nil, nil, err
+	}
+	if state, refused, err = f.readChecked(cmd); err != nil {
+		return nil, nil, nil, err
+	}
+	contents, err = f.openContents(cmd, images, state, warnOfInvalid)
+	return state, contents, refused, err
 }
 
 // readChecked reads the state, and checks its objects as a cluster does. The error refused joins the problems of
 // objects that cannot be read or that a cluster refuses; the state has the others.
 func (f *stateFlags) readChecked(cmd *cobra.Command) (state *cluster.State, refused, err error) {
-	if err := f.check(); err != nil {
-		return nil, nil, err
-	}
 	state, refused = f.readState(cmd)
 	if state == nil {
 		return nil, nil, refused
@@ -192,7 +206,8 @@ func checkSolverTimeout(t time.Duration) error {
 type stateResolution struct {
 	Namespaces []namespaceResolution `json:"namespaces,omitempty"` // that have Subscriptions, by name
 	Extensions []extensionResolution `json:"clusterExtensions,omitempty"`
-	Assumed    []string              `json:"assumed,omitempty"` // facts that neither the flags nor the cluster state
+	Contents   []install.Origin      `json:"contents,omitempty"` // nil if only those of --catalog are read
+	Assumed    []string              `json:"assumed,omitempty"`  // facts that neither the flags nor the cluster state
 }
 
 // A namespaceResolution is the answer of OLM Classic about a namespace.
@@ -250,6 +265,9 @@ func (r *stateResolution) result(limit int) *output.Result {
 
 func (r *stateResolution) writeText(w io.Writer, limit int) error {
 	var text strings.Builder
+	for _, c := range r.Contents {
+		fmt.Fprintf(&text, "contents of %s: %s\n", legible.Name(c.Object()), legible.Text(legible.Message(c.Text())))
+	}
 	writeAssumed(&text, r.Assumed)
 	for _, n := range r.Namespaces {
 		writeNamespace(&text, &n.NamespaceResult, n.Explanation, limit)

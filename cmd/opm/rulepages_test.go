@@ -6,6 +6,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/olm/across"
+	"github.com/opm-toolchain/opm/internal/olm/diagnose"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -21,6 +22,7 @@ func rulePages() map[string]string {
 		"check-images.md":    rulePage("opm check-images", imagecheck.Rules(), ""),
 		"check-updates.md":   rulePage("opm check-updates", updatecheck.Rules(), definitions),
 		"plan.md":            rulePage("opm plan", across.Rules(), catalogFiles),
+		"diagnose.md":        rulePage("opm diagnose", diagnose.Rules(), ""),
 	}
 }
 

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/olm/across"
+	"github.com/opm-toolchain/opm/internal/olm/diagnose"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -19,21 +21,31 @@ import (
 type ruleTable struct {
 	command string // with the flag of its mode
 	rules   *problem.Rules
+	fixed   bool // opm.yaml and flags do not set the levels
 }
 
 // ruleTables returns the rules of all commands, which share opm.yaml.
 func ruleTables() []ruleTable {
 	return []ruleTable{
-		{"opm validate", validateRules()}, {"opm bundle validate", bundle.Rules()},
-		{"opm check-updates", updatecheck.Rules()}, {"opm check-images", imagecheck.Rules()},
-		{"opm resolve --all", resolve.Rules()}, {"opm plan", across.Rules()},
+		{command: "opm validate", rules: validateRules()}, {command: "opm bundle validate", rules: bundle.Rules()},
+		{command: "opm check-updates", rules: updatecheck.Rules()},
+		{command: "opm check-images", rules: imagecheck.Rules()},
+		{command: "opm resolve --all", rules: resolve.Rules()}, {command: "opm plan", rules: across.Rules()},
+		{command: "opm diagnose", rules: diagnose.Rules(), fixed: true},
 	}
 }
 
 // allRules returns the rules of all commands as one table.
-func allRules() *problem.Rules {
+func allRules() *problem.Rules { return joinRules(ruleTables()) }
+
+// leveledRules returns the rules whose levels opm.yaml can set.
+func leveledRules() *problem.Rules {
+	return joinRules(slices.DeleteFunc(ruleTables(), func(t ruleTable) bool { return t.fixed }))
+}
+
+func joinRules(tables []ruleTable) *problem.Rules {
 	var groups []*problem.Group
-	for _, t := range ruleTables() {
+	for _, t := range tables {
 		groups = append(groups, t.rules.Groups...)
 	}
 	return problem.NewRules("", nil, groups...)
@@ -41,7 +53,7 @@ func allRules() *problem.Rules {
 
 // readConfig reads the named file or, for "", the opm.yaml beside ref; see [opmyaml.Read].
 func readConfig(name, ref string) (*opmyaml.Config, error) {
-	return opmyaml.Read(name, ref, func() []string { return allRules().Names() })
+	return opmyaml.Read(name, ref, func() []string { return leveledRules().Names() })
 }
 
 func rulesCmd() *cobra.Command {
@@ -52,7 +64,7 @@ func rulesCmd() *cobra.Command {
 the consequence of breaking it, how to fix it, and examples.
 
 A rule has one level for all commands: error, warning, info or off. opm.yaml beside the catalog
-sets it, and --disable turns rules off for one run.`,
+sets it, and --disable turns rules off for one run. The levels of opm diagnose are fixed.`,
 		Example: `  opm rules
   opm rules channel-head missing`,
 		complete: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -16,7 +16,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/resolve"
 )
 
 func simulateCmd() *cobra.Command {
@@ -35,6 +34,8 @@ step: OLM creates (+), updates (~) or deletes (-) an object.
 The contents of catalogs come from --catalog. A catalog without contents cannot be read by the
 cluster, so that OLM Classic resolves nothing where it is visible. Contents that opm serve refuses
 are a warning.
+
+` + contentsNote + `
 
 With --write, the objects as they are when OLM comes to rest are written to a directory like that
 of "oc adm must-gather", which can be a STATE again. They are also what --diff compares. What only
@@ -64,6 +65,7 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm simulate cluster.yaml --catalog crafts=catalog --approve --diff --write result
   opm simulate kube:staging --catalog crafts=catalog --save staging.json
+  opm simulate must-gather --pull
   opm simulate kube: --catalog crafts=catalog --watch`,
 		args:     f.args,
 		complete: files,
@@ -141,12 +143,13 @@ type simulateFlags struct {
 	write   string
 	who     bool
 	watched bool
+	found   bool // the Subscription of --subscription was in an earlier answer
 }
 
 var simulateModes = modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
 		"fail-unpack target kube-version ocp-version steps solver-timeout timeline subscription diff write watch" +
-		liveModes,
+		liveModes + contentsModes,
 	checkGroup:     liveModes,
 	"who-can-what": "catalog" + liveModes,
 }
@@ -163,16 +166,12 @@ func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 	done := display{cmd}.Start("simulating")
 	defer done()
-	state, refused, err := f.state.readChecked(cmd)
+	state, contents, refused, err := f.state.openChecked(cmd, &f.images)
 	if err != nil {
 		return err
 	}
-	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	r, err := f.simulation(cmd, state, catalogs)
+	defer contents.close()
+	r, err := f.simulation(cmd, state)
 	if err != nil {
 		return err
 	}
@@ -193,11 +192,8 @@ func verdict(r *simulate.Result, refused error) error {
 }
 
 // simulation simulates a state, and writes the objects that --write asks for.
-func (f *simulateFlags) simulation(
-	cmd *cobra.Command, state *cluster.State, catalogs []*resolve.Catalog,
-) (*simulate.Result, error) {
+func (f *simulateFlags) simulation(cmd *cobra.Command, state *cluster.State) (*simulate.Result, error) {
 	f.options.Cluster = f.state.opts
-	f.options.Cluster.Catalogs = catalogs
 	r, err := simulate.Run(cmd.Context(), state, f.options)
 	if err != nil {
 		return nil, err
@@ -230,14 +226,19 @@ func warnOfTemplates(cmd *cobra.Command, state *cluster.State) {
 	}
 }
 
-// only returns the part of the result that is about the Subscription of --subscription.
+// only returns the part of the result that is about the Subscription of --subscription. With --watch, it may be
+// deleted.
 func (f *simulateFlags) only(r *simulate.Result) (*simulate.Result, error) {
 	if f.subscription == "" {
 		return r, nil
 	}
 	namespace, name, _ := strings.Cut(f.subscription, "/")
 	if only := r.Only(namespace, name); only != nil {
+		f.found = true
 		return only, nil
+	}
+	if f.found {
+		return r.Without(namespace, name), nil
 	}
 	var names []string
 	for o := range r.State.Subscriptions.All() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,13 +13,12 @@ import (
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
 // watch simulates a live cluster, and simulates it again after changes, until the command is interrupted.
 func (f *simulateFlags) watch(cmd *cobra.Command) error {
-	if err := f.state.check(); err != nil {
+	if err := cmp.Or(f.state.check(), f.state.live.check(f.state.paths)); err != nil {
 		return err
 	}
 	i := slices.IndexFunc(f.state.paths, isLive)
@@ -33,15 +33,15 @@ func (f *simulateFlags) watch(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	catalogs, closeAll, err := f.images.readCatalogs(cmd, f.state.catalogs, warnOfInvalid)
+	contents, err := f.state.contentsReader(cmd, &f.images, warnOfInvalid)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
+	defer contents.close()
 	last := &lastAnswer{format: formatOf(cmd)}
 	err = c.Watch(cmd.Context(), f.state.liveOptions(cmd), func(state *kube.State) error {
 		f.state.live.state = state
-		return f.answer(cmd, catalogs, last)
+		return f.answer(cmd, contents, last)
 	})
 	if cmd.Context().Err() != nil && last.text != nil {
 		return nil
@@ -58,12 +58,15 @@ type lastAnswer struct {
 
 // answer simulates the watched cluster, and prints what differs from the last answer. Only an error that keeps it from
 // answering at all is returned.
-func (f *simulateFlags) answer(cmd *cobra.Command, catalogs []*resolve.Catalog, last *lastAnswer) error {
+func (f *simulateFlags) answer(cmd *cobra.Command, contents *contentsReader, last *lastAnswer) error {
 	state, refused, err := f.state.readChecked(cmd)
 	if err != nil {
 		return err
 	}
-	r, err := f.simulation(cmd, state, catalogs)
+	if err := contents.read(state); err != nil {
+		return err
+	}
+	r, err := f.simulation(cmd, state)
 	if err != nil {
 		return err
 	}

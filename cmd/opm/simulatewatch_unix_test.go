@@ -29,11 +29,21 @@ func TestSimulateWatch(t *testing.T) {
 			p.write("kiln.yaml", string(f.Data))
 		}
 	}
-	for format, want := range map[string]string{
-		"text": "\n-Subscription pottery/kiln: kiln.v1.0.0 is installed\n",
-		"json": "\n}\n{\n",
+	for _, tt := range []struct {
+		flags   string
+		deleted bool // the Subscription is deleted
+		want    string
+	}{
+		{flags: "-o text", want: "\n-Subscription pottery/kiln: kiln.v1.0.0 is installed\n"},
+		{flags: "-o json", want: "\n}\n{\n"},
+		{flags: "-o json --save saved.json", want: `"file": "kube: Subscription pottery/kiln"` + "\n"},
+		{
+			flags: "--subscription pottery/kiln", deleted: true,
+			want: "\n+Subscription pottery/kiln waits for its creation: it was deleted\n",
+		},
+		{flags: "--subscription pottery/kiln -o json", deleted: true, want: `"for": "its creation: it was deleted"`},
 	} {
-		t.Run(format, func(t *testing.T) {
+		t.Run(tt.flags, func(t *testing.T) {
 			objects, err := kubetest.Parse([]byte(text))
 			if err != nil {
 				t.Fatal(err)
@@ -45,17 +55,21 @@ func TestSimulateWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("KUBECONFIG", file)
-			w := startWatch(t, p.dir, "simulate kube: --catalog olm/crafts=kiln.yaml --watch -o "+format)
+			w := startWatch(t, p.dir, "simulate kube: --catalog olm/crafts=kiln.yaml --watch "+tt.flags)
 			w.run()
 			other, err := kubetest.Parse([]byte(strings.ReplaceAll(text, `"stable"`, `"no-such"`)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Apply(other[len(other)-1])
+			if tt.deleted {
+				s.Delete(other[len(other)-1])
+			} else {
+				s.Apply(other[len(other)-1])
+			}
 			lines := w.run()
 			w.interrupt(0)
-			if got := w.out.String(); !strings.Contains(got, want) || !strings.HasSuffix(lines[1], " the answer changed ---") {
-				t.Errorf("no %q in\n%s\n%q", want, got, lines)
+			if got := w.out.String(); !strings.Contains(got, tt.want) || !strings.HasSuffix(lines[1], " the answer changed ---") {
+				t.Errorf("no %q in\n%s\n%q", tt.want, got, lines)
 			}
 		})
 	}

@@ -31,8 +31,11 @@ const (
 	LabelUnpackRef = "operatorframework.io/bundle-unpack-ref"
 )
 
+// Port is the port at which a pod serves its catalog.
+const Port = 50051
+
 const (
-	grpcPort = 50051
+	grpcPort = Port
 	portName = "grpc"
 	apiPort  = 6443 // of the Kubernetes API server
 )

@@ -40,6 +40,12 @@ func Security(source *v1alpha1.CatalogSource, namespace *corev1.Namespace) v1alp
 	}
 }
 
+// The containers whose image has the catalog: of a pod without and with extractContent.
+const (
+	containerServer  = "registry-server"
+	containerExtract = "extract-content"
+)
+
 // Pod returns the pod that serves a catalog. Its name, which Kubernetes generates, and the label with its hash are not
 // set. A pod that reads a ConfigMap has the ConfigMap version of the status of the CatalogSource.
 func Pod(source *v1alpha1.CatalogSource, security v1alpha1.SecurityConfig) *corev1.Pod {
@@ -97,6 +103,32 @@ func Serves(pod *corev1.Pod, source *v1alpha1.CatalogSource) bool {
 	return slices.ContainsFunc(pod.Spec.InitContainers, runs) || slices.ContainsFunc(pod.Spec.Containers, runs)
 }
 
+// RunningImage returns the reference, with the digest, of the image whose catalog a pod serves. It has the repository
+// that the pod names, since the node may know the image by another one. It returns "" if the status of the pod does not
+// have the digest.
+func RunningImage(pod *corev1.Pod) string {
+	name, containers, statuses := containerServer, pod.Spec.Containers, pod.Status.ContainerStatuses
+	isCopy := func(c corev1.Container) bool { return c.Name == containerExtract }
+	if slices.ContainsFunc(pod.Spec.InitContainers, isCopy) {
+		name, containers, statuses = containerExtract, pod.Spec.InitContainers, pod.Status.InitContainerStatuses
+	}
+	container := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name })
+	status := slices.IndexFunc(statuses, func(c corev1.ContainerStatus) bool { return c.Name == name })
+	if container < 0 || status < 0 {
+		return ""
+	}
+	// Without a repository, it is the digest of the config, by which registries have no image.
+	_, digest, ok := strings.Cut(statuses[status].ImageID, "@")
+	if !ok {
+		return ""
+	}
+	repository, _, _ := strings.Cut(containers[container].Image, "@")
+	if i := strings.LastIndexByte(repository, ':'); i > strings.LastIndexByte(repository, '/') {
+		repository = repository[:i]
+	}
+	return repository + "@" + digest
+}
+
 func image(source *v1alpha1.CatalogSource) string {
 	if FromConfigMap(source) {
 		return ConfigMapImage
@@ -113,7 +145,7 @@ func server(image string) corev1.Container {
 		}
 	}
 	c := corev1.Container{
-		Name: "registry-server", Image: image, ImagePullPolicy: pullPolicy(image),
+		Name: containerServer, Image: image, ImagePullPolicy: pullPolicy(image),
 		Ports:          []corev1.ContainerPort{{Name: portName, ContainerPort: grpcPort}},
 		ReadinessProbe: probe(), LivenessProbe: probe(), StartupProbe: probe(),
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -177,7 +209,7 @@ func extract(spec *corev1.PodSpec, config *v1alpha1.ExtractContentConfig) {
 	}
 	copyTool := initContainer("extract-utilities", OLMImage, tools)
 	copyTool.Command, copyTool.Args = []string{"cp"}, []string{"/bin/copy-content", utilities + "/copy-content"}
-	copyCatalog := initContainer("extract-content", c.Image, tools, content)
+	copyCatalog := initContainer(containerExtract, c.Image, tools, content)
 	copyCatalog.ImagePullPolicy = pullPolicy(c.Image)
 	copyCatalog.Command, copyCatalog.Args = []string{utilities + "/copy-content"}, from
 	spec.InitContainers = append(spec.InitContainers, copyTool, copyCatalog)

@@ -1,8 +1,9 @@
 // Package kube reads the objects of a live cluster that a command needs, and writes them as a state: the text that
-// commands also read from files. It only lists and watches objects; nothing in the cluster changes.
+// commands also read from files. It only lists and watches objects, and can connect to ports of pods; nothing in the
+// cluster changes.
 //
 //	c, err := kube.Connect("staging") // a context of the kubeconfig, "" for the current one
-//	state, err := c.Read(ctx, kube.Options{Question: "simulate"})
+//	state, err := c.Read(ctx, kube.Options{Question: kube.Question{Command: "simulate"}})
 //	defer state.Close()
 //	source := render.ReaderAt("kube:staging", state, state.Size())
 //
@@ -36,6 +37,7 @@ func Context(ref string) (name string, ok bool) { return strings.CutPrefix(ref, 
 // A Cluster is a connection to an API server.
 type Cluster struct {
 	client *http.Client
+	config *rest.Config
 	base   *url.URL
 	name   string // for errors
 }
@@ -95,7 +97,7 @@ func connect(config *rest.Config, name string) (*Cluster, error) {
 	// An API server does not redirect, and credentials must not go to another host.
 	client := *shared
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Cluster{&client, base, name}, nil
+	return &Cluster{&client, config, base, name}, nil
 }
 
 // A State is the text of a state. Its methods are safe for concurrent use.

@@ -108,7 +108,7 @@ func names(t *testing.T, text string) string {
 func TestRead(t *testing.T) {
 	s := serve(t, small)
 	s.PageSize = 1
-	text, info := read(t, s, kube.Options{Question: "simulate"})
+	text, info := read(t, s, kube.Options{Question: kube.Question{Command: "simulate"}})
 	want := `ClusterInfo /cluster
 CatalogSource olm/crafts
 CatalogSource weaving/other
@@ -137,7 +137,7 @@ Subscription pottery/kiln`
 	if !info.Has(schema.GroupKind{Kind: "Secret"}) || info.Has(schema.GroupKind{Kind: "Event"}) {
 		t.Errorf("the Info has the kinds %q", info.Read)
 	}
-	if again, _ := read(t, s, kube.Options{Question: "simulate"}); again != text {
+	if again, _ := read(t, s, kube.Options{Question: kube.Question{Command: "simulate"}}); again != text {
 		t.Error("the text differs the second time")
 	}
 	for _, r := range s.Requests() {
@@ -150,7 +150,7 @@ Subscription pottery/kiln`
 // TestNamespaces checks that reading can be limited to namespaces, and still finds the catalogs of Subscriptions.
 func TestNamespaces(t *testing.T) {
 	s := serve(t, small)
-	text, info := read(t, s, kube.Options{Question: "resolve", Namespaces: []string{"pottery"}})
+	text, info := read(t, s, kube.Options{Question: kube.Question{Command: "resolve"}, Namespaces: []string{"pottery"}})
 	want := `ClusterInfo /cluster
 CatalogSource olm/crafts
 ClusterServiceVersion pottery/kiln.v1.0.0
@@ -280,7 +280,7 @@ func TestFaults(t *testing.T) {
 				return resource == subscriptions && tt.fault(w, r, attempt)
 			}
 			var slept time.Duration
-			opts := kube.Options{Question: "resolve", MaxObject: 1 << 20, MaxObjects: 5000}
+			opts := kube.Options{Question: kube.Question{Command: "resolve"}, MaxObject: 1 << 20, MaxObjects: 5000}
 			kube.SetSleep(&opts, func(_ context.Context, d time.Duration) error {
 				slept += d
 				return nil
@@ -333,7 +333,7 @@ func TestIdle(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	}
-	_, err := connect(t, s).Read(t.Context(), kube.Options{Question: "resolve", Idle: time.Millisecond})
+	_, err := connect(t, s).Read(t.Context(), kube.Options{Question: kube.Question{Command: "resolve"}, Idle: time.Millisecond})
 	if err == nil || err.Error() != "read \"kube:test\": the API server sends nothing for 1ms" {
 		t.Errorf("got %v", err)
 	}
@@ -346,7 +346,7 @@ func TestForbidden(t *testing.T) {
 		kubetest.Refuse(w, 403, "no\x1b[31m\nway")
 		return true
 	}
-	_, err := connect(t, s).Read(t.Context(), kube.Options{Question: "serve"})
+	_, err := connect(t, s).Read(t.Context(), kube.Options{Question: kube.Question{Command: "serve"}})
 	want := `read "kube:test": the API server refuses all requests: cannot get /version: no\x1b[31m way`
 	if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") || err.Error() != want {
 		t.Errorf("got %q\nwant %q", err, want)
@@ -355,7 +355,11 @@ func TestForbidden(t *testing.T) {
 
 // TestReaderRules checks that a question needs no other permissions than those of its rules, apart from custom resources.
 func TestReaderRules(t *testing.T) {
-	for _, question := range kube.Questions() {
+	questions := []kube.Question{{Command: "resolve", Pull: true}, {Command: "diagnose", Pull: true, Forward: true}}
+	for _, command := range kube.Commands() {
+		questions = append(questions, kube.Question{Command: command})
+	}
+	for _, question := range questions {
 		allowed := map[string]bool{"": true, "kilns.pottery.example": true}
 		for _, rule := range kube.ReaderRules(question) {
 			for _, r := range rule.Resources {
@@ -370,7 +374,7 @@ func TestReaderRules(t *testing.T) {
 			return !allowed[resource]
 		}
 		if _, info := read(t, s, kube.Options{Question: question}); len(info.Gaps()) > 0 {
-			t.Errorf("%s: %q", question, info.Gaps())
+			t.Errorf("%v: %q", question, info.Gaps())
 		}
 	}
 }
@@ -391,7 +395,7 @@ func TestMemory(t *testing.T) {
 		return true
 	}
 	before := heap()
-	state, err := connect(t, s).Read(t.Context(), kube.Options{Question: "resolve"})
+	state, err := connect(t, s).Read(t.Context(), kube.Options{Question: kube.Question{Command: "resolve"}})
 	if err != nil {
 		t.Fatal(err)
 	}

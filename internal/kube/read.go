@@ -18,7 +18,7 @@ import (
 
 // Options say what to read. Question is required; other zero values are defaults.
 type Options struct {
-	Question   string        // the name of a command, one of [Questions]
+	Question   Question
 	Namespaces []string      // read only objects of these namespaces, and of the whole cluster; nil means all
 	Spool      spool.Options // the storage of the state
 
@@ -119,9 +119,9 @@ func (e *entry) compare(other *entry) int {
 }
 
 func (r *reader) state(ctx context.Context) (*State, error) {
-	kinds := kindsFor(r.opts.Question)
+	kinds := r.opts.Question.kinds()
 	if kinds == nil {
-		return nil, fmt.Errorf("unknown question %q", r.opts.Question)
+		return nil, fmt.Errorf("unknown question %q", r.opts.Question.Command)
 	}
 	if err := r.version(ctx); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (r *reader) state(ctx context.Context) (*State, error) {
 			return nil, err
 		}
 	}
-	if slices.Contains(readsCustomResources, r.opts.Question) {
+	if slices.Contains(readsCustomResources, r.opts.Question.Command) {
 		for _, k := range r.custom {
 			if err := r.kind(ctx, k); err != nil {
 				return nil, err

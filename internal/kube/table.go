@@ -1,9 +1,6 @@
 package kube
 
 import (
-	"maps"
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -14,9 +11,10 @@ type kind struct {
 	resource string
 	kind     string
 	scope    scope
-	selector string // labels
-	partial  bool   // only the metadata
-	of       []string
+	selector string   // labels
+	partial  bool     // only the metadata
+	of       []string // the commands that need it
+	contents []string // the commands that need it only to read the contents of catalogs
 }
 
 // A scope says in which namespaces a kind is listed.
@@ -38,7 +36,7 @@ func (k kind) groupResource() string {
 	return schema.GroupResource{Group: k.group, Resource: k.resource}.String()
 }
 
-// The questions: the names of commands.
+// The commands.
 const (
 	resolve      = "resolve"
 	simulate     = "simulate"
@@ -49,7 +47,7 @@ const (
 	diagnose     = "diagnose"
 )
 
-// Sets of questions.
+// Sets of commands.
 var (
 	resolution = []string{resolve, simulate, diagnose}
 	simulation = []string{simulate, diagnose}
@@ -73,7 +71,7 @@ var (
 	v1alpha1 = []string{"v1alpha1"}
 )
 
-// kinds are the kinds to read for each question, in the order of reading: a kind whose scope depends on objects comes
+// kinds are the kinds to read for each command, in the order of reading: a kind whose scope depends on objects comes
 // after the kinds of these objects. [ReaderRules] uses the table, too. Custom resources are not in it; see
 // noteDefinition.
 var kinds = []kind{
@@ -138,6 +136,18 @@ var kinds = []kind{
 	},
 	{group: "", versions: v1, resource: "pods", kind: "Pod", scope: operated, of: []string{diagnose}},
 	{
+		group: "", versions: v1, resource: "pods", kind: "Pod", scope: cataloged, selector: "olm.catalogSource",
+		contents: []string{resolve},
+	},
+	{
+		group: config, versions: v1, resource: "imagedigestmirrorsets", kind: "ImageDigestMirrorSet", contents: resolution,
+	},
+	{group: config, versions: v1, resource: "imagetagmirrorsets", kind: "ImageTagMirrorSet", contents: resolution},
+	{
+		group: "operator.openshift.io", versions: []string{"v1alpha1"}, resource: "imagecontentsourcepolicies",
+		kind: "ImageContentSourcePolicy", contents: resolution,
+	},
+	{
 		group: "", versions: v1, resource: "configmaps", kind: "ConfigMap", scope: fromContents, partial: true,
 		of: []string{resolve, simulate},
 	},
@@ -156,21 +166,5 @@ var kinds = []kind{
 	{group: "", versions: v1, resource: "events", kind: "Event", scope: operated, of: []string{diagnose}},
 }
 
-// readsCustomResources are the questions that need the custom resources of operators.
+// readsCustomResources are the commands that need the custom resources of operators.
 var readsCustomResources = []string{checkUpdates, simulate}
-
-// Questions returns the commands that read clusters, sorted.
-func Questions() []string {
-	all := map[string]bool{}
-	for _, k := range kinds {
-		for _, q := range k.of {
-			all[q] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
-// kindsFor returns the kinds for a question.
-func kindsFor(question string) []kind {
-	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(k.of, question) })
-}

@@ -39,7 +39,7 @@ func watchServer(t *testing.T, fault func(w http.ResponseWriter, r *http.Request
 		t: t, server: s, stop: stop, states: make(chan string), changes: make(chan int, 1000), over: make(chan time.Time),
 		pauses: make(chan time.Duration, 1000), result: make(chan error, 1),
 	}
-	opts := kube.Options{Question: "simulate", Objects: func(n int) { w.changes <- n }}
+	opts := kube.Options{Question: kube.Question{Command: "simulate"}, Objects: func(n int) { w.changes <- n }}
 	kube.SetAfter(&opts, func(time.Duration) <-chan time.Time { return w.over })
 	kube.SetSleep(&opts, func(_ context.Context, d time.Duration) error { w.pauses <- d; return nil })
 	c := connect(t, s)
@@ -96,7 +96,7 @@ func (w *watching) answer(changes int) string {
 // wantCurrent checks that a state is what reading the cluster gives now.
 func (w *watching) wantCurrent(got string) {
 	w.t.Helper()
-	want, _ := read(w.t, w.server, kube.Options{Question: "simulate"})
+	want, _ := read(w.t, w.server, kube.Options{Question: kube.Question{Command: "simulate"}})
 	if got != want {
 		w.t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

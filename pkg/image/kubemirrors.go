@@ -131,6 +131,17 @@ var mirrorKinds = map[string]string{
 	"operator.openshift.io/v1alpha1/ImageContentSourcePolicy": "repositoryDigestMirrors",
 }
 
+// MirrorKinds returns the kinds of the objects that configure mirrors, as KIND.GROUP, sorted.
+func MirrorKinds() []string {
+	var kinds []string
+	for key := range mirrorKinds {
+		parts := strings.Split(key, "/")
+		kinds = append(kinds, parts[2]+"."+parts[0])
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
 // A mirrorReader reads the objects of a document into sets, and collects errors.
 type mirrorReader struct {
 	*strictyaml.File

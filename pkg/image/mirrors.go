@@ -26,14 +26,23 @@ type MirrorOptions struct {
 	// JSON.
 	Files []string
 
+	// Objects are further such objects. Those of Files come first.
+	Objects []MirrorObject
+
 	// Insecure marks every candidate as insecure.
 	Insecure bool
+}
+
+// A MirrorObject is the text of an object that configures mirrors.
+type MirrorObject struct {
+	Name string // in place of that of a file, for errors
+	Text []byte // YAML or JSON
 }
 
 // Mirrors are the mirrors of registries. A nil *Mirrors has no mirrors. Calls may be concurrent.
 type Mirrors struct {
 	conf     *types.SystemContext
-	sets     []sysregistriesv2.Registry // from Files, one per source
+	sets     []sysregistriesv2.Registry // from Files and Objects, one per source
 	blockers map[string]string          // by source: the position of the policy that forbids contact with it
 	insecure bool
 	none     bool // no mirror or registry is configured
@@ -46,9 +55,9 @@ type candidate struct {
 	Mirror   bool // not the registry in the reference itself
 }
 
-// LoadMirrors reads the configuration. An error has the file and, in [MirrorOptions.Files], the line; all errors in
-// these files are reported. It fails for a user without $XDG_CONFIG_HOME and without a home directory, both in $HOME
-// and in the user database.
+// LoadMirrors reads the configuration. An error has the file and, in [MirrorOptions.Files] and Objects, the line; all
+// errors in these are reported. It fails for a user without $XDG_CONFIG_HOME and without a home directory, both in
+// $HOME and in the user database.
 func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	m := &Mirrors{conf: registriesConf(o.RegistriesConf), insecure: o.Insecure}
 	conf, err := sysregistriesv2.TryUpdatingCache(m.conf)
@@ -59,6 +68,9 @@ func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	var errs []error
 	for _, file := range o.Files {
 		errs = append(errs, sets.read(file))
+	}
+	for _, o := range o.Objects {
+		errs = append(errs, sets.parse(o.Name, o.Text))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

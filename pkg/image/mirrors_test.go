@@ -256,6 +256,38 @@ func TestAllMirrorErrors(t *testing.T) {
 	}
 }
 
+// TestMirrorObjects checks that objects have the effect of files, after those, and that their errors have their names.
+func TestMirrorObjects(t *testing.T) {
+	first := digestSet("  - source: q.io/o\n    mirrors: [first.example/o]\n")
+	object := MirrorObject{
+		Name: "ImageDigestMirrorSet second", Text: []byte(digestSet("  - source: q.io/o\n    mirrors: [second.example/o]\n")),
+	}
+	dir := t.TempDir()
+	m, err := LoadMirrors(MirrorOptions{
+		RegistriesConf: writeFile(t, filepath.Join(dir, "registries.conf"), ""),
+		Files:          []string{writeFile(t, filepath.Join(dir, "mirrors.yaml"), first)}, Objects: []MirrorObject{object},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := parseReference(byDigest, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.candidates(ref)
+	want := []string{"+first.example/o/a@D", "+second.example/o/a@D", "q.io/o/a@D"}
+	if !slices.Equal(describe(got), want) || err != nil {
+		t.Errorf("got %q, %v, want %q", describe(got), err, want)
+	}
+	object.Text = []byte(digestSet("  - source: 'q.io/o:v1'\n"))
+	_, err = LoadMirrors(MirrorOptions{
+		RegistriesConf: writeFile(t, filepath.Join(dir, "other.conf"), ""), Objects: []MirrorObject{object},
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "ImageDigestMirrorSet second:5:") {
+		t.Errorf("got error %v", err)
+	}
+}
+
 func TestMergeOrders(t *testing.T) {
 	for _, test := range []struct {
 		lists [][]string

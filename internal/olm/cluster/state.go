@@ -71,7 +71,8 @@ type State struct {
 
 // Load reads the manifests of the sources: in a directory, every file whose name ends in .yaml, .yml or .json, except
 // hidden files, and in the output of "oc adm must-gather" only the objects. A file may have several documents, and
-// Lists.
+// Lists. The objects of a source with the name of a live cluster, as in package kube, have their name as the
+// position, and no line.
 //
 // The cluster ignores unknown keys, and OLM takes some invalid values as others: warn, unless it is nil, is called for
 // each of them, sorted by position.
@@ -195,6 +196,7 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 type documentReader struct {
 	*loader
 	label   string
+	live    string // the name of the object of a live cluster, as the place in positions; "" for files
 	pending []positionedCall
 }
 
@@ -206,6 +208,7 @@ type positionedCall struct {
 }
 
 func (r *documentReader) read(doc *document.Document) {
+	r.live = liveName(r.label, doc.JSON)
 	r.object(doc.JSON, "", metav1.TypeMeta{}, 0)
 	ptrs := make([]jsontext.Pointer, len(r.pending))
 	for i, p := range r.pending {
@@ -216,14 +219,37 @@ func (r *documentReader) read(doc *document.Document) {
 		if r.pending[i].key {
 			at = v.Key
 		}
-		r.pending[i].do(at.Pos(r.label))
+		r.pending[i].do(r.pos(at))
 	}
 	if !doc.Repaired {
 		return
 	}
 	for d := range doc.Duplicates() {
-		r.fail(d.Repeat.Pos(r.label), "", fmt.Errorf("key %q is already defined at %s", d.Key, d.First.Pos(r.label)))
+		r.fail(r.pos(d.Repeat), "", fmt.Errorf("key %q is already defined at %s", d.Key, r.pos(d.First)))
 	}
+}
+
+// pos returns the position of a place. Nobody can open the text of a live cluster at a line: there it is the object.
+func (r *documentReader) pos(at document.Place) declcfg.Pos {
+	if r.live != "" {
+		return declcfg.Pos{File: r.live}
+	}
+	return at.Pos(r.label)
+}
+
+// liveName returns the name of an object of a live cluster, such as "kube:staging: Subscription pottery/kiln"; "" if
+// the label is of a file.
+func liveName(label string, raw jsontext.Value) string {
+	if _, ok := kube.Context(label); !ok {
+		return ""
+	}
+	var o metav1.PartialObjectMetadata
+	_ = json.Unmarshal(raw, &o, options) // an object that cannot be read is an error elsewhere
+	name := o.Name
+	if o.Namespace != "" {
+		name = o.Namespace + "/" + name
+	}
+	return strings.TrimSuffix(label, ":") + ": " + o.Kind + " " + name
 }
 
 // failAt records an error about the value at ptr.

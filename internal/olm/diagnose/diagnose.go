@@ -45,6 +45,8 @@ type Result struct {
 	Findings []*Finding `json:"findings"` // the worst first
 	Healthy  []Count    `json:"healthy"`  // by kind, in a fixed order; kinds without objects are left out
 	Assumed  []string   `json:"assumed"`  // sentences about facts that the state does not have
+
+	Contents []install.Origin `json:"contents,omitempty"` // of the options
 }
 
 // A Finding is one cause, with the objects that it affects.
@@ -97,8 +99,10 @@ func (r *Result) Stuck() bool {
 // options.
 func Run(ctx context.Context, state *cluster.State, opts Options) (*Result, error) {
 	d := &diagnosis{
-		State: state, Result: &Result{Findings: []*Finding{}, Assumed: []string{}}, blamed: map[simulate.Ref]*Finding{},
-		affected: map[effect]bool{}, down: map[string]*Finding{},
+		State: state, blamed: map[simulate.Ref]*Finding{}, affected: map[effect]bool{}, down: map[string]*Finding{},
+		Result: &Result{
+			Findings: []*Finding{}, Assumed: []string{}, Contents: install.Origins(opts.Cluster.Contents),
+		},
 	}
 	d.read()
 	if err := d.predict(ctx, opts); err != nil {
@@ -200,7 +204,7 @@ func (d *diagnosis) unreadable(o cluster.Object[cluster.Kubernetes], err error) 
 // sort sorts the Findings: by severity, by rule, the ones with the most affected objects first, and by object.
 func (d *diagnosis) sort() {
 	rank := map[string]int{}
-	for i, r := range Rules {
+	for i, r := range causes {
 		rank[r.Name] = i
 	}
 	slices.SortStableFunc(d.Findings, func(a, b *Finding) int {

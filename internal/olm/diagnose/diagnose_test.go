@@ -81,7 +81,10 @@ func TestStates(t *testing.T) {
 			}
 		})
 	}
-	for _, rule := range diagnose.Rules {
+	for _, rule := range diagnose.Rules().All() {
+		if rule.Reason == "" {
+			t.Errorf("rule %s has no reason", rule.Name)
+		}
 		if !covered[rule.Name] && !onlyInPlays[rule.Name] {
 			t.Errorf("no state breaks the rule %s", rule.Name)
 		}

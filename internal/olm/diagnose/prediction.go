@@ -24,7 +24,7 @@ func (d *diagnosis) predict(ctx context.Context, opts Options) error {
 	simulated := simulate.Options{
 		Cluster: opts.Cluster, Resolve: opts.Resolve, KubeVersion: opts.KubeVersion, OCPVersion: opts.OCPVersion,
 	}
-	withCatalogs := len(opts.Cluster.Catalogs) > 0
+	withCatalogs := len(opts.Cluster.Catalogs)+len(opts.Cluster.Contents) > 0
 	if !withCatalogs {
 		simulated.Steps = 1 // for the verdict about OpenShift
 	}

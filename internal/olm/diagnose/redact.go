@@ -12,20 +12,28 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Redact replaces the names of namespaces, hosts and users in a result of the state, always by the same names, and
-// leaves out the directories of files, so that the result can be shown to strangers. The namespaces that clusters have
-// by default keep their names.
-func (r *Result) Redact(state *cluster.State) {
+// Redact replaces the names of namespaces, hosts and users in a result of the state, and in other texts about it,
+// always by the same names, and leaves out the directories of files, so that all can be shown to strangers. The
+// namespaces that clusters have by default keep their names.
+func (r *Result) Redact(state *cluster.State, others ...*string) {
 	x := &redactor{names: map[string]string{}, known: map[string]string{}}
 	x.namespaces(state)
 	x.users(state)
-	texts(reflect.ValueOf(r), x.findHosts)
+	x.context(state)
+	each := func(do func(*string)) {
+		texts(reflect.ValueOf(r), do)
+		for _, text := range others {
+			do(text)
+		}
+	}
+	each(x.findHosts)
 	x.compile()
-	texts(reflect.ValueOf(r), func(text *string) { *text = x.replace(filePattern.ReplaceAllString(*text, "$1")) })
+	each(func(text *string) { *text = x.replace(filePattern.ReplaceAllString(*text, "$1")) })
 }
 
 // A redactor replaces names.
@@ -88,6 +96,16 @@ func (x *redactor) users(state *cluster.State) {
 	}
 	for o := range state.ClusterRoleBindings.All() {
 		add(o.Value.Subjects)
+	}
+}
+
+// context adds the name of the context of a live cluster, which often has a host and a user.
+func (x *redactor) context(state *cluster.State) {
+	for o := range state.All() {
+		i := strings.LastIndex(o.Pos.File, ": ") // a context may have any name
+		if ref := o.Pos.File[:max(i, 0)]; strings.HasPrefix(ref, kube.Prefix) {
+			x.add(kube.Prefix+"context", ref)
+		}
 	}
 }
 
@@ -181,7 +199,7 @@ func isWord(c byte) bool {
 }
 
 // texts calls do for all strings in a value, except rules and severities. Of the file of a position, it keeps the last
-// element.
+// element, but all of an object of a live cluster.
 func texts(v reflect.Value, do func(*string)) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -193,7 +211,8 @@ func texts(v reflect.Value, do func(*string)) {
 			texts(v.Index(i), do)
 		}
 	case reflect.Struct:
-		if pos, ok := reflect.TypeAssert[*declcfg.Pos](v.Addr()); ok {
+		pos, ok := reflect.TypeAssert[*declcfg.Pos](v.Addr())
+		if ok && !strings.HasPrefix(pos.File, kube.Prefix) {
 			pos.File = path.Base(strings.ReplaceAll(pos.File, `\`, "/"))
 			if pos.File == "." {
 				pos.File = ""

@@ -14,6 +14,9 @@ import (
 // Report returns a block for each Finding, and the numbers of healthy objects.
 func (r *Result) Report() *report.Report {
 	out := &report.Report{}
+	for _, c := range r.Contents {
+		out.Item(0, "contents of %s: %s", report.Name(c.Object()), legible.Message(c.Text()))
+	}
 	for _, a := range r.Assumed {
 		out.Item(0, "assumed: %s", legible.Message(a))
 	}

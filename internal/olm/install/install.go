@@ -30,6 +30,10 @@ type Options struct {
 	// State is added to it: without a namespace, as a ClusterCatalog and a global CatalogSource.
 	Catalogs []*resolve.Catalog
 
+	// Contents are the contents of other catalogs, as read for the result of [Contents]; nil if only those that the
+	// user gives are read.
+	Contents []*Content
+
 	// Priorities replace the priorities of catalogs, by name: NAMESPACE/NAME or NAME, with the meaning of Catalogs.
 	Priorities map[string]int
 
@@ -61,6 +65,7 @@ type Request struct {
 	singleOwnNamespace bool              // see Options
 	releases           bool              // see Options
 	platform           platform.Platform // see Options
+	contents           []*Content        // see Options
 
 	// Assumed are sentences about facts that are neither in the State nor in the Options.
 	Assumed []string
@@ -74,7 +79,7 @@ func NewRequest(s *cluster.State, opts Options) (*Request, error) {
 	r := &Request{
 		State: s, global: opts.Global, singleOwnNamespace: opts.SingleOwnNamespace, releases: opts.Releases,
 	}
-	r.platform = opts.Target
+	r.platform, r.contents = opts.Target, opts.Contents
 	for _, gap := range s.Gaps() {
 		r.assume("objects that were not read do not exist: %s", gap)
 	}
@@ -124,6 +129,11 @@ func (r *Request) missing(c *resolve.Catalog) string {
 		return "it is assumed to be down"
 	}
 	name, image := c.Name, r.imageOf(c)
+	for _, content := range r.contents {
+		if content.matches(c) && content.Error != "" {
+			return "its contents could not be read"
+		}
+	}
 	if image == "" {
 		return "its contents are not given"
 	}
@@ -198,6 +208,11 @@ func (r *Request) addCatalogs(given []*resolve.Catalog) {
 			}
 		}
 		c := &resolve.Catalog{Namespace: namespace, Name: name}
+		for _, content := range r.contents {
+			if content.matches(c) && content.Catalog != nil {
+				return content.Catalog.As(namespace, name)
+			}
+		}
 		markUnreadable(c)
 		return c
 	}

@@ -64,7 +64,7 @@ func liveState(t *testing.T, file, version string) *cluster.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := c.Read(t.Context(), kube.Options{Question: "simulate"})
+	live, err := c.Read(t.Context(), kube.Options{Question: kube.Question{Command: "simulate"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -230,3 +230,12 @@ func (r *Result) Only(namespace, name string) *Result {
 	only.Events = slices.DeleteFunc(slices.Clone(r.Events), func(e Event) bool { return !out.related[e.Object] })
 	return &only
 }
+
+// Without returns the part of a result about a Subscription that was deleted: it waits for its creation.
+func (r *Result) Without(namespace, name string) *Result {
+	only := *r
+	only.Outcomes, only.Events = []Outcome{}, []Event{}
+	ref := Ref{v1alpha1.SubscriptionKind, namespace, name}
+	only.Waiting = []Wait{{Object: ref, For: "its creation: it was deleted", Verdict: Computed}}
+	return &only
+}

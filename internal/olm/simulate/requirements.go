@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -141,7 +142,7 @@ func (ns *installed) checkDefinition(c *v1alpha1.ClusterServiceVersion, d v1alph
 	}
 	o, ok := ns.State.CustomResourceDefinitions.Get("", d.Name)
 	if !ok {
-		if ns.isKnown(hasOthers(&ns.input.CustomResourceDefinitions), "CustomResourceDefinitions", f) {
+		if ns.isKnown(knows(ns.run, kindDefinitions, &ns.input.CustomResourceDefinitions), "CustomResourceDefinitions", f) {
 			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "CRD is not present")
 			return
 		}
@@ -210,7 +211,7 @@ func (ns *installed) checkAPIService(d v1alpha1.APIServiceDescription, f *findin
 		return c.Type == "Available" && c.Status == metav1.ConditionTrue
 	}
 	switch o, ok := ns.State.APIServices.Get("", row.Name); {
-	case !ok && ns.isKnown(hasOthers(&ns.input.APIServices), "APIServices", f),
+	case !ok && ns.isKnown(knows(ns.run, kindAPIServices, &ns.input.APIServices), "APIServices", f),
 		ok && len(o.Value.Status.Conditions) > 0 && !slices.ContainsFunc(o.Value.Status.Conditions, isAvailable):
 		status = v1alpha1.RequirementStatusReasonNotPresent
 	case ok:
@@ -308,7 +309,7 @@ func (ns *installed) hasAccount(namespace, name string, f *findings) bool {
 	if _, ok := ns.State.ServiceAccounts.Get(namespace, name); ok || name == "default" {
 		return true
 	}
-	return !ns.isKnown(hasOthers(&ns.input.ServiceAccounts), "ServiceAccounts", f)
+	return !ns.isKnown(knows(ns.run, kindAccounts, &ns.input.ServiceAccounts), "ServiceAccounts", f)
 }
 
 // ownedByOthers reports whether a service account is owned by ClusterServiceVersions other than c, and not by c.
@@ -334,8 +335,9 @@ func (ns *installed) checkRules(
 		return nil
 	}
 	allowed := ns.permissions().Rules(account, namespace)
-	known := len(allowed) > 0 || ns.isKnown(
-		hasOthers(&ns.input.ClusterRoleBindings) || hasOthers(&ns.input.RoleBindings), "RoleBindings", f)
+	hasBindings := knows(ns.run, kindAllBindings, &ns.input.ClusterRoleBindings) ||
+		knows(ns.run, kindBindings, &ns.input.RoleBindings)
+	known := len(allowed) > 0 || ns.isKnown(hasBindings, "RoleBindings", f)
 	for _, rule := range rules {
 		text, err := json.Marshal(rule)
 		if err != nil {
@@ -369,8 +371,22 @@ func (ns *installed) isKnown(has bool, kind string, f *findings) bool {
 	return has
 }
 
-// hasOthers reports whether a Store has objects that OLM did not create.
-func hasOthers[P cluster.Kubernetes](s *cluster.Store[P]) bool {
+// Kinds that every cluster has objects of.
+var (
+	kindDefinitions = schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+	kindAPIServices = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+	kindAccounts    = schema.GroupKind{Kind: "ServiceAccount"}
+	kindDeployments = schema.GroupKind{Group: appsv1.GroupName, Kind: "Deployment"}
+	kindBindings    = schema.GroupKind{Group: rbacv1.GroupName, Kind: "RoleBinding"}
+	kindAllBindings = schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRoleBinding"}
+)
+
+// knows reports whether the input has all objects of a kind: it says so, or the Store of the kind has objects that OLM
+// did not create.
+func knows[P cluster.Kubernetes](r *run, of schema.GroupKind, s *cluster.Store[P]) bool {
+	if r.input.Has(of) {
+		return true
+	}
 	for o := range s.All() {
 		if o.Value.GetLabels()[operator.LabelManaged] != "true" {
 			return true

@@ -63,7 +63,10 @@ type run struct {
 
 func newRun(state *cluster.State, opts Options) *run {
 	opts.KubeVersion = cmp.Or(opts.KubeVersion, state.KubernetesVersion())
-	result := Result{State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{}}
+	result := Result{
+		State: state.Clone(), Events: []Event{}, Waiting: []Wait{}, Assumed: []string{},
+		Contents: install.Origins(opts.Cluster.Contents),
+	}
 	return &run{
 		opts: opts, input: state, Result: result,
 		changed: map[string]int{}, watched: map[string]bool{}, synced: map[string]int{}, resolved: map[string]int{},
@@ -163,7 +166,7 @@ func (r *run) serving(of schema.GroupVersionKind) serving {
 	switch {
 	case listed, r.removed(of):
 		return notServed
-	case !hasOthers(&r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
+	case !knows(r, kindDefinitions, &r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
 		return servingUnknown
 	}
 	return notServed

@@ -51,6 +51,8 @@ type Result struct {
 	Steps   int      `json:"steps"`   // the number of steps that changed objects
 	Assumed []string `json:"assumed"` // facts that are neither in the state nor in the options
 
+	Contents []install.Origin `json:"contents,omitempty"` // of the options
+
 	// Outcomes are the Outcomes of the Subscriptions, by namespace and name, and then of the ClusterExtensions, by
 	// name.
 	Outcomes []Outcome `json:"outcomes"`

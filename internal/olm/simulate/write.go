@@ -192,9 +192,12 @@ func (r *Result) Timeline() *report.Report {
 	return r.end(out)
 }
 
-// assumed returns a report of the assumptions.
+// assumed returns a report of the contents and the assumptions.
 func (r *Result) assumed() *report.Report {
 	out := &report.Report{}
+	for _, c := range r.Contents {
+		out.Item(0, "contents of %s: %s", report.Name(c.Object()), legible.Message(c.Text()))
+	}
 	for _, a := range r.Assumed {
 		out.Item(0, "assumed: %s", legible.Message(a))
 	}

@@ -1,5 +1,6 @@
 // Package kubetest is an API server of Kubernetes for tests. It serves the objects of a state over HTTP: lists in
-// pages, of a namespace or of all, by labels, also as metadata only, and watches. Clients can only read.
+// pages, of a namespace or of all, by labels, also as metadata only, and watches. Clients can only read, and connect to
+// ports of pods, over SPDY only.
 //
 //	server := kubetest.New(objects)
 //	defer server.Close()
@@ -36,6 +37,8 @@ type Server struct {
 	// RESOURCE.GROUP, "" for other requests, and attempt counts equal requests from 1.
 	// Calls are not concurrent.
 	Fault func(w http.ResponseWriter, r *http.Request, resource string, attempt int) bool
+	// Pods are the addresses of the servers in pods, by NAMESPACE/NAME: HOST:PORT. Every port of a pod leads there.
+	Pods map[string]string
 	// PageSize, if not 0, is the maximum number of objects of a page.
 	PageSize int
 
@@ -210,6 +213,10 @@ contexts:
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if pod, ok := forwardedPod(r.URL.Path); ok && r.Method == http.MethodPost && s.Pods[pod] != "" {
+		s.forward(w, r, pod)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())

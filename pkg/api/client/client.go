@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"net"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -28,7 +29,12 @@ const maxMessage = 256 << 20
 
 // Options configure the connection to a registry. The zero value uses plain text, as registries in clusters do.
 type Options struct {
-	TLS  *tls.Config       // nil means plain text
+	TLS *tls.Config // nil means plain text
+
+	// Connect, if not nil, opens connections in place of dialing the address, of which only its form matters then:
+	// passthrough:///NAME.
+	Connect func(ctx context.Context) (net.Conn, error)
+
 	Dial []grpc.DialOption // further options, which take precedence
 }
 
@@ -50,6 +56,10 @@ func New(addr string, opts Options) (*Client, error) {
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
 	}, opts.Dial)
+	if connect := opts.Connect; connect != nil {
+		dialer := func(ctx context.Context, _ string) (net.Conn, error) { return connect(ctx) }
+		dial = append(dial, grpc.WithContextDialer(dialer))
+	}
 	conn, err := grpc.NewClient(addr, dial...)
 	if err != nil {
 		return nil, err

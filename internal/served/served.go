@@ -1,0 +1,219 @@
+// Package served reads the catalog that a registry serves over gRPC, as the objects of a file-based catalog.
+//
+//	c, err := client.New("localhost:50051", client.Options{})
+//	err = served.Write(ctx, w, c, time.Minute)
+//
+// A registry does not serve all of a catalog: icons, descriptions of packages, related images and custom schemas are
+// missing, and so is everything of packages without channels. All that OLM resolves and installs from is there.
+package served
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/api/client"
+	"github.com/opm-toolchain/opm/pkg/bundle"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+)
+
+// Write writes the catalog of a registry in JSON: by package its package, its channels by name, its bundles in the
+// order of the registry, and its deprecations. The error is of gRPC, of w, about a bundle that is not valid, or about a
+// registry that sends nothing for the time idle, or more than maxBytes.
+func Write(ctx context.Context, w io.Writer, c *client.Client, idle time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := fmt.Errorf("the registry sends nothing for %v", idle)
+	timer := time.AfterFunc(idle, func() { cancel(silent) })
+	defer timer.Stop()
+	err := write(ctx, w, c, func() { timer.Reset(idle) })
+	if errors.Is(context.Cause(ctx), silent) {
+		return silent
+	}
+	return err
+}
+
+// maxBytes is the maximum size of a list of bundles, which is kept in memory. Published catalogs have less than 100 MB.
+const maxBytes = 1 << 30
+
+// write writes the catalog, and calls progress for each answer.
+func write(ctx context.Context, w io.Writer, c *client.Client, progress func()) error {
+	packages := map[string]*contents{}
+	for name, err := range c.Packages(ctx) {
+		if err != nil {
+			return fmt.Errorf("list packages: %w", err)
+		}
+		progress()
+		packages[name] = &contents{progress: progress, channels: map[string]*declcfg.Channel{}, known: map[string]bool{}}
+	}
+	size := 0
+	for b, err := range c.Bundles(ctx) {
+		if err != nil {
+			return fmt.Errorf("list bundles: %w", err)
+		}
+		progress()
+		if size += proto.Size(b); size > maxBytes {
+			return fmt.Errorf("list bundles: more than %s", plural.Bytes(maxBytes))
+		}
+		if p := packages[b.GetPackageName()]; p != nil {
+			p.add(b)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		if err := packages[name].write(ctx, w, c, name); err != nil {
+			return fmt.Errorf("package %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// A contents is the contents of a package, as a list of bundles has them.
+type contents struct {
+	progress     func()
+	channels     map[string]*declcfg.Channel
+	bundles      []*api.Bundle // each in the first channel that has it
+	known        map[string]bool
+	deprecations []declcfg.Deprecation
+}
+
+// add adds a bundle of a channel.
+func (p *contents) add(b *api.Bundle) {
+	ch := p.channels[b.GetChannelName()]
+	if ch == nil {
+		ch = &declcfg.Channel{
+			Schema: declcfg.SchemaChannel, Name: b.GetChannelName(), Package: b.GetPackageName(),
+		}
+		p.channels[ch.Name] = ch
+	}
+	ch.Entries = append(ch.Entries, declcfg.Entry{
+		Name: b.GetCsvName(), Replaces: b.GetReplaces(), Skips: b.GetSkips(), SkipRange: b.GetSkipRange(),
+	})
+	if !p.known[b.GetCsvName()] {
+		p.known[b.GetCsvName()] = true
+		p.bundles = append(p.bundles, b)
+	}
+}
+
+// deprecate adds the deprecation of an object, nil for none.
+func (p *contents) deprecate(schema, name string, d *api.Deprecation) {
+	if d != nil {
+		p.deprecations = append(p.deprecations, declcfg.Deprecation{
+			Reference: declcfg.Reference{Schema: schema, Name: name}, Message: d.GetMessage(),
+		})
+	}
+}
+
+// write writes a package.
+func (p *contents) write(ctx context.Context, w io.Writer, c *client.Client, name string) error {
+	pkg, err := c.Package(ctx, name)
+	if err != nil {
+		return err
+	}
+	p.deprecate(declcfg.SchemaPackage, "", pkg.GetDeprecation())
+	for _, ch := range pkg.GetChannels() {
+		p.deprecate(declcfg.SchemaChannel, ch.GetName(), ch.GetDeprecation())
+	}
+	objects := []any{&declcfg.Package{
+		Schema: declcfg.SchemaPackage, Name: name, DefaultChannel: pkg.GetDefaultChannelName(),
+	}}
+	for _, channel := range slices.Sorted(maps.Keys(p.channels)) {
+		objects = append(objects, p.channels[channel])
+	}
+	if err := writeAll(w, objects...); err != nil {
+		return err
+	}
+	convert := func(listed *api.Bundle) (*declcfg.Bundle, error) { return convert(ctx, c, listed) }
+	for b, err := range parallel.Try(ctx, calls, slices.Values(p.bundles), convert) {
+		if err != nil {
+			return err
+		}
+		p.progress()
+		if err := writeAll(w, b); err != nil {
+			return err
+		}
+	}
+	for _, b := range p.bundles {
+		p.deprecate(declcfg.SchemaBundle, b.GetCsvName(), b.GetDeprecation())
+	}
+	if p.deprecations == nil {
+		return nil
+	}
+	return writeAll(w, &declcfg.Deprecations{
+		Schema: declcfg.SchemaDeprecations, Package: name, Entries: p.deprecations,
+	})
+}
+
+// calls is the number of calls at once.
+const calls = 4
+
+func writeAll(w io.Writer, objects ...any) error {
+	for _, o := range objects {
+		if _, err := w.Write(declcfg.JSON.Append(nil, o)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// convert converts a listed bundle, whose manifests it gets.
+func convert(ctx context.Context, c *client.Client, listed *api.Bundle) (*declcfg.Bundle, error) {
+	name := listed.GetCsvName()
+	whole, err := c.Bundle(ctx, listed.GetPackageName(), listed.GetChannelName(), name)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", name, err)
+	}
+	b := &declcfg.Bundle{
+		Schema: declcfg.SchemaBundle, Name: name, Package: listed.GetPackageName(), Image: listed.GetBundlePath(),
+	}
+	for i, p := range listed.GetProperties() {
+		value := jsontext.Value(p.GetValue())
+		if !value.IsValid() {
+			return nil, fmt.Errorf("bundle %q: properties[%d]: the value is not JSON", name, i)
+		}
+		if p.GetType() != declcfg.PropertyBundleObject && p.GetType() != declcfg.PropertyCSVMetadata {
+			b.Properties = append(b.Properties, declcfg.Property{Type: p.GetType(), Value: value})
+		}
+	}
+	for _, manifest := range whole.GetObject() {
+		p, err := declcfg.NewProperty(declcfg.PropertyBundleObject, declcfg.BundleObject{Data: []byte(manifest)})
+		if err != nil {
+			return nil, fmt.Errorf("bundle %q: %w", name, err)
+		}
+		b.Properties = append(b.Properties, p)
+	}
+	if isMetadata(whole) {
+		if _, err := bundle.MigrateToCSVMetadata(b); err != nil {
+			return nil, fmt.Errorf("bundle %q: %w", name, err)
+		}
+	}
+	return b, nil
+}
+
+// isMetadata reports whether a registry made the only manifest of a bundle of its olm.csv.metadata: there are no
+// Deployments in it.
+func isMetadata(b *api.Bundle) bool {
+	if len(b.GetObject()) != 1 {
+		return false
+	}
+	var csv struct {
+		Spec struct {
+			Install struct {
+				Spec struct {
+					Deployments []jsontext.Value `json:"deployments"`
+				} `json:"spec"`
+			} `json:"install"`
+		} `json:"spec"`
+	}
+	return json.Unmarshal([]byte(b.GetObject()[0]), &csv) == nil && len(csv.Spec.Install.Spec.Deployments) == 0
+}

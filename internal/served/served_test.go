@@ -1,0 +1,134 @@
+package served_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/opm-toolchain/opm/internal/served"
+	"github.com/opm-toolchain/opm/pkg/api"
+	"github.com/opm-toolchain/opm/pkg/api/client"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/serve"
+)
+
+// patience is far longer than any event takes.
+const patience = 5 * time.Minute
+
+// connect returns a client of a listener.
+func connect(t *testing.T, l *bufconn.Listener) *client.Client {
+	t.Helper()
+	connect := func(ctx context.Context) (net.Conn, error) { return l.DialContext(ctx) }
+	c, err := client.New("passthrough:///memory", client.Options{Connect: connect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// objects reads a catalog: its objects by schema, package and name, in JSON. It leaves out what a registry does not
+// serve.
+func objects(t *testing.T, sources ...declcfg.Source) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	metas, err := declcfg.Metas(t.Context(), sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metas {
+		v, err := m.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch o := v.(type) {
+		case *declcfg.Package:
+			o.Icon, o.Description = nil, ""
+		case *declcfg.Channel:
+			slices.SortFunc(o.Entries, func(a, b declcfg.Entry) int { return strings.Compare(a.Name, b.Name) })
+		case *declcfg.Bundle:
+			o.RelatedImages = nil
+			slices.SortStableFunc(o.Properties, func(a, b declcfg.Property) int { return strings.Compare(a.Type, b.Type) })
+		case *declcfg.Deprecations:
+			slices.SortFunc(o.Entries, func(a, b declcfg.Deprecation) int {
+				return strings.Compare(a.Reference.Schema+a.Reference.Name, b.Reference.Schema+b.Reference.Name)
+			})
+		default:
+			continue
+		}
+		all[m.Schema+" "+m.Package+" "+m.Name] = string(declcfg.JSON.Append(nil, v))
+	}
+	return all
+}
+
+// TestWrite checks that the catalog of a registry is the catalog that it serves, apart from what registries do not
+// serve.
+func TestWrite(t *testing.T) {
+	source := declcfg.Source{Name: "catalog", FS: os.DirFS("../../examples/catalog")}
+	l := bufconn.Listen(1 << 20)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	open := func(context.Context) (*serve.Input, error) {
+		return &serve.Input{Catalogs: []serve.Catalog{{Name: "crafts", Source: source}}, Close: func() {}}, nil
+	}
+	go func() {
+		ended <- serve.Run(ctx, serve.Options{Registries: []serve.Registry{{Listener: l, Load: serve.LoadOptions{Open: open}}}})
+	}()
+	c := connect(t, l)
+	if err := c.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var text, again bytes.Buffer
+	for _, w := range []*bytes.Buffer{&text, &again} {
+		if err := served.Write(t.Context(), w, c, patience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text.String() != again.String() {
+		t.Error("the second time, the catalog is a different one")
+	}
+	got := objects(t, declcfg.Source{Name: "served", FS: fstest.MapFS{"catalog.json": {Data: text.Bytes()}}})
+	if diff := cmp.Diff(objects(t, source), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A broken registry lists endless bundles, or nothing.
+type broken struct {
+	api.UnimplementedRegistryServer
+	list func(grpc.ServerStreamingServer[api.PackageName]) error
+}
+
+func (b broken) ListPackages(_ *api.ListPackageRequest, to grpc.ServerStreamingServer[api.PackageName]) error {
+	return b.list(to)
+}
+
+// TestSilence checks that a registry that does not answer is an error.
+func TestSilence(t *testing.T) {
+	l := bufconn.Listen(1 << 20)
+	s := grpc.NewServer()
+	api.RegisterRegistryServer(s, broken{list: func(to grpc.ServerStreamingServer[api.PackageName]) error {
+		<-to.Context().Done()
+		return to.Context().Err()
+	}})
+	go s.Serve(l)
+	defer s.Stop()
+	err := served.Write(t.Context(), new(bytes.Buffer), connect(t, l), time.Millisecond)
+	if err == nil || err.Error() != "the registry sends nothing for 1ms" {
+		t.Errorf("got error %v", err)
+	}
+}
