@@ -21,7 +21,7 @@ import (
 
 // Forward connects to a port of a pod through the API server, as "kubectl port-forward" does: over a websocket, or over
 // SPDY if the server or a proxy refuses that. No port is opened on this machine. The caller closes the connection,
-// which has no deadlines. If the pod refuses the connection, reading it returns the reason.
+// which has no deadlines. If the pod refuses the connection, reading and writing return the reason.
 func (c *Cluster) Forward(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	conn, err := c.forward(ctx, namespace, pod, port)
 	if err != nil {
@@ -49,14 +49,14 @@ func (c *Cluster) forward(ctx context.Context, namespace, pod string, port int) 
 		return nil, err
 	}
 	_ = refusals.Close() // nothing is written to it
+	conn := &forwarded{streams: streams, refused: make(chan struct{})}
+	go conn.awaitRefusal(refusals)
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
-	data, err := streams.CreateStream(headers)
-	if err != nil {
+	if conn.Stream, err = streams.CreateStream(headers); err != nil {
+		err = conn.reason(err)
 		streams.Close()
 		return nil, err
 	}
-	conn := &forwarded{Stream: data, streams: streams, refused: make(chan struct{})}
-	go conn.awaitRefusal(refusals)
 	return conn, nil
 }
 
@@ -119,14 +119,27 @@ func (f *forwarded) awaitRefusal(refusals io.Reader) {
 
 func (f *forwarded) Read(p []byte) (int, error) {
 	n, err := f.Stream.Read(p)
+	return n, f.reason(err)
+}
+
+func (f *forwarded) Write(p []byte) (int, error) {
+	n, err := f.Stream.Write(p)
+	return n, f.reason(err)
+}
+
+// refusalTime is the time to wait for the reason after the stream of data has ended: the two streams end in any order.
+const refusalTime = 5 * time.Second
+
+// reason returns the reason why the pod refuses the connection in place of an error that follows from it.
+func (f *forwarded) reason(err error) error {
 	if err == nil {
-		return n, nil
+		return nil
 	}
 	select {
 	case <-f.refused:
-		return n, cmp.Or(f.refusal, err)
-	case <-time.After(time.Second): // the two streams end in any order
-		return n, err
+		return cmp.Or(f.refusal, err)
+	case <-time.After(refusalTime):
+		return err
 	}
 }
 
