@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"internal/publish/pipeline": {
 		"internal/publish", "internal/compose", "pkg/template", "pkg/validate", "internal/resolve", "internal/diff", "internal/imagecheck",
 		"pkg/render", "pkg/image", "pkg/problem", "pkg/declcfg", "internal/report", "internal/nearest",
-		"internal/plural", "internal/regular", "internal/shell",
+		"internal/memo", "internal/plural", "internal/regular", "internal/shell",
 	},
 	"internal/publish/manifests": {
 		"pkg/image", "internal/format", "internal/k8sname", "github.com/operator-framework/api", "k8s.io/api",

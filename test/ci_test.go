@@ -166,7 +166,7 @@ func TestWorkflows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		workflow := strings.Replace(string(text), "opm-toolchain/opm@main", "./", 1)
+		workflow := strings.ReplaceAll(string(text), "opm-toolchain/opm@main", "./")
 		if workflow == string(text) {
 			t.Errorf("%s does not use the action", name)
 		}

@@ -282,6 +282,51 @@ func TestActionTwice(t *testing.T) {
 	}
 }
 
+// TestActionCatalogs checks that one use of the action compares each of several catalogs with its own one of the base
+// branch, annotates the lines of problems, and publishes all catalogs or none.
+func TestActionCatalogs(t *testing.T) {
+	p := newProject(t)
+	catalogs := filepath.Join(p.dir, "catalogs")
+	for _, name := range []string{"v1", "v2"} {
+		if err := os.CopyFS(filepath.Join(catalogs, name), os.DirFS(filepath.Join(p.dir, "catalog"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.git(t, "add", "catalogs/v1")
+	p.git(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message=b")
+	inputs := map[string]string{"catalog": "catalogs/"}
+	j := p.newJob(t, inputs)
+	j.values["github.base_ref"] = "main"
+	write(t, j.comments, "[]")
+	j.want(t, "Publish", 0, "outcome=checked\n", "## Checked `catalogs/v1`")
+	text, err := os.ReadFile(j.summary)
+	if err != nil || !strings.Contains(string(text), "| diff | passed | no changes |") ||
+		!strings.Contains(string(text), "| diff | passed | 1 package differs |") {
+		t.Errorf("%v, got %s", err, text)
+	}
+	j.want(t, "Comment", 0, "", "")
+	if all, err := readComments(j.comments); err != nil || len(all) != 1 {
+		t.Errorf("got %+v, %v", all, err)
+	}
+
+	inputs["tag"], inputs["push"], inputs["args"] = p.host+"/crafts:{{.Catalog}}", "true", "--base-image scratch"
+	p.newJob(t, inputs).want(t, "Publish", 0, "outcome=published\ndigest=sha256:", "## 2 catalogs: 2 published")
+	write(t, filepath.Join(catalogs, "v2", "kiln.yaml"),
+		strings.Replace(strings.ReplaceAll(ciCatalog, "%s", p.host), "defaultChannel: stable", "defaultChannel: fast", 1))
+	p.tag = p.host + "/crafts:v1"
+	before := p.published(t)
+	write(t, filepath.Join(catalogs, "v1", "other.yaml"),
+		"{schema: olm.channel, package: kiln, name: other, entries: [{name: kiln.v1.0.0}]}\n")
+	j = p.newJob(t, inputs)
+	code, out := j.step(t, "Publish")
+	if want := "\n::error file=catalogs/v2/kiln.yaml,line=3,col=17,"; code != 1 || !strings.Contains("\n"+out, want) {
+		t.Errorf("exit status %d\n%s\nwant %s", code, out, want)
+	}
+	if got := j.lastOutput("outcome"); got != "rejected" || before == "" || p.published(t) != before {
+		t.Errorf("the outcome is %q, the image was %q and is %q", got, before, p.published(t))
+	}
+}
+
 // TestActionPushes checks that the action pushes a changed image to a registry that requires credentials.
 func TestActionPushes(t *testing.T) {
 	p := newProject(t)

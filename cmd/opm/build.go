@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -25,7 +27,7 @@ import (
 )
 
 func buildCmd() *cobra.Command {
-	var f buildFlags
+	f := buildFlags{each: &eachFlag{together: true}}
 	return command{
 		Use:   "build DIRECTORY",
 		Short: "Build the image of a catalog, without a container engine",
@@ -43,20 +45,25 @@ since upstream refuses a cache that is not its own. Base "scratch" leaves
 opm out: a CatalogSource then needs grpcPodConfig.extractContent. --only-opm builds an image
 without a catalog, which can be the base and builder of a Dockerfile.
 
+With --each, each catalog has an image of its own: {{.Catalog}} in --tag and --archive is its name.
+Nothing is written or pushed unless all images can be built.
+
 The same catalog, opm and flags give the same digest everywhere. Times are those of
 SOURCE_DATE_EPOCH, or 1970. Each package is in one of at most 40 layers, so that an update moves
 little more than what changed.`,
 		Example: `  opm build catalog --base-image scratch -l vendor=Pottery --archive catalog.tar
   opm build catalog -i scratch --platform linux/amd64,linux/s390x --oci-layout image -o json
+  opm build --each catalog/ -i scratch --archive '{{.Catalog}}.tar'
   docker login registry.example && opm build catalog -t registry.example/crafts/catalog:v2 --push`,
 		args: func(cmd *cobra.Command, names []string) error {
-			if f.onlyOpm {
+			if f.onlyOpm && !f.each.given() { // both exclude each other
 				return wantArgs("")(cmd, names)
 			}
 			return wantArgs("DIRECTORY")(cmd, names)
 		},
 		flags:  f.add,
 		images: &f.images,
+		each:   f.each,
 		do:     f.run,
 	}.cobra()
 }
@@ -66,18 +73,34 @@ func (f *buildFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
 	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
-	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`")
+	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`, in which {{.Catalog}} is the name of the catalog")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
 	choiceVar(cmd, &f.format, "output", "o", "text",
 		"print the digest of the image or its references, or all of it as JSON or YAML", "text", "json", "yaml")
+	exclude(cmd, "only-opm", "each")
+}
+
+// A building is the image of one catalog, or of opm only.
+type building struct {
+	dir    string // the catalog; "" for an image of opm only
+	flags  buildFlags
+	opts   publish.Options
+	pusher *image.Pusher
+	image  *publish.Image
+
+	closeBases func()
 }
 
 func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
-	var dir string // the catalog; "" for an image of opm only
+	var dir string
 	if !f.onlyOpm {
 		dir = args[0]
 	}
-	opts, err := f.check(dir)
+	refs, err := f.each.catalogs(dir)
+	if err != nil {
+		return err
+	}
+	all, err := f.buildings(refs)
 	if err != nil {
 		return err
 	}
@@ -88,49 +111,165 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	defer registry.Cache.Close()
 	done := display{cmd}.Start("building")
 	defer done()
-	var pushed []string
-	if f.push {
-		pushed = f.tags
+	for _, b := range all {
+		defer b.close()
+		if err := b.prepare(cmd, registry); err != nil {
+			return err
+		}
 	}
-	pusher, err := image.NewPusher(pushed, registry)
-	if err != nil {
+	if err := f.buildAll(cmd, refs, all, done); err != nil {
 		return err
 	}
-	defer pusher.Close()
-	var closeAll func()
-	opts.Platforms, closeAll, err = f.open(cmd.Context(), registry)
-	defer closeAll()
-	if err == nil {
-		err = f.warnOfBase(cmd, dir, opts.Platforms)
-	}
-	if err == nil {
-		err = pusher.Check(cmd.Context())
-	}
-	if err != nil {
-		return err
-	}
-	opts.Limits = registry.Limits
-	built, err := f.build(cmd, dir, opts)
-	if err != nil {
-		done()
-		return invalid(cmd, err, dir)
-	}
-	defer built.Close()
-	if err := f.write(built); err != nil {
-		return err
-	}
-	if err := pushAll(cmd, pusher, built); err != nil {
+	if err := f.put(cmd, all); err != nil {
 		return err
 	}
 	done()
-	printed, err := references(pushed, built.Summary.Digest)
+	return f.print(cmd, refs, all)
+}
+
+// buildings returns the images to build. Two catalogs must not have one place.
+func (f *buildFlags) buildings(refs []*reference.Named) ([]*building, error) {
+	tags, err := tagsOf(refs, f.tags)
 	if err != nil {
+		return nil, err
+	}
+	var all []*building
+	archives := map[string]string{}
+	for i, r := range refs {
+		b := &building{dir: r.Ref, flags: *f}
+		b.flags.tags = tags[i]
+		if b.flags.archive, err = forCatalog("archive", f.archive, r.Name); err != nil {
+			return nil, err
+		}
+		other, taken := archives[b.flags.archive]
+		switch {
+		case taken && b.flags.archive != "":
+			return nil, usageError{fmt.Errorf("--archive %q is the file of both %s and %s: "+
+				"put {{.Catalog}} into it, the name of the catalog", b.flags.archive, other, r.Name)}
+		case len(refs) > 1 && f.layout != "" && len(f.tags) == 0:
+			return nil, usageError{errors.New("several catalogs in one --oci-layout need --tag with {{.Catalog}}")}
+		}
+		archives[b.flags.archive] = r.Name
+		if b.opts, err = b.flags.check(b.dir); err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// prepare opens the programs and base images, and checks that the registry accepts a push. close must be called also
+// if it fails.
+func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err error) {
+	var pushed []string
+	if b.flags.push {
+		pushed = b.flags.tags
+	}
+	if b.pusher, err = image.NewPusher(pushed, registry); err != nil {
 		return err
 	}
-	return printResult(cmd, inText(built.Summary, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, strings.Join(printed, "\n"))
-		return err
-	}))
+	b.opts.Platforms, b.closeBases, err = b.flags.open(cmd.Context(), registry)
+	if err == nil {
+		err = b.flags.warnOfBase(cmd, b.dir, b.opts.Platforms)
+	}
+	if err == nil {
+		err = b.pusher.Check(cmd.Context())
+	}
+	b.opts.Limits = registry.Limits
+	return err
+}
+
+func (b *building) close() {
+	if b.image != nil {
+		_ = b.image.Close()
+	}
+	if b.closeBases != nil {
+		b.closeBases()
+	}
+	if b.pusher != nil {
+		_ = b.pusher.Close()
+	}
+}
+
+// buildAll builds all images. With --each, an error names its catalog, and those after it are built, too.
+func (f *buildFlags) buildAll(cmd *cobra.Command, refs []*reference.Named, all []*building, done func()) error {
+	build := func(b *building) (err error) {
+		if b.image, err = b.build(cmd); err != nil {
+			done()
+			return invalid(cmd, err, b.dir)
+		}
+		return nil
+	}
+	if !f.each.given() {
+		return build(all[0])
+	}
+	next := 0
+	err := f.each.runAll(cmd, refs, func(*reference.Named) error {
+		next++
+		return build(all[next-1])
+	})
+	return f.each.sumUp(err)
+}
+
+// put writes and pushes all images. Tags are set after the last image is pushed.
+func (f *buildFlags) put(cmd *cobra.Command, all []*building) error {
+	for _, b := range all {
+		if err := b.write(); err != nil {
+			return err
+		}
+	}
+	var pushed []*building
+	for _, b := range all {
+		if _, err := b.pusher.Store(cmd.Context(), b.image.Artifact); err != nil {
+			return err
+		}
+		pushed = append(pushed, b)
+	}
+	for _, b := range pushed {
+		if _, err := b.pusher.Tag(cmd.Context()); err != nil {
+			var live []string
+			for _, b := range pushed {
+				live = append(live, b.pusher.Live()...)
+			}
+			if len(live) > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "opm: the image is live as %s\n", strings.Join(live, ", "))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// print prints the digest of each image, or its references.
+func (f *buildFlags) print(cmd *cobra.Command, refs []*reference.Named, all []*building) error {
+	var each *output.Each
+	if f.each.given() {
+		var err error
+		if each, err = output.NewEach(cmd.OutOrStdout(), output.Format(f.format)); err != nil {
+			return err
+		}
+	}
+	for i, b := range all {
+		var pushed []string
+		if f.push {
+			pushed = b.flags.tags
+		}
+		printed, err := references(pushed, b.image.Summary.Digest)
+		if err != nil {
+			return err
+		}
+		result := inText(b.image.Summary, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, strings.Join(printed, "\n"))
+			return err
+		})
+		if each == nil {
+			return printResult(cmd, result)
+		}
+		if err := each.Add(refs[i].Name, result); err != nil {
+			return err
+		}
+	}
+	return each.Close()
 }
 
 // references returns a reference by digest for each repository of the tags, or only the digest if there are no tags.
@@ -150,16 +289,16 @@ func references(tags []string, digest string) (all []string, err error) {
 	return all, nil
 }
 
-func (f *buildFlags) build(cmd *cobra.Command, dir string, opts publish.Options) (*publish.Image, error) {
-	if f.onlyOpm {
-		return publish.BuildOpm(cmd.Context(), opts)
+func (b *building) build(cmd *cobra.Command) (*publish.Image, error) {
+	if b.flags.onlyOpm {
+		return publish.BuildOpm(cmd.Context(), b.opts)
 	}
 	built, err := publish.Build(cmd.Context(), declcfg.Source{
-		Name: dir, FS: os.DirFS(dir), MaxObject: sizeOf(cmd, maxObjectSize),
+		Name: b.dir, FS: os.DirFS(b.dir), MaxObject: sizeOf(cmd, maxObjectSize),
 		Read: display{cmd}.Read,
-	}, opts)
+	}, b.opts)
 	if err == nil {
-		warnIfNone(cmd, built.Summary.Packages, "packages", dir)
+		warnIfNone(cmd, built.Summary.Packages, "packages", b.dir)
 	}
 	return built, err
 }
@@ -177,34 +316,22 @@ func invalid(cmd *cobra.Command, err error, dir string) error {
 }
 
 // write writes the image to the layout and the archive.
-func (f *buildFlags) write(built *publish.Image) error {
+func (b *building) write() error {
 	name := ""
-	if len(f.tags) > 0 {
-		name = f.tags[0]
+	if len(b.flags.tags) > 0 {
+		name = b.flags.tags[0]
 	}
-	if f.layout != "" {
-		if err := image.WriteLayout(built.Artifact, f.layout, name); err != nil {
+	if b.flags.layout != "" {
+		if err := image.WriteLayout(b.image.Artifact, b.flags.layout, name); err != nil {
 			return err
 		}
 	}
-	if f.archive == "" {
+	if b.flags.archive == "" {
 		return nil
 	}
-	return atomicfile.Write(f.archive, atomicfile.Options{Replace: true, Stream: true}, func(w io.Writer) error {
-		return image.WriteArchive(w, built.Artifact, name)
+	return atomicfile.Write(b.flags.archive, atomicfile.Options{Replace: true, Stream: true}, func(w io.Writer) error {
+		return image.WriteArchive(w, b.image.Artifact, name)
 	})
-}
-
-// pushAll pushes the image, and then sets the tags. It names the tags that were set before one failed.
-func pushAll(cmd *cobra.Command, p *image.Pusher, built *publish.Image) error {
-	_, err := p.Store(cmd.Context(), built.Artifact)
-	if err == nil {
-		_, err = p.Tag(cmd.Context())
-	}
-	if live := p.Live(); err != nil && len(live) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: the image is live as %s\n", strings.Join(live, ", "))
-	}
-	return err
 }
 
 // buildFlags are the flags of build.
@@ -221,6 +348,7 @@ type buildFlags struct {
 	onlyOpm         bool
 	format          string
 	images          imageFlags
+	each            *eachFlag // nil if the command has it elsewhere
 }
 
 // Values of --base-image that are not images.
@@ -232,7 +360,7 @@ const (
 // addImage adds the flags for the content and the tags of the image.
 func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.tags, "tag", "t", nil, "name the image `REF`, as in HOST/PATH:TAG; repeatable")
+	flags.StringArrayVarP(&f.tags, "tag", "t", nil, "name the image `REF`, as in HOST/PATH:TAG, with {{.Catalog}} for the name of the catalog; repeatable")
 	flags.StringSliceVar(&f.platforms, "platform", nil,
 		"build for `OS/ARCH`; repeatable (default linux and this machine's)")
 	flags.StringVarP(&f.base, "base-image", "i", baseSelf, "base `IMAGE` that contains opm, self or scratch")
@@ -264,6 +392,46 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 		err = fmt.Errorf("build image: %w", err)
 	}
 	return opts, err
+}
+
+// forCatalog replaces {{.Catalog}} in the value of a flag by the name of a catalog.
+func forCatalog(flag, value, name string) (string, error) {
+	tmpl, err := template.New(flag).Option("missingkey=error").Parse(value)
+	var text strings.Builder
+	if err == nil {
+		err = tmpl.Execute(&text, struct{ Catalog string }{name})
+	}
+	if err != nil {
+		return "", usageError{fmt.Errorf("--%s %q: %w", flag, value, err)}
+	}
+	return text.String(), nil
+}
+
+// tagsOf returns the tags of the image of each catalog, in which {{.Catalog}} is replaced by its name. It is an error
+// if two catalogs have the same tag.
+func tagsOf(refs []*reference.Named, tags []string) (all [][]string, err error) {
+	first := map[string]string{} // names of catalogs by full references
+	for _, r := range refs {
+		var own []string
+		for _, tag := range tags {
+			text, err := forCatalog("tag", tag, r.Name)
+			if err != nil {
+				return nil, err
+			}
+			own = append(own, text)
+			full := text
+			if parsed, err := image.ParseReference(text); err == nil { // checkImage reports others
+				full = parsed.Name()
+			}
+			if other, taken := first[full]; taken && other != r.Name {
+				return nil, usageError{fmt.Errorf("--tag %q names the image of both %s and %s: "+
+					"put {{.Catalog}} into it, the name of the catalog", tag, other, r.Name)}
+			}
+			first[full] = r.Name
+		}
+		all = append(all, own)
+	}
+	return all, nil
 }
 
 // checkImage checks the flags of addImage.

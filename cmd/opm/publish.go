@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -24,7 +24,7 @@ import (
 )
 
 func publishCmd() *cobra.Command {
-	var f publishFlags
+	f := publishFlags{report: reportFlags{each: eachFlag{together: true}}}
 	return command{
 		Use:   "publish (DIRECTORY | CONFIG | TEMPLATE...) (--tag REF | --skip push)",
 		Short: "Check a catalog, build its image and push it, in one run for CI",
@@ -40,6 +40,9 @@ makes of each TEMPLATE. The steps are those of the commands of the same name:
 With --against, problems that this catalog has too are hints, and what its users would lose is a
 problem of diff, as for validate --against.
 
+With --each, each catalog has an image of its own: {{.Catalog}} in a --tag is its name. Nothing is
+pushed unless the steps of all catalogs pass, and tags come after the images of all are signed.
+
 A step that fails does not stop those that can do without it, so that one run reports every
 problem. Bases, architectures, cosign and, unless push is skipped, the right to push are checked
 first. A catalog without objects is an error, unless opm.yaml sets the level of no-objects. Nothing
@@ -47,8 +50,9 @@ is pushed unless all steps pass. If a tag cannot be set, the summary names the t
 their digest. No file is written but --summary and --lock: what compose and render-template make is
 gone at the end.
 
-The summary on standard output is Markdown that fits into a comment on a pull request, or JSON with
-everything; in the file it is always Markdown.
+The summary on standard output is Markdown that fits into a comment on a pull request, JSON with
+everything, or with -o github the problems as annotations, at their lines. A --summary file is JSON
+if its name ends in .json, else Markdown.
 
 Exit status:
   0  published; or unchanged, since the same image is there; or checked, with --dry-run
@@ -56,14 +60,16 @@ Exit status:
   2  no problem was found, but something else failed: a registry, credentials, cosign; try again`,
 		Example: `  opm publish catalog -t registry.example/crafts/catalog:v1 -i scratch --skip check-images,push
   opm publish crafts.yaml -t registry.example/crafts/catalog:v1 -i scratch --skip check-images,push
-  docker login registry.example && opm publish catalog -t registry.example/crafts/catalog:v2 --sign`,
+  docker login registry.example && opm publish catalog -t registry.example/crafts/catalog:v2 --sign
+  opm publish --each catalog/ -t 'registry.example/crafts:{{.Catalog}}' -i scratch --skip check-images,push`,
 		args:     f.args,
 		complete: files,
 		flags: func(cmd *cobra.Command) {
 			f.addImage(cmd)
 			f.add(cmd, texts(pipeline.Optional()))
 		},
-		do: f.run,
+		each: &f.report.each,
+		do:   f.run,
 	}.cobra()
 }
 
@@ -76,16 +82,8 @@ func (f *publishFlags) addImage(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
 }
 
-// args requires an argument.
-func (f *publishFlags) args(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usageError{errors.New("argument DIRECTORY, CONFIG or TEMPLATE is missing")}
-	}
-	return nil
-}
-
 func checkCmd() *cobra.Command {
-	f := publishFlags{onlyCheck: true}
+	f := publishFlags{onlyCheck: true, report: reportFlags{each: eachFlag{together: true}}}
 	f.build.base = baseSelf
 	return command{
 		Use:   "check (DIRECTORY | CONFIG | TEMPLATE...)",
@@ -94,13 +92,16 @@ func checkCmd() *cobra.Command {
 of CONFIG, or what opm render-template makes of each TEMPLATE. The steps are those of opm publish
 without the image: validate, resolve (--all), check-images, and diff with the catalog of --against
 or the image at --tag; if that does not exist yet, all is new. A step that fails does not stop the
-others. opm.yaml beside the argument is read.
+others. opm.yaml beside the argument is read. --each checks several catalogs; {{.Catalog}} in --tag
+is the name of each.
 
-The summary on standard output is Markdown that fits into a comment on a pull request, or JSON with
-everything. The exit status is 1 if the catalog has problems, and 2 if something else failed.`,
+The summary on standard output is Markdown that fits into a comment on a pull request, JSON with
+everything, or with -o github the problems as annotations, at their lines. The exit status is 1 if
+the catalog has problems, and 2 if something else failed.`,
 		Example: `  opm check catalog --skip check-images
   opm check catalog --against catalog/kiln --skip check-images --summary summary.md
-  opm check crafts.yaml --skip check-images -o json`,
+  opm check crafts.yaml --skip check-images -o json
+  opm check --each catalog/ --skip check-images -o github`,
 		args:     f.args,
 		complete: files,
 		flags: func(cmd *cobra.Command) {
@@ -110,7 +111,8 @@ everything. The exit status is 1 if the catalog has problems, and 2 if something
 				return s == pipeline.Build || s == pipeline.Push
 			})))
 		},
-		do: f.run,
+		each: &f.report.each,
+		do:   f.run,
 	}.cobra()
 }
 
@@ -121,7 +123,7 @@ type publishFlags struct {
 	skip     []string
 	dryRun   bool
 	against  string
-	summary  string
+	summary  []string
 	sign     bool
 	signArgs []string
 	format   string
@@ -149,9 +151,11 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.StringSliceVar(&f.skip, "skip", nil, "skip these comma-separated `STEPS`: "+strings.Join(optional, ", "))
 	completeWith(cmd, listOf(func() []string { return optional }), "skip")
 	flags.StringVar(&f.against, "against", "", "compare with this `CATALOG` instead of the image at the first --tag")
-	flags.StringVar(&f.summary, "summary", "", "append the summary to `FILE`, as Markdown")
+	flags.StringArrayVar(&f.summary, "summary", nil,
+		"append the summary to `FILE`, as JSON if its name ends in .json and else as Markdown; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
-	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary", "markdown", "json", "yaml")
+	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems", "markdown", "json", "yaml",
+		string(problem.GitHub))
 	flags.StringArrayVar(&f.others, "dependencies-from", nil,
 		"resolve dependencies also from this `CATALOG`, as the cluster has it; repeatable")
 	flags.StringVar(&f.report.config, "config", "", "read `FILE` instead of the opm.yaml beside the argument")
@@ -163,77 +167,98 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	}
 }
 
+// args requires what to publish: the arguments or, with --each, no arguments.
+func (f *publishFlags) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case f.report.each.given():
+		return wantArgs("CATALOG")(cmd, args)
+	case len(args) == 0:
+		return usageError{errors.New("argument DIRECTORY, CONFIG or TEMPLATE is missing")}
+	}
+	return nil
+}
+
 // run runs all steps and prints the summary.
 func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
-	opts, err := f.options(cmd)
+	refs, err := f.report.each.catalogs(args[0])
 	if err != nil {
 		return err
 	}
-	if opts.Making, err = findCatalog(cmd, args); err != nil {
+	if err := f.prepare(); err != nil {
 		return err
 	}
-	opts.Sources = args
-	if err := f.checkRendering(cmd, opts.Making); err != nil {
-		return err
-	}
-	c, err := f.report.read(args[0])
+	tags, err := tagsOf(refs, f.build.tags)
 	if err != nil {
 		return err
 	}
-	// An empty catalog would take all operators away from clusters: nearly always, something before has failed.
-	if levels := c.Levels.Rules; levels[validate.NoObjects] == "" {
-		levels[validate.NoObjects] = problem.Error
+	var all []pipeline.Options
+	for i, ref := range refs {
+		if f.report.each.given() {
+			args = []string{ref.Ref}
+		}
+		f.report.each.now = ref
+		opts, err := f.options(cmd, args, tags[i])
+		if err != nil {
+			return err
+		}
+		all = append(all, opts)
 	}
-	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c, args[0]) }
-	if opts.Resolve.Target, err = c.TargetOf(args[0]); err != nil {
-		return err
-	}
-	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
-		problems, _, err := unknown(c.Baseline, c.Levels.Apply(problems))
-		return problems, err
-	}
-	var summary io.Writer
-	if f.summary != "" {
-		file, err := regular.CreateNamed(f.summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	var files []*os.File
+	for _, name := range f.summary {
+		file, err := regular.CreateNamed(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 		if err != nil {
 			return fmt.Errorf("--summary: %w", err)
 		}
 		defer file.Close()
-		summary = file
+		files = append(files, file)
 	}
-	if opts.Registry, err = f.build.images.options(cmd); err != nil {
-		return err
-	}
-	defer opts.Registry.Cache.Close()
-	opts.Build.Limits = opts.Registry.Limits
-	f.setHooks(cmd, &opts)
-	s, err := pipeline.Run(cmd.Context(), opts)
+	registry, err := f.build.images.options(cmd)
 	if err != nil {
 		return err
 	}
-	return f.print(cmd, s, summary)
+	defer registry.Cache.Close()
+	for i := range all {
+		all[i].Registry, all[i].Build.Limits = registry, registry.Limits
+		f.setHooks(cmd, &all[i])
+	}
+	summaries, err := pipeline.Run(cmd.Context(), all...)
+	if err != nil {
+		return err
+	}
+	return f.print(cmd, summaries, files)
 }
 
-// options checks the flags, and returns the options that they set.
-func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err error) {
+// prepare sets the flags that follow from others, and checks those that are alike for all catalogs.
+func (f *publishFlags) prepare() error {
 	f.build.push, f.build.images = true, f.rendering.images
 	f.report.rules = template.Rules
 	if f.onlyCheck {
 		f.skip = append(f.skip, string(pipeline.Build)) // and with it all that follow
 		f.build.platforms = optional(f.build.images.platform)
 	}
-	if opts.Skip, err = pipeline.ParseSteps(f.skip); err != nil {
-		return opts, usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(pipeline.Optional()))}
-	}
+	skip, err := pipeline.ParseSteps(f.skip)
 	switch {
-	case len(f.build.tags) == 0 && !slices.Contains(opts.Skip, pipeline.Push):
-		return opts, usageError{errors.New("--tag is missing: it names the image to publish")}
+	case err != nil:
+		return usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(pipeline.Optional()))}
+	case len(f.build.tags) == 0 && !slices.Contains(skip, pipeline.Push):
+		return usageError{errors.New("--tag is missing: it names the image to publish")}
 	case f.signArgs != nil && !f.sign:
-		return opts, usageError{errors.New("--sign-arg needs --sign")}
+		return usageError{errors.New("--sign-arg needs --sign")}
 	}
-	if opts.Build, err = f.build.checkImage(); err != nil {
+	return nil
+}
+
+// options checks the flags, and returns the options for publishing the catalog of these arguments to the tags.
+func (f *publishFlags) options(cmd *cobra.Command, args, tags []string) (opts pipeline.Options, err error) {
+	if opts.Skip, err = pipeline.ParseSteps(f.skip); err != nil {
 		return opts, err
 	}
+	build := f.build
+	build.tags = tags
+	if opts.Build, err = build.checkImage(); err != nil {
+		return opts, err
+	}
+	f.build.platforms = build.platforms
 	if opts.FailOn, err = f.diff.kinds(); err != nil {
 		return opts, err
 	}
@@ -244,13 +269,39 @@ func (f *publishFlags) options(cmd *cobra.Command) (opts pipeline.Options, err e
 	if opts.Compose, err = composing.options(cmd); err != nil {
 		return opts, err
 	}
-	opts.Tags, opts.Platforms, opts.Against = f.build.tags, f.build.platforms, f.against
+	opts.Tags, opts.Platforms, opts.Against = tags, build.platforms, f.report.each.counterpart(f.against)
 	opts.DryRun, opts.Sign, opts.SignArgs = f.dryRun, f.sign, f.signArgs
 	opts.Template, opts.Lock = f.rendering.opts, f.rendering.lock
 	opts.Resolve = resolve.Check{
 		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Options: resolve.Options{Timeout: solverTimeout},
 	}
-	return opts, nil
+	if opts.Making, err = findCatalog(cmd, args); err != nil {
+		return opts, err
+	}
+	opts.Sources = args
+	if err := f.checkRendering(cmd, opts.Making); err != nil {
+		return opts, err
+	}
+	return opts, f.configure(args[0], &opts)
+}
+
+// configure sets the options that opm.yaml beside a catalog or its source has.
+func (f *publishFlags) configure(ref string, opts *pipeline.Options) error {
+	c, err := f.report.read(ref)
+	if err != nil {
+		return err
+	}
+	// An empty catalog would take all operators away from clusters: nearly always, something before has failed.
+	if levels := c.Levels.Rules; levels[validate.NoObjects] == "" {
+		levels[validate.NoObjects] = problem.Error
+	}
+	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c, ref) }
+	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
+		problems, _, err := unknown(c.Baseline, c.Levels.Apply(problems))
+		return problems, err
+	}
+	opts.Resolve.Target, err = c.TargetOf(ref)
+	return err
 }
 
 // setHooks sets the functions of opts that open catalogs and images, and that print.
@@ -278,23 +329,69 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
 }
 
-// print prints the summary, and appends it to file unless file is nil. If steps failed, the error has the exit status
-// of the outcome.
-func (f *publishFlags) print(cmd *cobra.Command, s *pipeline.Summary, file io.Writer) error {
-	var text strings.Builder
-	err := s.Report().Markdown(&text)
-	if err != nil {
-		return err
+// print prints the summaries, and appends them to the files. If steps failed, the error has the exit status of the
+// outcomes: 1 if a catalog is rejected.
+func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files []*os.File) error {
+	about := func() *report.Report { return pipeline.ReportAll(all) }
+	result := &output.Result{Value: all, Report: about}
+	if !f.report.each.given() {
+		result.Value = all[0]
 	}
-	if file != nil {
-		_, err = io.WriteString(file, text.String())
+	var errs []error
+	for _, file := range files {
+		form := output.Markdown
+		if strings.HasSuffix(file.Name(), ".json") {
+			form = output.JSON
+		}
+		errs = append(errs, result.Write(file, form))
 	}
-	err = errors.Join(err, printResult(cmd, &output.Result{Value: s, Report: s.Report}))
-	failed := s.Err()
-	if err != nil || failed == nil || s.Outcome == pipeline.Rejected {
+	if f.format == string(problem.GitHub) {
+		errs = append(errs, annotateProblems(cmd, all, f.report.each.given()))
+	} else {
+		errs = append(errs, printResult(cmd, result))
+	}
+	err := errors.Join(errs...)
+	var failures []error
+	status := 2
+	for _, s := range all {
+		failure := s.Err()
+		if failure != nil && f.report.each.given() {
+			failure = eachOf(s.Catalog, failure)
+		}
+		failures = append(failures, failure)
+		if s.Outcome == pipeline.Rejected {
+			status = 1
+		}
+	}
+	failed := errors.Join(failures...)
+	if err != nil || failed == nil || status == 1 {
 		return errors.Join(err, failed)
 	}
-	return &statusError{failed, 2}
+	return &statusError{failed, status}
+}
+
+// eachOf adds the name of a catalog to each of the errors joined in err.
+func eachOf(catalog string, err error) error {
+	var errs []error
+	for _, err := range flatten(err) {
+		errs = append(errs, fmt.Errorf("%s: %w", catalog, err))
+	}
+	return errors.Join(errs...)
+}
+
+// annotateProblems prints the problems of all steps for GitHub, without hints. A problem of several catalogs is printed
+// once.
+func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool) error {
+	found := &problem.Report{Problems: all[0].Problems()}
+	if several {
+		var reports []problem.CatalogReport
+		for _, s := range all {
+			reports = append(reports, problem.CatalogReport{Catalog: s.Catalog, Problems: s.Problems()})
+		}
+		found.Problems = problem.Merge(reports)
+	}
+	found.Problems = shownProblems(found.Problems, false)
+	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
 }
 
 // findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose.

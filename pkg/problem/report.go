@@ -173,9 +173,13 @@ func (r *Report) writeGitHub(w io.Writer) error {
 		if p.Path != "" {
 			text = legible.Name(legible.Message(p.Path)) + ": " + text
 		}
-		_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", githubLevel(p.Severity),
-			githubProperty.Replace(legible.Name(p.Pos.File)), max(1, p.Pos.Line), max(1, p.Pos.Column),
-			githubProperty.Replace(p.Rule), githubText.Replace(text))
+		place := ""
+		if p.Pos.File != "" {
+			place = fmt.Sprintf("file=%s,line=%d,col=%d,", githubProperty.Replace(legible.Name(p.Pos.File)),
+				max(1, p.Pos.Line), max(1, p.Pos.Column))
+		}
+		_, err := fmt.Fprintf(w, "::%s %stitle=%s::%s\n", githubLevel(p.Severity), place, githubProperty.Replace(p.Rule),
+			githubText.Replace(text))
 		if err != nil {
 			return err
 		}

@@ -207,14 +207,15 @@ problems:
 }
 
 func TestWriteGitHub(t *testing.T) {
-	p, hint := *two[0], *two[1]
+	p, hint, nowhere := *two[0], *two[1], problem.Problem{Severity: problem.Error, Rule: "push", Message: "denied"}
 	p.Message, hint.Severity = "first\nsecond\r", problem.Info
-	same(t, written(t, problem.GitHub, two[0], two[1], &p, &hint), `::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
+	same(t, written(t, problem.GitHub, two[0], two[1], &p, &hint, &nowhere), `::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
 		"100%25 wrong & so\\u2028on; mend it\n"+
 		"::warning file=c/b%2Cc%3Ad.json,line=1,col=1,title=utf-8::odd\n"+
 		`::error file=c/a b.yaml,line=6,col=9,title=channel-head::package "p": channel "<c>": `+
 		"first%0Asecond\\r; mend it\n"+
-		"::notice file=c/b%2Cc%3Ad.json,line=1,col=1,title=utf-8::odd\n")
+		"::notice file=c/b%2Cc%3Ad.json,line=1,col=1,title=utf-8::odd\n"+
+		"::error title=push::denied\n")
 }
 
 // A sarifLog is the part of SARIF 2.1.0 that code scanning requires.

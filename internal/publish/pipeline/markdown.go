@@ -39,6 +39,37 @@ func (s *Summary) Report() *report.Report {
 	return out
 }
 
+// ReportAll returns one report of several summaries, which begins with a table of the catalogs; a single summary needs
+// no table. It is truncated to the size of a comment as a whole.
+func ReportAll(all []*Summary) *report.Report {
+	if len(all) == 1 {
+		return all[0].Report()
+	}
+	out := &report.Report{}
+	counts := map[Outcome]int{}
+	var rows [][]string
+	for _, s := range all {
+		counts[s.Outcome]++
+		outcome := string(s.Outcome)
+		if s.Outcome == Rejected || s.Outcome == Broken {
+			outcome = report.Strong(outcome)
+		}
+		rows = append(rows, []string{report.Name(s.Catalog), outcome, list(s.Tags)})
+	}
+	var parts []string
+	for _, o := range []Outcome{Published, Unchanged, Checked, Rejected, Broken} {
+		if counts[o] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
+		}
+	}
+	out.Heading(2, plural.Of(len(all), "catalog")+": "+strings.Join(parts, ", "))
+	out.Table([]string{"catalog", "outcome", "image"}, rows)
+	for _, s := range all {
+		out.Add(s.Report())
+	}
+	return out
+}
+
 func (s *Summary) title() string {
 	to, from := list(s.Tags), report.Name(s.Catalog)
 	push := resultOf(s.Steps, Push)

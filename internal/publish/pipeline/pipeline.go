@@ -1,12 +1,13 @@
 // Package pipeline publishes a catalog in steps, some of which need others, and summarizes their results.
 //
-//	summary, err := pipeline.Run(ctx, pipeline.Options{Sources: []string{"catalog"}, Tags: tags, ...})
+//	summaries, err := pipeline.Run(ctx, pipeline.Options{Sources: []string{"catalog"}, Tags: tags, ...})
 //	if err != nil {
 //		return err
 //	}
-//	err = summary.Report().Markdown(os.Stdout)
+//	err = summaries[0].Report().Markdown(os.Stdout)
 //
-// A step runs unless a step it needs did not pass, so that one run reports as many problems as possible.
+// A step runs unless a step it needs did not pass, so that one run reports as many problems as possible. Several
+// catalogs are published together or not at all, as far as registries allow it.
 //
 // The catalog is opened once for all steps, and the build does not validate again a catalog that the step before it
 // found valid. The base image and the permission to push are checked before anything is read. All repositories store
@@ -176,6 +177,18 @@ func (r *run) runs(step Step) bool {
 func (r *run) fail(step Step, err error) {
 	if result := r.result(step); result != nil && err != nil {
 		result.fail(err)
+	}
+}
+
+// failed reports whether a step has failed.
+func (r *run) failed() bool {
+	return slices.ContainsFunc(r.results, func(result *Result) bool { return result.Status == Failed })
+}
+
+// block blocks a step that has no result yet, because of another catalog.
+func (r *run) block(step Step, catalog string) {
+	if result := r.result(step); result != nil && result.Status == "" {
+		result.Status, result.Note = Blocked, "needs the catalog "+catalog
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -29,17 +30,68 @@ type publication struct {
 	pusher  *image.Pusher
 	cosign  string           // path of the program
 	valid   *validate.Report // without errors, nil if the catalog was not validated with all rules
+	known   *memo.Memo       // of the validation of all catalogs, nil if there is one
 	built   *publish.Image
 
 	published func() (*render.Catalog, error) // opens the catalog to compare with, once
 
 	unreadable bool // a part of the catalog, as validate has found
+	mustEnd    bool // no more steps, of other catalogs either, because the process must end soon
 	closers    []func()
 }
 
-// Run publishes a catalog, which it opens once for all steps. The summary has the errors of steps; Run returns an error
-// if ctx is done or there is no temporary directory. All temporary files are gone at the end.
-func Run(ctx context.Context, o Options) (*Summary, error) {
+// Run publishes catalogs, each of which it opens once for all steps. Nothing is pushed unless the steps before have
+// passed for all catalogs, and no tag is set unless all images are pushed and signed; a tag that cannot be set stops the
+// tags of the catalogs after it. The summaries are in the order of the catalogs and have the errors of steps; Run
+// returns an error if ctx is done or there is no temporary directory. All temporary files are gone at the end.
+func Run(ctx context.Context, catalogs ...Options) ([]*Summary, error) {
+	var all []*publication
+	var known *memo.Memo
+	if len(catalogs) > 1 {
+		known = new(memo.Memo)
+	}
+	defer func() {
+		for _, p := range slices.Backward(all) {
+			p.close()
+		}
+	}()
+	for _, o := range catalogs {
+		p, err := newPublication(o)
+		if err != nil {
+			return nil, err
+		}
+		p.known = known
+		all = append(all, p)
+		p.prepare(ctx)
+	}
+	for i, p := range all {
+		if p.check(ctx); p.mustEnd {
+			for _, later := range all[i+1:] {
+				for _, r := range later.results {
+					later.block(r.Step, p.run.catalog)
+				}
+			}
+			break
+		}
+	}
+	for _, phase := range []struct {
+		step Step
+		do   func(*publication, context.Context)
+	}{{Push, (*publication).ship}, {Tag, (*publication).name}} {
+		for _, p := range all {
+			p.blockFor(phase.step, all)
+			phase.do(p, ctx)
+		}
+	}
+	var summaries []*Summary
+	for _, p := range all {
+		summaries = append(summaries, p.summary())
+	}
+	return summaries, ctx.Err()
+}
+
+// newPublication returns the state of a run for a catalog. Its resources are open until close is called.
+func newPublication(o Options) (*publication, error) {
 	tmp, err := os.MkdirTemp("", "opm-publish-")
 	if err != nil {
 		return nil, err
@@ -48,17 +100,16 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	p.published = sync.OnceValues(p.openPublished)
 	p.onClose(func() error { return os.RemoveAll(tmp) })
 	p.onClose(p.images.Close)
-	defer func() {
-		for _, c := range slices.Backward(p.closers) {
-			c()
-		}
-	}()
 	if p.Making == "" {
 		p.dir = p.Sources[0]
 	}
-	p.prepare(ctx)
-	p.doAll(ctx)
-	return p.summary(), ctx.Err()
+	return p, nil
+}
+
+func (p *publication) close() {
+	for _, c := range slices.Backward(p.closers) {
+		c()
+	}
 }
 
 func (p *publication) onClose(c func() error) { p.closers = append(p.closers, func() { _ = c() }) }
@@ -103,8 +154,8 @@ func (p *publication) prepare(ctx context.Context) {
 	}
 }
 
-// doAll does all steps.
-func (p *publication) doAll(ctx context.Context) {
+// check does the steps before push.
+func (p *publication) check(ctx context.Context) {
 	do := func(step Step, fn func(context.Context, *Result) error, needs ...Step) {
 		p.do(step, func(r *Result) error { return fn(ctx, r) }, needs...)
 	}
@@ -128,9 +179,32 @@ func (p *publication) doAll(ctx context.Context) {
 	read(CheckImages, "checking", p.checkImages, reading...)
 	read(Diff, "comparing", p.compare, reading...)
 	read(Build, "building", p.build, p.Making, Validate)
-	do(Push, p.push, p.Making, Validate, Resolve, CheckImages, Diff, Build, Sign)
-	do(Sign, p.sign, Push)
-	do(Tag, p.setTags, Push, Sign)
+	p.valid = nil // build was the last to read it
+}
+
+// ship pushes and signs the image.
+func (p *publication) ship(ctx context.Context) {
+	push := func(r *Result) error { return p.push(ctx, r) }
+	p.do(Push, push, p.Making, Validate, Resolve, CheckImages, Diff, Build, Sign)
+	p.do(Sign, func(r *Result) error { return p.sign(ctx, r) }, Push)
+}
+
+// name makes the tags name the image.
+func (p *publication) name(ctx context.Context) {
+	p.do(Tag, func(r *Result) error { return p.setTags(ctx, r) }, Push, Sign)
+}
+
+// blockFor blocks a step if a step of another catalog has failed, and none of its own.
+func (p *publication) blockFor(step Step, all []*publication) {
+	if p.failed() {
+		return
+	}
+	for _, other := range all {
+		if other.failed() {
+			p.block(step, other.run.catalog)
+			return
+		}
+	}
 }
 
 // open opens the catalog for the steps that read it.

@@ -116,7 +116,12 @@ func (p *publication) renderTemplate(ctx context.Context, file string, text []by
 	return bundles.Lock.WriteFile(p.Lock)
 }
 
-func (p *publication) validate(ctx context.Context, r *Result) error {
+func (p *publication) validate(ctx context.Context, r *Result) (err error) {
+	defer func() {
+		if errors.Is(err, validate.ErrSchemas) {
+			p.unreadable, p.mustEnd = true, true
+		}
+	}()
 	opts, err := p.Options.Validate()
 	if err != nil {
 		return err
@@ -125,13 +130,13 @@ func (p *publication) validate(ctx context.Context, r *Result) error {
 	if err := p.open(); err != nil {
 		return err
 	}
+	if p.known != nil {
+		ctx = p.known.With(ctx)
+	}
 	check := func(sources []declcfg.Source) (*validate.Report, error) {
 		return validate.Catalog(ctx, opts, sources...)
 	}
 	report, err := check(p.catalog.Sources)
-	if errors.Is(err, validate.ErrSchemas) {
-		p.unreadable = true // no other step is done, because the process must end soon
-	}
 	if err := cmp.Or(p.catalog.Unchanged(), err); err != nil {
 		return err
 	}

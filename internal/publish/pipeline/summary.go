@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // An Outcome is the result of a run.
@@ -15,7 +17,7 @@ const (
 	Unchanged Outcome = "unchanged" // the image already exists
 	Checked   Outcome = "checked"   // no problems, and nothing to push
 	Rejected  Outcome = "rejected"  // the catalog has problems
-	Broken    Outcome = "failed"    // a failure without problems in the catalog, such as of a registry
+	Broken    Outcome = "failed"    // a failure without problems in the catalog, such as of a registry or another catalog
 )
 
 // A Summary summarizes a run.
@@ -41,7 +43,7 @@ func (r *run) summary() *Summary {
 	switch {
 	case slices.ContainsFunc(r.results, func(result *Result) bool { return result.rejected }):
 		s.Outcome = Rejected
-	case slices.ContainsFunc(r.results, func(result *Result) bool { return result.Status == Failed }):
+	case slices.ContainsFunc(r.results, (*Result).isBad):
 		s.Outcome = Broken
 	case tag == nil || tag.Status != Passed:
 		s.Outcome = Checked
@@ -49,6 +51,25 @@ func (r *run) summary() *Summary {
 		s.Outcome = Unchanged
 	}
 	return s
+}
+
+// isBad reports whether a step failed, or could not run because another one did.
+func (r *Result) isBad() bool { return r.Status == Failed || r.Status == Blocked }
+
+// Problems returns the problems found by all steps, in their order. What several steps could not read is listed once. A
+// step that failed without a problem is an error without a position, whose rule is the name of the step.
+func (s *Summary) Problems() (all []*problem.Problem) {
+	for _, r := range s.Steps {
+		for _, p := range r.problems {
+			if !slices.ContainsFunc(all, func(q *problem.Problem) bool { return p.Rule == "" && q.Pos == p.Pos }) {
+				all = append(all, p)
+			}
+		}
+		if r.Status == Failed && !problem.HasErrors(r.problems) {
+			all = append(all, &problem.Problem{Rule: string(r.Step), Severity: problem.Error, Message: r.Note})
+		}
+	}
+	return all
 }
 
 // Err returns an error that joins the errors of the failed steps, or nil.
