@@ -309,7 +309,7 @@ func invalid(cmd *cobra.Command, err error, dir string) error {
 	if !ok {
 		return fmt.Errorf("build image: %w", err)
 	}
-	if err := notCatalog(dir, found.Report); err != nil {
+	if err := notCatalog(cmd.Context(), dir, found.Report); err != nil {
 		return err
 	}
 	return reportProblems(cmd, found.Report.Problems)

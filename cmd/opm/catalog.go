@@ -71,7 +71,7 @@ func (c *catalog) close() {
 // It warns if the catalog has no packages, or looks like several catalogs.
 func (c *catalog) check(index *declcfg.Index, err error) error {
 	if err := cmp.Or(c.Unchanged(), err); err != nil {
-		return ofParts(c.refs, err)
+		return ofParts(c.cmd.Context(), c.refs, err)
 	}
 	warnIfNone(c.cmd, len(index.Names()), "packages", c.refs...)
 	if len(c.refs) == 1 {
@@ -107,7 +107,7 @@ func (f *imageFlags) openValidated(
 		return nil, nil, err
 	}
 	report, err := validate.Catalog(f.each.sharing(cmd.Context()), opts, c.Sources...)
-	if err := cmp.Or(c.Unchanged(), err, notCatalog(ref, report)); err != nil {
+	if err := cmp.Or(c.Unchanged(), err, notCatalog(cmd.Context(), ref, report)); err != nil {
 		c.close()
 		return nil, nil, err
 	}

@@ -123,7 +123,7 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 	defer c.close()
 	bundles, err := f.memo.Read(cmd.Context(), opts.Spool, c.Sources...)
 	if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
-		return nil, ofParts(refs, err)
+		return nil, ofParts(cmd.Context(), refs, err)
 	}
 	names := bundles.Index.Names()
 	warnIfNone(cmd, len(names), "packages", refs...)

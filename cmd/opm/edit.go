@@ -10,7 +10,9 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/problem"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // editFlags are the flags of commands that change a catalog or a template in place.
@@ -188,7 +190,20 @@ func hintRemove(ctx context.Context, paths []string, e edit.Edit, opts edit.Opti
 	}
 	opts.DryRun = true
 	results, err := edit.ApplyAll(ctx, paths, remove, opts)
-	if err != nil || slices.ContainsFunc(results, func(r *edit.Result) bool { return len(r.Problems) > 0 }) {
+	if err != nil {
+		return ""
+	}
+	var left []*problem.Problem
+	for _, r := range results {
+		left = append(left, r.Problems...)
+	}
+	isDefault := func(p *problem.Problem) bool { return p.Rule == validate.DefaultChannel }
+	switch {
+	case len(left) == 0:
+	case remove.Kind == edit.Channel && !slices.ContainsFunc(left, func(p *problem.Problem) bool { return !isDefault(p) }):
+		hint = fmt.Sprintf("it is the default channel: first run opm default-channel %s CHANNEL --package %s; then %s",
+			shell.Quote(paths[0]), shell.Quote(left[0].Package), hint)
+	default:
 		return ""
 	}
 	return "hint: " + hint + "\n"

@@ -98,9 +98,7 @@ func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
 			fmt.Fprintln(w, line)
 		}
 	}
-	if hint := advice(cmd, errs[0]); hint != "" {
-		f.after = "hint: " + legibleLines(hint) + "\n"
-	}
+	f.after = hintLine(cmd, errs[0])
 	if more := len(errs) - len(shown); more > 0 {
 		f.after += fmt.Sprintf("opm: %s not printed\n", plural.Of(more, "more error"))
 	}
@@ -179,12 +177,11 @@ func legibleLines(message string) string {
 }
 
 // bundleError returns an error if ref is a bundle directory or the manifests or metadata in one, else nil.
-func bundleError(ref string) error {
-	switch {
-	case reference.Of(ref).Kind != reference.Directory:
-	case bundle.Is(os.DirFS(ref)):
-		return &render.BundleError{Ref: ref, What: "a bundle directory"}
-	case bundleAround(ref) != "":
+func bundleError(ctx context.Context, ref string) error {
+	switch is := inputOf(ctx, ref); is {
+	case bundleInput:
+		return &render.BundleError{Ref: ref, What: string(is)}
+	case partInput:
 		return &render.BundleError{Ref: ref, What: "a part of the bundle directory " + bundleAround(ref)}
 	}
 	return nil
@@ -192,19 +189,19 @@ func bundleError(ref string) error {
 
 // notCatalog returns an error if nothing of a catalog could be read because ref is a bundle, else nil. Upstream reads a
 // directory as a catalog even if it looks like a bundle, which may be due to names of packages.
-func notCatalog(ref string, report *validate.Report) error {
+func notCatalog(ctx context.Context, ref string, report *validate.Report) error {
 	if report == nil || len(report.Problems) == 0 || len(report.Index.Names()) > 0 {
 		return nil
 	}
-	return bundleError(ref)
+	return bundleError(ctx, ref)
 }
 
 // ofParts returns an error for each reference to a part of a bundle, or err if no reference is one.
-func ofParts(refs []string, err error) error {
+func ofParts(ctx context.Context, refs []string, err error) error {
 	var errs []error
 	for _, ref := range refs {
 		if bundleAround(ref) != "" {
-			errs = append(errs, bundleError(ref))
+			errs = append(errs, bundleError(ctx, ref))
 		}
 	}
 	return cmp.Or(errors.Join(errs...), err)
@@ -250,14 +247,10 @@ func withSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
 // catalogError returns an error if ref, which should be a bundle, is a directory or a file of a catalog, or a part of a
 // bundle; else nil.
 func catalogError(ctx context.Context, ref string) error {
-	r := reference.Of(ref)
-	if r.Kind != reference.Directory && r.Kind != reference.File || bundle.Is(os.DirFS(ref)) {
-		return nil
-	}
-	if parent := bundleAround(ref); parent != "" {
-		return fmt.Errorf("open bundle %q: it is a part of a bundle; run: %s", ref, shellLine("opm bundle validate", parent))
-	}
-	if holdsObjects(ctx, ref, r.Kind == reference.File) {
+	switch inputOf(ctx, ref) {
+	case partInput:
+		return fmt.Errorf("open bundle %q: it is a part of a bundle", ref)
+	case catalogInput:
 		return notBundle(ref, "a catalog")
 	}
 	return nil
@@ -268,9 +261,17 @@ func notBundle(ref, what string) error {
 	return fmt.Errorf("open bundle %q: not a bundle: it is %s; run: %s", ref, what, shellLine("opm validate", ref))
 }
 
+// hintLine returns the line with the advice about err, or "".
+func hintLine(cmd *cobra.Command, err error) string {
+	if hint := advice(cmd, err); hint != "" {
+		return "hint: " + legibleLines(hint) + "\n"
+	}
+	return ""
+}
+
 // advice returns a hint that says how to fix err, or "" if there is none.
 func advice(cmd *cobra.Command, err error) string {
-	if b, ok := errors.AsType[*render.BundleError](err); ok {
+	if b, ok := errors.AsType[*render.BundleError](err); ok && !strings.Contains(cmd.Use, "|BUNDLE") {
 		ref := b.Ref
 		if parent := bundleAround(ref); parent != "" && reference.Of(ref).Kind == reference.Directory {
 			ref = parent
@@ -284,7 +285,8 @@ func advice(cmd *cobra.Command, err error) string {
 	if ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
 		return "name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
 	}
-	return cmp.Or(missingAdvice(err), digestAdvice(cmd), stateAdvice(cmd), argumentAdvice(cmd))
+	return cmp.Or(flagAdvice(cmd, err), fileAdvice(cmd), missingAdvice(cmd, err), digestAdvice(cmd), stateAdvice(cmd),
+		argumentAdvice(cmd, err))
 }
 
 // shellLine returns a command with an argument, which can be pasted into a shell.

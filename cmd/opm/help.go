@@ -45,6 +45,10 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 
 // flagError returns the usage error for an error of parsing flags. It suggests the nearest name for an unknown flag.
 func flagError(cmd *cobra.Command, err error) error {
+	if missing, ok := err.(*pflag.ValueRequiredError); ok { //nolint:errorlint // pflag does not wrap it
+		value, usage := pflag.UnquoteUsage(missing.GetFlag())
+		return usageError{fmt.Errorf("%w (%s: %s)", err, value, usage)}
+	}
 	unknown, ok := err.(*pflag.NotExistError) //nolint:errorlint // pflag does not wrap it
 	switch {
 	case !ok:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,13 +13,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/internal/compose"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/shell"
+	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
-// argumentAdvice returns a hint about arguments that are not of the kind that the usage line names, or "".
-func argumentAdvice(cmd *cobra.Command) string {
+// argumentAdvice returns a hint about arguments that are missing, or not of the kind that the usage line names, or "".
+func argumentAdvice(cmd *cobra.Command, err error) string {
 	args, names := cmd.Flags().Args(), argumentNames(cmd)
 	if cmd.Flags().Changed("each") || cmd.Flags().Changed("rules") {
 		return ""
@@ -27,22 +30,45 @@ func argumentAdvice(cmd *cobra.Command) string {
 	for i, arg := range args {
 		inputs[i] = inputOf(cmd.Context(), arg)
 	}
-	at := slices.Index(names, "CATALOG")
-	of := slices.Index(names, "BUNDLE")
-	switch {
+	at, of := slices.Index(names, "CATALOG"), slices.Index(names, "BUNDLE")
+	part := slices.Index(inputs, partInput)
+	switch directory := cmd.Flag("directory"); {
+	case len(args) == 0 && !strings.HasPrefix(err.Error(), "argument "): // it is about something else
+	case len(args) == 0 && at == 0:
+		return catalogsHere(cmd, "", nil, names, 0)
+	case len(args) == 0 && slices.Contains(names, "STATE") && cmd.Name() != "diagnose": // which needs none
+		return "STATE is a file or a directory with the objects of a cluster, or kube: for the current cluster; run: " +
+			commandLine(cmd, []string{"kube:"})
 	case len(args) == 0:
 	case cmd.Name() == "render-template" && slices.Contains(inputs, catalogInput):
 		return "it is a catalog; run: " + shellLine("opm convert-template basic", args[slices.Index(inputs, catalogInput)])
-	case len(names) == 0 && inputs[0] != missingInput && cmd.Flag("directory") != nil && !cmd.Flags().Changed("directory"):
-		return "run: " + commandLine(cmd, nil) + " --directory " + shell.Quote(args[0])
-	case of >= 0 && of < len(args) && inputs[of] == partInput:
+	case cmd.Name() == "mirror" && !cmd.Flags().Changed("to") && !cmd.Flags().Changed("to-dir"):
+		return "run: " + commandLine(cmd, args) + " --to-dir mirror --dry-run"
+	case len(names) == 0 && directory != nil && !directory.Changed:
+		return directoryAdvice(cmd, args[0], inputs[0])
+	case part >= 0 && (part == of || strings.ContainsAny(cmd.Use, "(|") && strings.Contains(cmd.Use, "BUNDLE")):
 		args = slices.Clone(args)
-		args[of] = bundleAround(args[of])
+		args[part] = bundleAround(args[part])
 		return "run: " + commandLine(cmd, args)
-	case at >= 0 && at < len(args) && (inputs[at] == missingInput || of >= 0 && inputs[at] == bundleInput):
+	case inputs[0] == missingInput && cmd.HasParent() && cmd.Parent().Name() == "bundle":
+		return bundlesHere(cmd, args[0], "")
+	case at >= 0 && at < len(args) && (inputs[at] == missingInput || of >= 0 && inputs[at] == bundleInput || of == 0 &&
+		inputs[of] == catalogInput):
 		return catalogAdvice(cmd, args, names, inputs, at)
 	}
 	return ""
+}
+
+// directoryAdvice returns a hint for the argument of a command without arguments, whose flag --directory names a bundle.
+func directoryAdvice(cmd *cobra.Command, arg string, is input) string {
+	const flag = " --directory "
+	switch is {
+	case missingInput:
+		return bundlesHere(cmd, arg, flag)
+	case partInput: // the metadata beside the manifests name the package and the channels
+		arg = bundleAround(arg)
+	}
+	return "run: " + commandLine(cmd, nil) + flag + shell.Quote(arg)
 }
 
 // catalogAdvice returns a hint for arguments without a catalog at an index: to swap two arguments or, for a plain name,
@@ -56,38 +82,171 @@ func catalogAdvice(cmd *cobra.Command, args, names []string, inputs []input, at 
 		args[at], args[i] = args[i], args[at]
 		return "run: " + commandLine(cmd, args)
 	}
-	if inputs[at] != missingInput || strings.ContainsAny(args[at], "/.") || reference.Near(args[at]) != "" {
+	if inputs[at] != missingInput || !isPlain(args[at]) {
 		return ""
 	}
-	entries, _ := os.ReadDir(".") // no hint without it
-	var here []string
+	return catalogsHere(cmd, args[at], args, names, at)
+}
+
+// isPlain reports whether a missing path is probably a name of something else, such as a package.
+func isPlain(path string) bool {
+	return !strings.ContainsAny(path, "/.=") && reference.Near(path) == ""
+}
+
+// catalogsHere returns a hint with the catalogs of the working directory, for arguments with name, or nothing, in place
+// of the catalog at an index. If one of them was probably meant, the hint is the command with it.
+func catalogsHere(cmd *cobra.Command, name string, args, names []string, at int) string {
+	here := inputsIn(cmd, ".", catalogInput)
+	likely := slices.DeleteFunc(slices.Clone(here), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return name == "" || err != nil
+	})
+	switch {
+	case len(likely) == 1:
+		here = likely
+	case len(here) > 1:
+		return "CATALOG is a path or an image; a catalog in this directory is " + quotedAll(here)
+	case here == nil:
+		return ""
+	}
+	line := slices.Clone(args[:min(at, len(args))])
+	line = append(line, here[0])
+	next := at + 1
+	flag := cmd.Flag("package")
+	switch {
+	case name == "":
+	case len(args) == next && next < len(names) && (names[next] == "PACKAGE" || names[next] == "TEXT"):
+		line = append(line, name)
+	case len(args) == next && flag != nil && !flag.Changed:
+		return "run: " + commandLine(cmd, line) + " --package " + shell.Quote(name)
+	case len(args) > next:
+		line = append(line, args[next:]...)
+	}
+	return "run: " + commandLine(cmd, line)
+}
+
+// bundlesHere returns a hint with the bundle directories of the working directory for a missing one, or "". If there is
+// one, the hint is the command with it, after the flag.
+func bundlesHere(cmd *cobra.Command, name, flag string) string {
+	here := inputsIn(cmd, ".", bundleInput)
+	switch {
+	case here == nil || !isPlain(name) && flag == "":
+		return ""
+	case len(here) > 1:
+		return "a bundle directory here is " + quotedAll(here)
+	case flag == "":
+		return "run: " + commandLine(cmd, here)
+	}
+	return "run: " + commandLine(cmd, nil) + flag + shell.Quote(here[0])
+}
+
+// maxHere is the maximum number of paths in a hint.
+const maxHere = 5
+
+// inputsIn returns the paths of a kind in a directory, nil if there are more than a hint can name.
+func inputsIn(cmd *cobra.Command, dir string, kind input) []string {
+	return pathsIn(dir, func(path string, e os.DirEntry) bool {
+		return (e.IsDir() || kind == templateInput) && inputOf(cmd.Context(), path) == kind
+	})
+}
+
+// pathsIn returns the paths in a directory that match, in alphabetical order; nil if there are more than a hint can
+// name. It looks at few of them, since the directory may be any.
+func pathsIn(dir string, match func(path string, e os.DirEntry) bool) (paths []string) {
+	entries, _ := os.ReadDir(dir) // no hint without it
 	for _, e := range entries[:min(len(entries), 100)] {
-		if e.IsDir() && inputOf(cmd.Context(), e.Name()) == catalogInput {
-			here = append(here, shell.Quote(e.Name()))
+		if path := filepath.Join(dir, e.Name()); match(path, e) {
+			paths = append(paths, path)
 		}
 	}
-	if here == nil || len(here) > 5 {
+	if len(paths) > maxHere {
+		return nil
+	}
+	return paths
+}
+
+// quotedAll returns paths as an alternative: a, b or c.
+func quotedAll(paths []string) string {
+	var quoted []string
+	for _, path := range paths {
+		quoted = append(quoted, shell.Quote(path))
+	}
+	return oneOf(quoted)
+}
+
+// fileAdvice returns a hint for a command whose last argument is a file, if that is missing or a directory: the files of
+// the expected kind in the directory. It is "" if there are none.
+func fileAdvice(cmd *cobra.Command) string {
+	args := cmd.Flags().Args()
+	if len(args) == 0 {
 		return ""
 	}
-	return "CATALOG is a path or an image; a catalog in this directory is " + strings.Join(here, " or ")
+	path := args[len(args)-1]
+	var dirs []string // to look in
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		dirs = []string{path, "."}
+	case err == nil:
+		return ""
+	default:
+		dirs = []string{filepath.Dir(path)}
+		if near := reference.Near(path); near != "" {
+			if info, err := os.Stat(near); err == nil && !info.IsDir() {
+				return ""
+			}
+			dirs = []string{near}
+		}
+	}
+	for _, dir := range dirs {
+		var files []string
+		switch cmd.Name() {
+		case "render-template":
+			files = inputsIn(cmd, dir, templateInput)
+		case "compose":
+			files = pathsIn(dir, func(path string, e os.DirEntry) bool {
+				ext := filepath.Ext(path)
+				if !e.Type().IsRegular() || ext != ".yaml" && ext != ".yml" && ext != ".json" {
+					return false
+				}
+				_, err := compose.ReadConfig(path)
+				return err == nil
+			})
+		}
+		switch {
+		case len(files) == 1:
+			return "run: " + commandLine(cmd, append(slices.Clone(args[:len(args)-1]), files[0]))
+		case files != nil:
+			return fmt.Sprintf("a file for opm %s is %s", cmd.Name(), quotedAll(files))
+		}
+	}
+	return ""
 }
 
 // stateAdvice returns a hint for a catalog in place of the objects of a cluster, or "".
 func stateAdvice(cmd *cobra.Command) string {
-	var states []string
-	if slices.Contains(argumentNames(cmd), "STATE") {
-		states = cmd.Flags().Args()
-	} else if f := cmd.Flag("state"); f != nil {
-		if paths, ok := f.Value.(pflag.SliceValue); ok {
+	states, flag := cmd.Flags().Args(), cmd.Flag("state")
+	switch {
+	case flag != nil:
+		if paths, ok := flag.Value.(pflag.SliceValue); ok {
 			states = paths.GetSlice()
 		}
-	}
-	for _, state := range states {
-		if inputOf(cmd.Context(), state) == catalogInput {
-			return "a catalog is given by " + shell.Quote("--catalog=NAME="+state)
+		if catalogs := cmd.Flags().Args(); len(catalogs) > 0 && flag.Changed {
+			return "the contents of a CatalogSource NAME are given by a flag; run: " + commandLine(cmd, nil) + " " +
+				shell.Quote("--catalog=NAME="+catalogs[0])
 		}
+	case !strings.Contains(cmd.Use, "STATE"):
+		return ""
 	}
-	return ""
+	i := slices.IndexFunc(states, func(state string) bool { return inputOf(cmd.Context(), state) == catalogInput })
+	if i < 0 {
+		return ""
+	}
+	given := shell.Quote("--catalog=NAME=" + states[i])
+	others := slices.Delete(slices.Clone(states), i, i+1)
+	if flag == nil && (len(others) > 0 || cmd.Name() == "permissions") {
+		return "run: " + commandLine(cmd, others) + " " + given
+	}
+	return "a catalog is the contents of the CatalogSource NAME of a cluster, and given by " + given
 }
 
 // argumentNames returns the names of the arguments in the usage line, up to the first flag or choice.
@@ -96,7 +255,8 @@ func argumentNames(cmd *cobra.Command) (names []string) {
 		if strings.ContainsAny(word, "(|") || strings.HasPrefix(word, "-") {
 			break
 		}
-		names = append(names, strings.Trim(word, "[]."))
+		word = strings.Trim(word, "[].")
+		names = append(names, word[strings.LastIndexByte(word, ']')+1:]) // [NAME=]CATALOG
 	}
 	return names
 }
@@ -116,7 +276,8 @@ func commandLine(cmd *cobra.Command, args []string) string {
 			words = append(words, "--"+f.Name+"="+shell.Quote(value))
 		}
 	})
-	fields := strings.Fields(cmd.Use)
+	use, _, _ := strings.Cut(cmd.Use, "(") // flags after it are alternatives
+	fields := strings.Fields(use)
 	for i, word := range fields[:len(fields)-1] {
 		if name, ok := strings.CutPrefix(word, "--"); ok && cmd.Flag(name) != nil && !cmd.Flags().Changed(name) {
 			words = append(words, word, fields[i+1])
@@ -126,13 +287,71 @@ func commandLine(cmd *cobra.Command, args []string) string {
 }
 
 // missingAdvice returns a hint for a file that does not exist, with the name of a similar one beside it, or "".
-func missingAdvice(err error) string {
+func missingAdvice(cmd *cobra.Command, err error) string {
+	text := err.Error()
+	if strings.Contains(text, "did you mean") {
+		return ""
+	}
+	paths := cmd.Flags().Args()
 	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
-		if near := reference.Near(e.Path); near != "" {
+		paths = []string{e.Path}
+	} else if !errors.Is(err, fs.ErrNotExist) && !strings.Contains(text, "does not exist") {
+		return ""
+	}
+	for _, path := range paths {
+		if _, err := os.Lstat(path); err == nil || !strings.Contains(text, path) {
+			continue
+		}
+		if near := reference.Near(path); near != "" {
 			return fmt.Sprintf("did you mean %q?", near)
+		}
+		switch {
+		case isValue(cmd, "config", path):
+			return "without --config, the opm.yaml beside the catalog is read; it is described by: opm help opm.yaml"
+		case isValue(cmd, "baseline", path) && cmd.Flag("write-baseline") != nil:
+			return "run: " + commandLine(cmd, cmd.Flags().Args()) + " --write-baseline"
 		}
 	}
 	return ""
+}
+
+// flagAdvice returns a hint about flags that need others, or "".
+func flagAdvice(cmd *cobra.Command, err error) string {
+	args := cmd.Flags().Args()
+	given := cmd.Flags().Changed
+	directory := cmd.Flag("directory")
+	_, stale := errors.AsType[*serve.CacheError](err)
+	switch name := cmd.Name(); {
+	case stale:
+		line := []string{"opm", "serve", "--cache-only", "--cache-dir", cmd.Flag("cache-dir").Value.String()}
+		return "run before: " + shell.Join(append(line, args...)...)
+	case name == "updates" && given("across") && given("each"):
+		line := []string{"opm", "plan"}
+		for _, value := range cmd.Flag("each").Value.(pflag.SliceValue).GetSlice() {
+			line = append(line, "--each", value)
+		}
+		return "run: " + shell.Join(line...)
+	case name == "manifests" && given("probes") && strings.Contains(err.Error(), "probes"):
+		line := commandLine(cmd, args)
+		if !given("kind") {
+			line += " --kind deployment"
+		}
+		if cmd.Flag("probes").Value.String() == "http" && !given("http-port") {
+			line += " --http-port 8080"
+		}
+		return "run: " + line
+	case directory != nil && directory.Changed && !given("package") && strings.Contains(err.Error(), "--package"):
+		if around := bundleAround(directory.Value.String()); around != "" {
+			return fmt.Sprintf("the metadata in %s name both; give that directory: --directory %s", around, shell.Quote(around))
+		}
+	}
+	return ""
+}
+
+// isValue reports whether a text is the value of a flag.
+func isValue(cmd *cobra.Command, flag, text string) bool {
+	f := cmd.Flag(flag)
+	return f != nil && f.Changed && f.Value.String() == text
 }
 
 // shortDigest matches a digest with a wrong number of digits at the end of an image reference.

@@ -399,17 +399,19 @@ func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool)
 func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
-		switch {
-		case err != nil:
+		if err != nil {
 			return "", fmt.Errorf("%s: %w", cmd.Name(), err)
+		}
+		is := inputOf(cmd.Context(), arg)
+		switch {
 		case info.IsDir() && len(args) == 1:
-			err = bundleError(arg)
-		case isTemplate(arg):
+			err = bundleError(cmd.Context(), arg)
+		case is == templateInput:
 			making = pipeline.Template
 		case len(args) > 1:
 			const want = "one directory, one config of opm compose, or templates"
 			err = usageError{fmt.Errorf("%s is not a template: want %s", arg, want)}
-		case holdsObjects(cmd.Context(), arg, true):
+		case is == catalogInput:
 			err = fmt.Errorf("%s: %s is a file of a catalog: want its directory", cmd.Name(), arg)
 		default:
 			making = pipeline.Compose

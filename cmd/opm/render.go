@@ -137,7 +137,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	defer catalog.Close()
 	metas, err := catalog.Metas(ctx)
 	if err != nil {
-		return ofParts(refs, err)
+		return ofParts(cmd.Context(), refs, err)
 	}
 	if f.merge {
 		if metas, err = declcfg.MergeDuplicates(metas); err != nil {

@@ -98,7 +98,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if writeErr := writeTerminationLog(f.terminationLog, cmd.Flags().Changed("termination-log"), err); writeErr != nil {
 		log.Warn("cannot write the termination log", "reason", writeErr)
 	}
-	fail := stopped(log, err, args, catalogs.names())
+	fail := stopped(cmd, log, err, args, catalogs.names())
 	if f.logFormat == "json" {
 		return failed("") // standard error has only JSON records
 	}
@@ -106,12 +106,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // stopped logs the reason why the server stopped, and returns the failure.
-func stopped(log *slog.Logger, err error, args, names []string) error {
+func stopped(cmd *cobra.Command, log *slog.Logger, err error, args, names []string) error {
 	serve.LogError(log, "server stopped", err)
 	invalid, ok := errors.AsType[*serve.ProblemsError](err)
 	switch {
 	case !ok:
-		return failed(reason(flatten(err)))
+		return &failure{reason(flatten(err)), hintLine(cmd, err)}
 	case invalid.Clash:
 		return &failure{problem.Reason(invalid.Problems), "hint: " + adviceOnClash(args, names) + "\n"}
 	}

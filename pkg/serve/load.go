@@ -212,6 +212,13 @@ func (l *loader) webCatalogs(s *snapshot, in *Input) []web.Catalog {
 	return all
 }
 
+// A CacheError reports that a cache directory has no valid store, although [LoadOptions.Enforce] requires one.
+type CacheError struct{ Err error }
+
+func (e *CacheError) Error() string { return fmt.Sprintf("cache requires rebuild: %v", e.Err) }
+
+func (e *CacheError) Unwrap() error { return e.Err }
+
 // cached returns the store in the cache directory, or nil if it is stale, corrupt or missing, or lacks required HTTP
 // content. With allowPartial, that content may still be missing.
 func (l *loader) cached(key store.Key, allowPartial bool) (*store.Store, error) {
@@ -228,7 +235,7 @@ func (l *loader) cached(key store.Key, allowPartial bool) (*store.Store, error) 
 	case err == nil:
 		return s, nil
 	case l.Enforce:
-		return nil, fmt.Errorf("cache requires rebuild: %w", err)
+		return nil, &CacheError{err}
 	case errors.Is(err, fs.ErrNotExist):
 		l.Log.Info("no cache yet", "cache", path)
 	default:

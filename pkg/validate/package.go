@@ -35,6 +35,9 @@ func (s *scope) pkg(p *declcfg.Package) {
 	s.otherProperties(p.Properties)
 }
 
+// DefaultChannel is the name of the rule about default channels that do not exist.
+const DefaultChannel = "default-channel"
+
 var packageRules = &problem.Group{Title: "Packages", Rules: []*problem.Rule{
 	rulePackageName, ruleDuplicatePackage, rulePackageChannels, ruleDefaultChannel, ruleDuplicateVersion, ruleIconData,
 	ruleIconType,
@@ -53,7 +56,7 @@ var (
 		Summary: "a package has a channel",
 		Reason:  "Bundles are only installed and updated through channels.",
 		Fix:     "add an olm.channel"}
-	ruleDefaultChannel = &problem.Rule{Name: "default-channel", Severity: problem.Error,
+	ruleDefaultChannel = &problem.Rule{Name: DefaultChannel, Severity: problem.Error,
 		Summary: "the default channel of a package exists",
 		Reason:  "Users who do not name a channel get the default channel.",
 		Fix:     "set defaultChannel to a channel of the package"}
