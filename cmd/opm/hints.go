@@ -292,17 +292,21 @@ func missingAdvice(cmd *cobra.Command, err error) string {
 	if strings.Contains(text, "did you mean") {
 		return ""
 	}
-	paths := cmd.Flags().Args()
+	paths := givenTexts(cmd)
 	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
 		paths = []string{e.Path}
-	} else if !errors.Is(err, fs.ErrNotExist) && !strings.Contains(text, "does not exist") {
+	} else if !errors.Is(err, fs.ErrNotExist) && !strings.Contains(text, "does not exist") &&
+		!strings.Contains(text, "no such file") {
 		return ""
 	}
 	for _, path := range paths {
-		if _, err := os.Lstat(path); err == nil || !strings.Contains(text, path) {
+		if _, err := os.Lstat(path); path == "" || err == nil || !strings.Contains(text, path) {
 			continue
 		}
-		if near := reference.Near(path); near != "" {
+		if near := reference.Near(strings.TrimSuffix(path, "/")); near != "" {
+			if strings.HasSuffix(path, "/") {
+				near = withSlash(near)
+			}
 			return fmt.Sprintf("did you mean %q?", near)
 		}
 		switch {
@@ -346,6 +350,19 @@ func flagAdvice(cmd *cobra.Command, err error) string {
 		}
 	}
 	return ""
+}
+
+// givenTexts returns the arguments of a command, and the values of its flags.
+func givenTexts(cmd *cobra.Command) []string {
+	texts := slices.Clone(cmd.Flags().Args())
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if all, ok := f.Value.(pflag.SliceValue); ok {
+			texts = append(texts, all.GetSlice()...)
+		} else {
+			texts = append(texts, f.Value.String())
+		}
+	})
+	return texts
 }
 
 // isValue reports whether a text is the value of a flag.
