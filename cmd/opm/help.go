@@ -36,6 +36,11 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
+	if !cmd.HasParent() && cmd.CalledAs() == "" { // of opm help
+		for _, t := range helpTopics {
+			names = append(names, t.name)
+		}
+	}
 	hint := nearest.Hint(name, names)
 	if instead := commandsFor[name]; instead != "" && !cmd.HasParent() {
 		hint = "; run " + instead
@@ -68,9 +73,10 @@ func flagError(cmd *cobra.Command, err error) error {
 // helpCmd prints the help of a command. Unlike cobra's, it fails if there is no such command.
 func helpCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "Print the help of a command",
-		Example: "  opm help list channels",
+		Use:   "help [COMMAND | TOPIC]",
+		Short: "Print the help of a command or about a topic",
+		Example: `  opm help list channels
+  opm help registries`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			of, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -82,10 +88,21 @@ func helpCmd() *cobra.Command {
 					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
 				}
 			}
+			if len(args) == 0 {
+				for _, t := range helpTopics {
+					names = append(names, cobra.CompletionWithDesc(t.name, t.short))
+				}
+			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := cmd.Root()
+			if len(args) == 1 {
+				if t := topicOf(args[0]); t != nil {
+					_, err := io.WriteString(cmd.OutOrStdout(), t.page())
+					return err
+				}
+			}
 			for _, name := range args {
 				next, rest, err := of.Find([]string{name})
 				if err != nil || len(rest) > 0 {
@@ -99,7 +116,7 @@ func helpCmd() *cobra.Command {
 	}
 }
 
-// The annotations of flags that the help lists after all others. Each is the title of its group.
+// The annotations of flags that the help lists after all others, or in a topic. Each is the title of its group.
 const (
 	templateFlag = "Template flags:"
 	registryFlag = "Registry flags:"
@@ -110,8 +127,8 @@ func ofRegistries(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) { must(flags.SetAnnotation(f.Name, registryFlag, nil)) })
 }
 
-// printUsage prints the usage line of a command, its examples, its subcommands in groups, and its flags. Only the
-// groups of flags differ from cobra's usage.
+// printUsage prints the usage line of a command, its examples, its subcommands in groups, and its flags, but of the
+// flags for registries only the topic that lists them. Only the groups of flags and the topics differ from cobra's usage.
 func printUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintln(w, "Usage:")
@@ -125,14 +142,26 @@ func printUsage(cmd *cobra.Command) error {
 	for _, g := range cmd.Groups() {
 		printCommands(w, cmd, g.Title, g.ID)
 	}
-	for _, title := range []string{"Flags:", templateFlag, registryFlag} {
+	for _, title := range []string{"Flags:", templateFlag} {
 		printFlags(w, title, cmd)
+	}
+	if hasRegistryFlags(cmd) {
+		fmt.Fprintf(w, "\n%s see opm help registries.\n", registryFlag)
+	}
+	if !cmd.HasParent() {
+		fmt.Fprintf(w, "\nHelp topics:\n")
+		for _, t := range helpTopics {
+			fmt.Fprintf(w, "  %-*s %s\n", cmd.Commands()[0].NamePadding(), t.name, t.short)
+		}
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nUse \"%s COMMAND --help\" for the help of a command.\n", cmd.CommandPath())
 	}
 	return nil
 }
+
+// hasRegistryFlags reports whether a command has the flags that opm help registries lists.
+func hasRegistryFlags(cmd *cobra.Command) bool { return cmd.HasParent() && cmd.Flags().Lookup("authfile") != nil }
 
 // usageLine returns the line that shows the arguments of a command.
 func usageLine(cmd *cobra.Command) string {

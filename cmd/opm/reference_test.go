@@ -40,7 +40,10 @@ func TestReference(t *testing.T) {
 			t.Errorf("the rules of %s have no page", c.CommandPath())
 		}
 	}
-	for _, dir := range []string{"reference/commands", "reference/rules", "man"} {
+	for _, topic := range helpTopics {
+		pages["reference/topics/"+topicPage(topic)] = "# " + topic.short + "\n\n" + markdown(topic.text())
+	}
+	for _, dir := range []string{"reference/commands", "reference/rules", "reference/topics", "man"} {
 		samePages(t, "../../docs", dir, pages)
 	}
 }
@@ -91,6 +94,9 @@ func commandPage(c *cobra.Command) string {
 	}
 	related = append(related, c.Commands()...)
 	b.WriteString("\n## See also\n\n")
+	if hasRegistryFlags(c) {
+		b.WriteString("- [opm help registries](../topics/registries.md): the flags for registries\n")
+	}
 	for _, r := range related {
 		if r.IsAvailableCommand() && r.Name() != "completion" {
 			fmt.Fprintf(&b, "- [%s](%s): %s\n", r.CommandPath(), pageOf(r), r.Short)
@@ -98,6 +104,9 @@ func commandPage(c *cobra.Command) string {
 	}
 	return b.String()
 }
+
+// topicPage returns the name of the page of a topic.
+func topicPage(t helpTopic) string { return strings.ReplaceAll(t.name, ".", "-") + ".md" }
 
 func pageOf(c *cobra.Command) string { return dashed(c) + ".md" }
 
