@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -108,7 +108,7 @@ func (f *eachFlag) refs(more ...string) ([]*reference.Named, error) {
 // args returns the values of the flag, with the catalogs in a directory instead of the directory.
 func (f *eachFlag) args() (args []string, err error) {
 	for _, value := range f.values {
-		if !strings.HasSuffix(value, "/") {
+		if !endsInSlash(value) {
 			args = append(args, value)
 			continue
 		}
@@ -134,11 +134,14 @@ func (f *eachFlag) args() (args []string, err error) {
 // counterpart returns the catalog to compare with the catalog of the current run: ref or, if ref ends with a slash, the
 // catalog of the same name in that directory.
 func (f *eachFlag) counterpart(ref string) string {
-	if !f.given() || !strings.HasSuffix(ref, "/") {
+	if !f.given() || !endsInSlash(ref) {
 		return ref
 	}
-	return path.Join(ref, f.now.Name)
+	return filepath.Join(ref, f.now.Name)
 }
+
+// endsInSlash reports whether a path ends in a separator of paths.
+func endsInSlash(path string) bool { return path != "" && os.IsPathSeparator(path[len(path)-1]) }
 
 // run calls one for each catalog. If it fails for a catalog, run reports the error and continues with the next catalog;
 // the returned error names all catalogs that failed. Catalogs without the named package or object are only noted,

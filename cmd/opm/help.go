@@ -161,7 +161,9 @@ func printUsage(cmd *cobra.Command) error {
 }
 
 // hasRegistryFlags reports whether a command has the flags that opm help registries lists.
-func hasRegistryFlags(cmd *cobra.Command) bool { return cmd.HasParent() && cmd.Flags().Lookup("authfile") != nil }
+func hasRegistryFlags(cmd *cobra.Command) bool {
+	return cmd.HasParent() && cmd.Flags().Lookup("authfile") != nil
+}
 
 // usageLine returns the line that shows the arguments of a command.
 func usageLine(cmd *cobra.Command) string {

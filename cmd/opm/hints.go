@@ -90,7 +90,7 @@ func catalogAdvice(cmd *cobra.Command, args, names []string, inputs []input, at 
 
 // isPlain reports whether a missing path is probably a name of something else, such as a package.
 func isPlain(path string) bool {
-	return !strings.ContainsAny(path, "/.=") && reference.Near(path) == ""
+	return !strings.ContainsAny(path, `/\.=`) && reference.Near(path) == ""
 }
 
 // catalogsHere returns a hint with the catalogs of the working directory, for arguments with name, or nothing, in place
@@ -304,7 +304,7 @@ func missingAdvice(cmd *cobra.Command, err error) string {
 			continue
 		}
 		if near := reference.Near(strings.TrimSuffix(path, "/")); near != "" {
-			if strings.HasSuffix(path, "/") {
+			if endsInSlash(path) {
 				near = withSlash(near)
 			}
 			return fmt.Sprintf("did you mean %q?", near)

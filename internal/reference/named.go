@@ -62,7 +62,7 @@ func ParseNamed(args []string) ([]*Named, error) {
 // parseNamed reads [NAME=]CATALOG. A path that exists is not a name.
 func parseNamed(arg string) *Named {
 	name, ref, named := strings.Cut(arg, "=")
-	if _, err := os.Stat(arg); err == nil || !named || strings.ContainsAny(name, "/:@") {
+	if _, err := os.Stat(arg); err == nil || !named || strings.ContainsAny(name, `/\:@`) {
 		return &Named{BaseName(arg), arg}
 	}
 	return &Named{name, ref}

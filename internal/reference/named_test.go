@@ -36,6 +36,7 @@ func TestNamedRefs(t *testing.T) {
 			`"r.example/crafts:v1" and "r.example/crafts:v1" are both named crafts-v1; name one, as in NAME=CATALOG`},
 		{[]string{"r.example/crafts@sha256:0b", "r.example/crafts@sha256:0c"}, nil,
 			`"r.example/crafts@sha256:0b" and "r.example/crafts@sha256:0c" are both named crafts; name one, as in NAME=CATALOG`},
+		{[]string{`catalogs\of=v1`, "of=v1"}, []string{`catalogs\of=v1`, "of"}, ""},
 		{[]string{"a=-", "b=-"}, nil, "standard input can be read only once"},
 		{[]string{"=v4.18"}, nil, `no name before the equals sign of "=v4.18"`},
 	} {

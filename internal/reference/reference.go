@@ -68,11 +68,20 @@ func Of(text string) Reference {
 		if file, name, ok := split(text, fs.FileMode.IsRegular); ok {
 			return Reference{Kind: Archive, Path: file, Name: name}
 		}
+		if isWindowsPath(text) {
+			return Reference{Err: missingError{text}, Path: text}
+		}
 		return Reference{Kind: Registry}
 	case text == "" || errors.Is(err, fs.ErrNotExist):
 		return Reference{Err: missingError{text}, Path: text}
 	}
 	return Reference{Err: errors.Unwrap(err), Path: text}
+}
+
+// isWindowsPath reports whether text is a path of Windows, whose colon may follow a drive: no image reference has a
+// backslash, or a colon after a single letter without a port.
+func isWindowsPath(text string) bool {
+	return strings.Contains(text, `\`) || filepath.VolumeName(text) != ""
 }
 
 func kindOf(path string, mode fs.FileMode) Kind {
@@ -102,7 +111,7 @@ func layout(text string) Reference {
 		r.Err = fmt.Errorf("directory %s does not exist%s", text, ListHint(LayoutPrefix+text))
 	}
 	r.Path = text
-	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.Contains(text[i:], "/") {
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.ContainsAny(text[i:], `/\`) {
 		r.Path, r.Name = text[:i], text[i+1:]
 	}
 	return r

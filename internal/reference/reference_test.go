@@ -57,6 +57,11 @@ func TestOf(t *testing.T) {
 			err: "no such file or directory; an image needs a tag or a digest, as in quay.io/a/b:latest",
 		},
 		{text: "file/x", path: "file/x", err: "not a directory"},
+		{text: `C:\catalog`, path: `C:\catalog`, err: "no such file or directory"},
+		{text: `catalogs\v1:2`, path: `catalogs\v1:2`, err: "no such file or directory"},
+		{text: `registry.example\crafts@sha256:0`, path: `registry.example\crafts@sha256:0`, err: "no such file or directory"},
+		{text: `oci:C:\new`, kind: reference.Layout, path: `C:\new`, err: `directory C:\new does not exist`},
+		{text: `oci:C:\new:v1`, kind: reference.Layout, path: `C:\new`, name: "v1", err: `directory C:\new:v1 does not exist`},
 	} {
 		got := reference.Of(tt.text)
 		err := ""

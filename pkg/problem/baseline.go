@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func knownAs(p *Problem) Known {
 	k := Known{Rule: p.Rule, Package: p.Package, Channel: p.Channel, Path: withoutIndices(p.Path)}
 	k.Names = p.names()
 	if p.Path == "" {
-		k.File = p.Pos.File
+		k.File = filepath.ToSlash(p.Pos.File) // a baseline is for all systems
 	}
 	return k
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"io"
+	"path/filepath"
 	"strings"
 	"unicode"
 )
@@ -52,7 +53,7 @@ func (r *Report) writeJUnit(w io.Writer) error {
 		text := printableXML(p.text())
 		c := junitCase{
 			Name: printableXML(cmp.Or(p.Path, p.Pos.File, r.Subject)), Class: cmp.Or(p.Rule, "opm"),
-			File: printableXML(p.Pos.File), Line: p.Pos.Line,
+			File: printableXML(filepath.ToSlash(p.Pos.File)), Line: p.Pos.Line,
 		}
 		if p.Severity == Error {
 			suite.Failures++

@@ -3,6 +3,7 @@ package problem
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -175,7 +176,7 @@ func (r *Report) writeGitHub(w io.Writer) error {
 		}
 		place := ""
 		if p.Pos.File != "" {
-			place = fmt.Sprintf("file=%s,line=%d,col=%d,", githubProperty.Replace(legible.Name(p.Pos.File)),
+			place = fmt.Sprintf("file=%s,line=%d,col=%d,", githubProperty.Replace(legible.Name(filepath.ToSlash(p.Pos.File))),
 				max(1, p.Pos.Line), max(1, p.Pos.Column))
 		}
 		_, err := fmt.Fprintf(w, "::%s %stitle=%s::%s\n", githubLevel(p.Severity), place, githubProperty.Replace(p.Rule),

@@ -70,7 +70,11 @@ func (w *writer) write(object Object[Kubernetes]) error {
 	}
 	of := KindOf(o)
 	for _, part := range []string{o.GetNamespace(), of.Group, of.Kind, o.GetName()} {
-		if err := pathSegment(part); err != nil {
+		err := pathSegment(part)
+		if strings.Contains(part, `\`) { // a separator on Windows
+			err = errors.New(`may not contain '\'`)
+		}
+		if err != nil {
 			return fmt.Errorf("no file can have the name %q: %w", part, err)
 		}
 	}

@@ -169,6 +169,7 @@ func TestWriteStrangeNames(t *testing.T) {
 		`{kind: A, apiVersion: x.io/v1, metadata: {name: a, namespace: ..}}`,
 		`{kind: ../../../A, apiVersion: x.io/v1, metadata: {name: a}}`,
 		`{kind: A, apiVersion: ../v1, metadata: {name: a}}`,
+		`{kind: A, apiVersion: x.io/v1, metadata: {name: '..\..\a'}}`,
 	} {
 		root, err := os.OpenRoot(t.TempDir())
 		if err != nil {
