@@ -54,7 +54,7 @@ func argumentAdvice(cmd *cobra.Command, err error) string {
 		return bundlesHere(cmd, args[0], "")
 	case at >= 0 && at < len(args) && (inputs[at] == missingInput || of >= 0 && inputs[at] == bundleInput || of == 0 &&
 		inputs[of] == catalogInput):
-		return catalogAdvice(cmd, args, names, inputs, at)
+		return catalogAdvice(cmd, err, args, names, inputs, at)
 	}
 	return ""
 }
@@ -73,7 +73,7 @@ func directoryAdvice(cmd *cobra.Command, arg string, is input) string {
 
 // catalogAdvice returns a hint for arguments without a catalog at an index: to swap two arguments or, for a plain name,
 // the catalogs of the working directory.
-func catalogAdvice(cmd *cobra.Command, args, names []string, inputs []input, at int) string {
+func catalogAdvice(cmd *cobra.Command, err error, args, names []string, inputs []input, at int) string {
 	if i := slices.Index(inputs, catalogInput); i >= 0 {
 		if names[i%len(names)] == "FROM" { // CATALOG [FROM TO]
 			return "run: " + commandLine(cmd, args[i:i+1]) + " --package " + shell.Quote(args[at])
@@ -82,7 +82,8 @@ func catalogAdvice(cmd *cobra.Command, args, names []string, inputs []input, at 
 		args[at], args[i] = args[i], args[at]
 		return "run: " + commandLine(cmd, args)
 	}
-	if inputs[at] != missingInput || !isPlain(args[at]) {
+	about := strings.Contains(err.Error(), args[at]) || strings.HasPrefix(err.Error(), "argument ")
+	if inputs[at] != missingInput || !isPlain(args[at]) || !about || cmd.Flags().Changed("create") {
 		return ""
 	}
 	return catalogsHere(cmd, args[at], args, names, at)
