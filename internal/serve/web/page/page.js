@@ -417,7 +417,7 @@
 
   function channelTable(p, channel) {
     const rows = channel.bundles.map((b) => [
-      b.missing ? b.name : bundleLink(p, b.name, channel.name), b.version ?? "", make("span", {}, badges(b)),
+      b.missing ? b.name : bundleLink(p, b.name, channel.name), b.version, badges(b), // narrow pages omit empty cells
       next(p, channel, b.classic), next(p, channel, b.v1)]);
     return make("div", { class: "scroll tall updates", tabindex: "0", role: "region", "aria-label": "Versions" },
       table(`${count(rows.length, "bundle")}, the highest version first, and where each updates to`,
