@@ -73,7 +73,8 @@ func (f *buildFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
 	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
-	flags.StringVar(&f.archive, "archive", "", "write the image to the OCI archive `FILE`, in which {{.Catalog}} is the name of the catalog")
+	flags.StringVar(&f.archive, "archive", "",
+		"write the image to the OCI archive `FILE`, in which {{.Catalog}} is the name of the catalog")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
 	choiceVar(cmd, &f.format, "output", "o", "text",
 		"print the digest of the image or its references, or all of it as JSON or YAML", "text", "json", "yaml")
@@ -360,7 +361,8 @@ const (
 // addImage adds the flags for the content and the tags of the image.
 func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.tags, "tag", "t", nil, "name the image `REF`, as in HOST/PATH:TAG, with {{.Catalog}} for the name of the catalog; repeatable")
+	flags.StringArrayVarP(&f.tags, "tag", "t", nil,
+		"name the image `REF`, as in HOST/PATH:TAG, with {{.Catalog}} for the name of the catalog; repeatable")
 	flags.StringSliceVar(&f.platforms, "platform", nil,
 		"build for `OS/ARCH`; repeatable (default linux and this machine's)")
 	flags.StringVarP(&f.base, "base-image", "i", baseSelf, "base `IMAGE` that contains opm, self or scratch")

@@ -128,7 +128,8 @@ func ofRegistries(flags *pflag.FlagSet) {
 }
 
 // printUsage prints the usage line of a command, its examples, its subcommands in groups, and its flags, but of the
-// flags for registries only the topic that lists them. Only the groups of flags and the topics differ from cobra's usage.
+// flags for registries only the topic that lists them. Only the groups of flags and the topics differ from cobra's
+// usage.
 func printUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintln(w, "Usage:")

@@ -59,7 +59,8 @@ func argumentAdvice(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// directoryAdvice returns a hint for the argument of a command without arguments, whose flag --directory names a bundle.
+// directoryAdvice returns a hint for the argument of a command without arguments, whose flag --directory names a
+// bundle.
 func directoryAdvice(cmd *cobra.Command, arg string, is input) string {
 	const flag = " --directory "
 	switch is {
@@ -175,8 +176,8 @@ func quotedAll(paths []string) string {
 	return oneOf(quoted)
 }
 
-// fileAdvice returns a hint for a command whose last argument is a file, if that is missing or a directory: the files of
-// the expected kind in the directory. It is "" if there are none.
+// fileAdvice returns a hint for a command whose last argument is a file, if that is missing or a directory: the files
+// of the expected kind in the directory. It is "" if there are none.
 func fileAdvice(cmd *cobra.Command) string {
 	args := cmd.Flags().Args()
 	if len(args) == 0 {

@@ -154,8 +154,8 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.StringArrayVar(&f.summary, "summary", nil,
 		"append the summary to `FILE`, as JSON if its name ends in .json and else as Markdown; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
-	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems", "markdown", "json", "yaml",
-		string(problem.GitHub))
+	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems",
+		"markdown", "json", "yaml", string(problem.GitHub))
 	flags.StringArrayVar(&f.others, "dependencies-from", nil,
 		"resolve dependencies also from this `CATALOG`, as the cluster has it; repeatable")
 	flags.StringVar(&f.report.config, "config", "", "read `FILE` instead of the opm.yaml beside the argument")

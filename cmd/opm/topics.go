@@ -13,7 +13,8 @@ import (
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// A helpTopic is a page of help that is not about one command: the text of "opm help NAME", and a page of docs/reference.
+// A helpTopic is a page of help that is not about one command: the text of "opm help NAME", and a page of
+// docs/reference.
 type helpTopic struct {
 	name, short string
 	text        func() string // as the long help of a command; indented lines are code

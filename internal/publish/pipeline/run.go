@@ -41,8 +41,8 @@ type publication struct {
 }
 
 // Run publishes catalogs, each of which it opens once for all steps. Nothing is pushed unless the steps before have
-// passed for all catalogs, and no tag is set unless all images are pushed and signed; a tag that cannot be set stops the
-// tags of the catalogs after it. The summaries are in the order of the catalogs and have the errors of steps; Run
+// passed for all catalogs, and no tag is set unless all images are pushed and signed; a tag that cannot be set stops
+// the tags of the catalogs after it. The summaries are in the order of the catalogs and have the errors of steps; Run
 // returns an error if ctx is done or there is no temporary directory. All temporary files are gone at the end.
 func Run(ctx context.Context, catalogs ...Options) ([]*Summary, error) {
 	var all []*publication
