@@ -270,11 +270,7 @@ func commandLine(cmd *cobra.Command, args []string) string {
 		words = append(words, shell.Quote(arg))
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		values := []string{f.Value.String()}
-		if all, ok := f.Value.(pflag.SliceValue); ok {
-			values = all.GetSlice()
-		}
-		for _, value := range values {
+		for _, value := range givenTo(f) {
 			words = append(words, "--"+f.Name+"="+shell.Quote(value))
 		}
 	})
@@ -337,6 +333,11 @@ func flagAdvice(cmd *cobra.Command, err error) string {
 			line = append(line, "--each", value)
 		}
 		return "run: " + shell.Join(line...)
+	case name == "resolve" && given("installed") && !given("package") && strings.Contains(err.Error(), "--package"):
+		texts := givenTo(cmd.Flag("installed"))
+		if pkg, _, ok := strings.Cut(texts[0], ".v"); ok { // as most bundles are named
+			return "run: " + commandLine(cmd, args) + " --package " + shell.Quote(pkg)
+		}
 	case name == "manifests" && given("probes") && strings.Contains(err.Error(), "probes"):
 		line := commandLine(cmd, args)
 		if !given("kind") {
@@ -357,14 +358,16 @@ func flagAdvice(cmd *cobra.Command, err error) string {
 // givenTexts returns the arguments of a command, and the values of its flags.
 func givenTexts(cmd *cobra.Command) []string {
 	texts := slices.Clone(cmd.Flags().Args())
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if all, ok := f.Value.(pflag.SliceValue); ok {
-			texts = append(texts, all.GetSlice()...)
-		} else {
-			texts = append(texts, f.Value.String())
-		}
-	})
+	cmd.Flags().Visit(func(f *pflag.Flag) { texts = append(texts, givenTo(f)...) })
 	return texts
+}
+
+// givenTo returns the values of a flag that is given, at least one.
+func givenTo(f *pflag.Flag) []string {
+	if all, ok := f.Value.(pflag.SliceValue); ok && len(all.GetSlice()) > 0 {
+		return all.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // isValue reports whether a text is the value of a flag.
