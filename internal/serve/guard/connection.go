@@ -257,8 +257,8 @@ func (c *connection) checkPace() {
 	}
 }
 
-// disconnect closes the connection of a client that does not read its responses, and then says so: who reads this in the
-// log knows that the client gets nothing more.
+// disconnect closes the connection of a client that does not read its responses, and only then logs it: the client gets
+// nothing more.
 func (c *connection) disconnect() {
 	c.Close()
 	c.guard.opts.Log.Warn("disconnecting a client that does not read its responses",

@@ -32,7 +32,8 @@ type Server struct {
 }
 
 // Start serves profiles at addr unless it is "", and records a CPU profile of the start if capture is set: at
-// DefaultAddr if addr is "". The log has the address, and the error that ends the server. The caller must close the Server.
+// DefaultAddr if addr is "". The log has the address, and the error that ends the server. The caller must close the
+// Server.
 func Start(addr string, capture bool, log *slog.Logger) (*Server, error) {
 	if addr == "" && capture {
 		addr = DefaultAddr
