@@ -252,15 +252,12 @@ func stateAdvice(cmd *cobra.Command) string {
 }
 
 // argumentNames returns the names of the arguments in the usage line, up to the first flag or choice.
-func argumentNames(cmd *cobra.Command) (names []string) {
-	for _, word := range strings.Fields(cmd.Use)[1:] {
-		if strings.ContainsAny(word, "(|") || strings.HasPrefix(word, "-") {
-			break
-		}
-		word = strings.Trim(word, "[].")
-		names = append(names, word[strings.LastIndexByte(word, ']')+1:]) // [NAME=]CATALOG
+func argumentNames(cmd *cobra.Command) []string {
+	_, usage, _ := strings.Cut(cmd.Use, " ")
+	if choice := strings.IndexAny(usage, "(|"); choice >= 0 {
+		usage = usage[:strings.LastIndexByte(usage[:choice], ' ')+1]
 	}
-	return names
+	return argumentsOf(usage).names
 }
 
 // commandLine returns the command with other arguments, its flags, and the flags of the usage line that are missing.
