@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -33,7 +34,7 @@ func (r *Result) Redact(state *cluster.State, others ...*string) {
 	}
 	each(x.findHosts)
 	x.compile()
-	each(func(text *string) { *text = x.replace(filePattern.ReplaceAllString(*text, "$1")) })
+	each(func(text *string) { *text = x.replace(patterns().file.ReplaceAllString(*text, "$1")) })
 }
 
 // A redactor replaces names.
@@ -109,38 +110,43 @@ func (x *redactor) context(state *cluster.State) {
 	}
 }
 
-// The patterns of hosts and users in texts: the host of a URL, of an image and of a connection, an address of IP, a
-// user in the message of an API server, and an address of email.
-var (
-	hostPatterns = []*regexp.Regexp{
-		regexp.MustCompile(`\w://(?:[^/@\s"']*@)?([A-Za-z0-9._-]+)`),
-		regexp.MustCompile(`\b((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|localhost)(?::\d+)?/[a-z0-9._/-]+(?::[\w.-]+|@sha256:)`),
-		regexp.MustCompile(`\b((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|localhost):\d+\b`),
-		regexp.MustCompile(`(?:lookup|host|node|server) "?((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+)`),
-		regexp.MustCompile(`\b(\d+\.\d+\.\d+\.\d+)\b`),
-		regexp.MustCompile(`\[([0-9a-fA-F:]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*)\]`),
-	}
-	userPatterns = []*regexp.Regexp{
-		regexp.MustCompile(`[Uu]ser "([^"]+)"`),
-		regexp.MustCompile(`\b([\w.+-]+@[\w-]+(?:\.[\w-]+)+)\b`),
-	}
-)
+// redactPatterns are the patterns of what is replaced in texts.
+type redactPatterns struct {
+	hosts     []*regexp.Regexp // the host of a URL, of an image and of a connection, and an address of IP
+	users     []*regexp.Regexp // a user in the message of an API server, and an address of email
+	file      *regexp.Regexp   // a position in a file with a directory
+	positions *regexp.Regexp   // what looks like a host and a port but is a position in a file
+}
 
-// filePattern matches a position in a file with a directory.
-var filePattern = regexp.MustCompile(`[^\s("']*/([^/\s:]+:\d+:\d+)`)
-
-// positions matches what looks like a host and a port but is a position in a file.
-var positions = regexp.MustCompile(`[^\s("']+\.[a-z]+:\d+:\d+`)
+// patterns compiles the redactPatterns, which no other command needs.
+var patterns = sync.OnceValue(func() *redactPatterns {
+	return &redactPatterns{
+		hosts: []*regexp.Regexp{
+			regexp.MustCompile(`\w://(?:[^/@\s"']*@)?([A-Za-z0-9._-]+)`),
+			regexp.MustCompile(`\b((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|localhost)(?::\d+)?/[a-z0-9._/-]+(?::[\w.-]+|@sha256:)`),
+			regexp.MustCompile(`\b((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|localhost):\d+\b`),
+			regexp.MustCompile(`(?:lookup|host|node|server) "?((?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+)`),
+			regexp.MustCompile(`\b(\d+\.\d+\.\d+\.\d+)\b`),
+			regexp.MustCompile(`\[([0-9a-fA-F:]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*)\]`),
+		},
+		users: []*regexp.Regexp{
+			regexp.MustCompile(`[Uu]ser "([^"]+)"`),
+			regexp.MustCompile(`\b([\w.+-]+@[\w-]+(?:\.[\w-]+)+)\b`),
+		},
+		file:      regexp.MustCompile(`[^\s("']*/([^/\s:]+:\d+:\d+)`),
+		positions: regexp.MustCompile(`[^\s("']+\.[a-z]+:\d+:\d+`),
+	}
+})
 
 // findHosts adds the hosts and users in a text.
 func (x *redactor) findHosts(text *string) {
-	found := positions.ReplaceAllString(*text, "")
-	for _, p := range hostPatterns {
+	found := patterns().positions.ReplaceAllString(*text, "")
+	for _, p := range patterns().hosts {
 		for _, m := range p.FindAllStringSubmatch(found, -1) {
 			x.add("host", m[1])
 		}
 	}
-	for _, p := range userPatterns {
+	for _, p := range patterns().users {
 		for _, m := range p.FindAllStringSubmatch(found, -1) {
 			if !strings.HasPrefix(m[1], "system:") {
 				x.add("user", m[1])
