@@ -54,7 +54,7 @@ TESTFLAGS := -timeout=60m -parallel=4 -vet=off
 TOOL    := go tool -modfile=$(CURDIR)/tools/go.mod
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 
-.PHONY: all help build install release packages image demo test test-program test-packages check fmt lint tidy generated test full attacks race hostile vuln startup conformance registry bench budget measured growth bench-serve compare fuzz generate site clean
+.PHONY: all help build install release packages image demo test test-program test-packages check fmt lint tidy generated test full attacks race hostile vuln startup conformance registry cluster bench budget measured growth bench-serve compare fuzz generate site clean
 
 all: build test lint ## Build, test and lint (the default)
 
@@ -137,6 +137,9 @@ conformance: ## Compare opm with upstream: run the conformance scripts, then reg
 
 registry: build ## Compare the answers of opm serve for the published catalogs with those of upstream
 	@sh scripts/registry.sh bin/opm $(SHARED)
+
+cluster: ## Ask a real API server, which is built here (needs etcd; not in CI)
+	@sh scripts/cluster.sh .bench/cluster
 
 bench: ## Run the Go benchmarks, compare them with the last run, then measure the budget
 	@mkdir -p .bench

@@ -49,7 +49,7 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 			version, err := parseKubeVersion(kubeVersion)
 			if target != "" {
 				var t targetPlatform
-				if t, err = parseTarget(target); err != nil || !t.isKubernetes() {
+				if t, err = parseClusterTarget(target); err != nil || !t.isKubernetes() {
 					err = usageError{fmt.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)}
 				}
 				version = t.patched

@@ -40,7 +40,7 @@ func (t *clusterTarget) parse() error {
 		_, err := parseKubeVersion(t.kubernetes)
 		return err
 	}
-	p, err := parseTarget(t.text)
+	p, err := parseClusterTarget(t.text)
 	switch {
 	case err != nil:
 		return usageError{fmt.Errorf("--%w", err)}
@@ -61,8 +61,9 @@ type targetPlatform struct {
 	patched *kube.Version // nil for a minor version
 }
 
-// parseTarget parses a target such as ocp=4.14 or kubernetes=1.33.2.
-func parseTarget(text string) (t targetPlatform, err error) {
+// parseClusterTarget parses a target such as ocp=4.14 or kubernetes=1.33.2. Unlike [platform.ParseTarget], which is for
+// catalogs, it accepts a release of OpenShift that opm does not know: a cluster may have it.
+func parseClusterTarget(text string) (t targetPlatform, err error) {
 	name, version, _ := strings.Cut(text, "=")
 	t.version = strings.TrimPrefix(version, "v")
 	minor := t.version

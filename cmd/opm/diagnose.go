@@ -26,9 +26,9 @@ Without STATE, it is the live cluster of the current context. A directory that "
 wrote is a STATE, too. Besides the objects of OLM, these are of use: Pods, Jobs, Events, Services,
 Deployments, Namespaces, CustomResourceDefinitions and APIServices.
 
-Without --catalog or --pull, opm knows only what the conditions, pods and events of the cluster
-say. With the contents of catalogs, as for opm simulate, it explains failed resolutions, and finds
-the problems that the next actions of OLM will have.
+Without --catalog, --pull or --forward, opm knows only what the conditions, pods and events of the
+cluster say. With the contents of catalogs, as for opm simulate, it explains failed resolutions,
+and finds the problems that the next actions of OLM will have.
 
 ` + contentsNote + `
 

@@ -45,10 +45,10 @@ With --state, all of a cluster is resolved: what its Subscriptions and ClusterEx
 update, why not something newer and, where they fail, the conditions that say so. PATH is a
 directory, a file or "-" with manifests as "kubectl get ... -o yaml" prints them: OperatorGroup,
 CatalogSource, Subscription, ClusterServiceVersion, InstallPlan, ClusterCatalog and
-ClusterExtension; others do not matter. kube:[CONTEXT] is the live cluster of a context of kubectl,
-which is only read. The contents of catalogs come from --catalog. A catalog without contents, or
-with --catalog-down, cannot be read by the cluster, so that OLM resolves nothing where it is
-visible.
+ClusterExtension, and with --pull Pods and mirror sets; others do not matter. kube:[CONTEXT] is the
+live cluster of a context of kubectl, which is only read. The contents of catalogs come from
+--catalog. A catalog without contents, or with --catalog-down, cannot be read by the cluster, so
+that OLM resolves nothing where it is visible.
 
 ` + contentsNote,
 		Example: `  opm resolve catalog --package kiln

@@ -61,7 +61,7 @@ func rulesCmd() *cobra.Command {
 		Use:   "rules [NAME...]",
 		Short: "List the rules of all checks, or explain some",
 		Long: `List the rules of all commands that report problems, or explain the named ones: the requirement,
-the consequence of breaking it, how to fix it, and examples.
+the consequence of breaking it and, of rules for catalogs and bundles, how to fix it and examples.
 
 A rule has one level for all commands: error, warning, info or off. opm.yaml beside the catalog
 sets it, and --disable turns rules off for one run. The levels of opm diagnose are fixed.`,
@@ -113,10 +113,22 @@ func printRules(w io.Writer, rules *problem.Rules, names []string) error {
 	return nil
 }
 
-// checkRules returns an error if a name is not the name of a rule.
+// checkRules returns an error if a name is not the name of a rule in a table.
 func checkRules(rules *problem.Rules, names []string) error {
-	if err := rules.CheckNames(names); err != nil {
-		return usageError{fmt.Errorf("%w; opm rules lists them", err)}
+	err := rules.CheckNames(names)
+	if err == nil {
+		return nil
 	}
-	return nil
+	for _, name := range names {
+		for _, t := range ruleTables() {
+			switch {
+			case rules.Has(name) || !t.rules.Has(name):
+			case t.fixed:
+				return usageError{fmt.Errorf("rule %q is of %s, whose levels are fixed", name, t.command)}
+			default:
+				return usageError{fmt.Errorf("rule %q is of %s, not of this command", name, t.command)}
+			}
+		}
+	}
+	return usageError{fmt.Errorf("%w; opm rules lists them", err)}
 }

@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// A Memo keeps results by key. All are of one function, and are held in memory. The zero value is empty. Goroutines may
-// share a Memo.
+// A Memo keeps the results of functions in memory, by key. The zero value is empty. Goroutines may share a Memo.
 type Memo struct {
 	mu   sync.Mutex
 	kept map[any]any

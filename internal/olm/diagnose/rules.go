@@ -62,7 +62,7 @@ var (
 		Reason:  "InstallPlans of the namespace fail, because OLM creates their objects as this ServiceAccount."}
 	ruleOperatorFailed = &problem.Rule{Name: "operator-failed", Severity: problem.Error,
 		Summary: "the Deployments of an operator are available",
-		Reason: "Its APIs are not served by anyone, and OLM starts no update of a failed operator unless the " +
+		Reason: "Nobody reconciles its custom resources, and OLM starts no update of a failed operator unless the " +
 			"OperatorGroup allows it."}
 	ruleOperatorGroup = &problem.Rule{Name: "operatorgroup-unsupported", Severity: problem.Error,
 		Summary: "an operator supports the target namespaces of its OperatorGroup",
@@ -100,9 +100,9 @@ var (
 		Reason:  "OLM v1 resolves nothing while a ClusterCatalog that it selects is not served."}
 	ruleExtension = &problem.Rule{Name: "extension-failed", Severity: problem.Error,
 		Summary: "OLM v1 installs the bundle of every ClusterExtension",
-		Reason:  "The ClusterExtension keeps what is installed, or nothing."}
+		Reason:  "The ClusterExtension keeps the installed bundle, if there is one."}
 	ruleNamespace = &problem.Rule{Name: "namespace-terminating", Severity: problem.Warning,
-		Summary: "deleted namespaces go away",
+		Summary: "a deleted namespace disappears",
 		Reason:  "Its name cannot be used again, and what is installed in it stays half deleted."}
 	ruleNotUpgradeable = &problem.Rule{Name: "operator-not-upgradeable", Severity: problem.Warning,
 		Summary: "the OperatorCondition of an operator allows its update",
@@ -129,7 +129,7 @@ var (
 		Reason:  "The Subscription stays at an older bundle although the catalog has a newer one."}
 	ruleCatalogUpdate = &problem.Rule{Name: "catalog-update", Severity: problem.Warning,
 		Summary: "the pod with the new image of a catalog starts",
-		Reason:  "OLM goes on with the old image, so that new versions of operators are not seen."}
+		Reason:  "OLM keeps the old image, so that new versions of operators are not seen."}
 	rulePlatform = &problem.Rule{Name: "openshift-blocked", Severity: problem.Warning,
 		Summary: "the installed operators allow an update of OpenShift",
 		Reason:  "The cluster-version operator does not update OpenShift to the next minor version."}

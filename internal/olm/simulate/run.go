@@ -33,7 +33,7 @@ type run struct {
 
 	// Namespaces with a change of an object of the kinds that OLM watches to resolve a namespace.
 	watched map[string]bool
-	syncing bool // nothing changes any more before the next sync
+	syncing bool // nothing else changes before the next sync
 	delay   int  // Event.Minutes of the current changes
 
 	// By namespace: the last steps in which the Subscriptions were synced and resolved, and the reasons why they wait.
