@@ -61,7 +61,7 @@ Exit status:
 		Example: `  opm publish catalog -t registry.example/crafts/catalog:v1 -i scratch --skip check-images,push
   opm publish crafts.yaml -t registry.example/crafts/catalog:v1 -i scratch --skip check-images,push
   docker login registry.example && opm publish catalog -t registry.example/crafts/catalog:v2 --sign
-  opm publish --each catalog/ -t 'registry.example/crafts:{{.Catalog}}' -i scratch --skip check-images,push`,
+  opm publish --each catalog/ -t 'registry.example/crafts:{{.Catalog}}' -i scratch --skip check-images,diff,push`,
 		args:     f.args,
 		complete: files,
 		flags: func(cmd *cobra.Command) {
