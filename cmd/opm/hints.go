@@ -37,19 +37,23 @@ func argumentAdvice(cmd *cobra.Command, err error) string {
 	case len(args) == 0 && at == 0:
 		return catalogsHere(cmd, "", nil, names, 0)
 	case len(args) == 0 && slices.Contains(names, "STATE") && cmd.Name() != "diagnose": // which needs none
-		return "STATE is a file or a directory with the objects of a cluster, or kube: for the current cluster; run: " +
-			commandLine(cmd, []string{"kube:"})
+		return "STATE is a file or a directory with the objects of a cluster, or kube: for the current cluster; " +
+			runHint(cmd, []string{"kube:"})
 	case len(args) == 0:
 	case cmd.Name() == "render-template" && slices.Contains(inputs, catalogInput):
 		return "it is a catalog; run: " + shellLine("opm convert-template basic", args[slices.Index(inputs, catalogInput)])
 	case cmd.Name() == "mirror" && !cmd.Flags().Changed("to") && !cmd.Flags().Changed("to-dir"):
-		return "run: " + commandLine(cmd, args) + " --to-dir mirror --dry-run"
+		more := []string{"--to-dir", "mirror"}
+		if !cmd.Flags().Changed("dry-run") {
+			more = append(more, "--dry-run")
+		}
+		return runHint(cmd, args, more...)
 	case len(names) == 0 && directory != nil && !directory.Changed:
 		return directoryAdvice(cmd, args[0], inputs[0])
 	case part >= 0 && (part == of || strings.ContainsAny(cmd.Use, "(|") && strings.Contains(cmd.Use, "BUNDLE")):
 		args = slices.Clone(args)
 		args[part] = bundleAround(args[part])
-		return "run: " + commandLine(cmd, args)
+		return runHint(cmd, args)
 	case inputs[0] == missingInput && cmd.HasParent() && cmd.Parent().Name() == "bundle":
 		return bundlesHere(cmd, args[0], "")
 	case at >= 0 && at < len(args) && (inputs[at] == missingInput || of >= 0 && inputs[at] == bundleInput || of == 0 &&
@@ -77,13 +81,13 @@ func directoryAdvice(cmd *cobra.Command, arg string, is input) string {
 func catalogAdvice(cmd *cobra.Command, err error, args, names []string, inputs []input, at int) string {
 	if i := slices.Index(inputs, catalogInput); i >= 0 {
 		if names[i%len(names)] == "FROM" { // CATALOG [FROM TO]
-			return "run: " + commandLine(cmd, args[i:i+1]) + " --package " + shell.Quote(args[at])
+			return runHint(cmd, args[i:i+1], "--package", args[at])
 		}
 		args = slices.Clone(args)
 		args[at], args[i] = args[i], args[at]
-		return "run: " + commandLine(cmd, args)
+		return runHint(cmd, args)
 	}
-	about := strings.Contains(err.Error(), args[at]) || strings.HasPrefix(err.Error(), "argument ")
+	about := isMissing(err) && strings.Contains(err.Error(), args[at]) || strings.HasPrefix(err.Error(), "argument ")
 	if inputs[at] != missingInput || !isPlain(args[at]) || !about || cmd.Flags().Changed("create") {
 		return ""
 	}
@@ -115,16 +119,33 @@ func catalogsHere(cmd *cobra.Command, name string, args, names []string, at int)
 	line = append(line, here[0])
 	next := at + 1
 	flag := cmd.Flag("package")
+	takesName := next < len(names) && (names[next] == "PACKAGE" || names[next] == "TEXT")
 	switch {
 	case name == "":
-	case len(args) == next && next < len(names) && (names[next] == "PACKAGE" || names[next] == "TEXT"):
-		line = append(line, name)
-	case len(args) == next && flag != nil && !flag.Changed:
-		return "run: " + commandLine(cmd, line) + " --package " + shell.Quote(name)
-	case len(args) > next:
+	case takesName && (len(args) == next || strings.Contains(cmd.Use, "PACKAGE...")):
+		line = append(append(line, name), args[next:]...)
+	case flag != nil && !flag.Changed && !takesName:
+		return runHint(cmd, append(line, args[next:]...), "--package", name)
+	case flag != nil && flag.Value.String() == name:
 		line = append(line, args[next:]...)
+	case len(args) > next:
+		return "" // the line has no place for the name, and would be about other packages
 	}
-	return "run: " + commandLine(cmd, line)
+	return runHint(cmd, line)
+}
+
+// runHint returns the hint to run the command with other arguments, its flags and more words; or "" if the arguments
+// are fewer than the command requires.
+func runHint(cmd *cobra.Command, args []string, more ...string) string {
+	_, usage, _ := strings.Cut(cmd.Use, " ")
+	if !strings.Contains(usage, "(") && len(args) < argumentsOf(usage).least {
+		return ""
+	}
+	line := "run: " + commandLine(cmd, args)
+	for _, word := range more {
+		line += " " + shell.Quote(word)
+	}
+	return line
 }
 
 // bundlesHere returns a hint with the bundle directories of the working directory for a missing one, or "". If there is
@@ -177,10 +198,10 @@ func quotedAll(paths []string) string {
 }
 
 // fileAdvice returns a hint for a command whose last argument is a file, if that is missing or a directory: the files
-// of the expected kind in the directory. It is "" if there are none.
-func fileAdvice(cmd *cobra.Command) string {
+// of the expected kind in the directory. It is "" if there are none, or if err is about an argument too many.
+func fileAdvice(cmd *cobra.Command, err error) string {
 	args := cmd.Flags().Args()
-	if len(args) == 0 {
+	if len(args) == 0 || strings.HasPrefix(err.Error(), "unexpected argument ") {
 		return ""
 	}
 	path := args[len(args)-1]
@@ -268,7 +289,11 @@ func commandLine(cmd *cobra.Command, args []string) string {
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		for _, value := range givenTo(f) {
-			words = append(words, "--"+f.Name+"="+shell.Quote(value))
+			word := "--" + f.Name
+			if value == "" || value != f.NoOptDefVal {
+				word += "=" + shell.Quote(value)
+			}
+			words = append(words, word)
 		}
 	})
 	use, _, _ := strings.Cut(cmd.Use, "(") // flags after it are alternatives
@@ -290,8 +315,7 @@ func missingAdvice(cmd *cobra.Command, err error) string {
 	paths := givenTexts(cmd)
 	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
 		paths = []string{e.Path}
-	} else if !errors.Is(err, fs.ErrNotExist) && !strings.Contains(text, "does not exist") &&
-		!strings.Contains(text, "no such file") {
+	} else if !isMissing(err) {
 		return ""
 	}
 	for _, path := range paths {
@@ -312,6 +336,13 @@ func missingAdvice(cmd *cobra.Command, err error) string {
 		}
 	}
 	return ""
+}
+
+// isMissing reports whether an error is about a file that does not exist.
+func isMissing(err error) bool {
+	text := err.Error()
+	return errors.Is(err, fs.ErrNotExist) || strings.Contains(text, "does not exist") ||
+		strings.Contains(text, "no such file")
 }
 
 // flagAdvice returns a hint about flags that need others, or "".
