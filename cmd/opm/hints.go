@@ -15,8 +15,10 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/compose"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/shell"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
@@ -254,8 +256,7 @@ func stateAdvice(cmd *cobra.Command) string {
 			states = paths.GetSlice()
 		}
 		if catalogs := cmd.Flags().Args(); len(catalogs) > 0 && flag.Changed {
-			return "the contents of a CatalogSource NAME are given by a flag; run: " + commandLine(cmd, nil) + " " +
-				shell.Quote("--catalog=NAME="+catalogs[0])
+			return contentsAdvice(cmd, catalogs[0], nil, states)
 		}
 	case !strings.Contains(cmd.Use, "STATE"):
 		return ""
@@ -264,12 +265,46 @@ func stateAdvice(cmd *cobra.Command) string {
 	if i < 0 {
 		return ""
 	}
-	given := shell.Quote("--catalog=NAME=" + states[i])
 	others := slices.Delete(slices.Clone(states), i, i+1)
-	if flag == nil && (len(others) > 0 || cmd.Name() == "permissions") {
-		return "run: " + commandLine(cmd, others) + " " + given
+	if flag != nil { // the line would have the catalog in --state, too
+		return contentsAdvice(cmd, states[i], nil, nil)
 	}
-	return "a catalog is the contents of the CatalogSource NAME of a cluster, and given by " + given
+	return contentsAdvice(cmd, states[i], others, others)
+}
+
+// contentsAdvice returns the hint to give a catalog by --catalog: the command with other arguments, if the states have
+// only one catalog.
+func contentsAdvice(cmd *cobra.Command, catalog string, args, states []string) string {
+	if name := onlyCatalog(cmd, states); name != "" && !cmd.Flags().Changed("catalog") {
+		return "a catalog is the contents of a CatalogSource; " + runHint(cmd, args, "--catalog="+name+"="+catalog)
+	}
+	return "a catalog is the contents of a CatalogSource, given by --catalog=[NAMESPACE/]NAME=" + shell.Quote(catalog)
+}
+
+// onlyCatalog returns the name of the only CatalogSource or ClusterCatalog in files of a cluster, ignoring objects that
+// cannot be read. It is "" if there are none or several, or for states that are not files.
+func onlyCatalog(cmd *cobra.Command, states []string) string {
+	if len(states) == 0 || slices.Contains(states, reference.Stdin) || slices.ContainsFunc(states, isLive) {
+		return ""
+	}
+	opts := openOptions(cmd)
+	opts.AnyDirectory = true
+	files, err := render.Open(cmd.Context(), states, opts)
+	if err != nil {
+		return ""
+	}
+	defer files.Close()
+	state, _ := cluster.Load(cmd.Context(), nil, files.Sources...)
+	if state == nil || state.CatalogSources.Len()+state.ClusterCatalogs.Len() != 1 {
+		return ""
+	}
+	for o := range state.CatalogSources.All() {
+		return o.Value.Name
+	}
+	for o := range state.ClusterCatalogs.All() {
+		return o.Value.Name
+	}
+	return ""
 }
 
 // argumentNames returns the names of the arguments in the usage line, up to the first flag or choice.
