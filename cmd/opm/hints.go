@@ -143,11 +143,7 @@ func runHint(cmd *cobra.Command, args []string, more ...string) string {
 	if !strings.Contains(usage, "(") && len(args) < argumentsOf(usage).least {
 		return ""
 	}
-	line := "run: " + commandLine(cmd, args)
-	for _, word := range more {
-		line += " " + shell.Quote(word)
-	}
-	return line
+	return strings.TrimSuffix("run: "+commandLine(cmd, args)+" "+shell.Join(more...), " ")
 }
 
 // bundlesHere returns a hint with the bundle directories of the working directory for a missing one, or "". If there is
