@@ -38,7 +38,6 @@ catalog image.`,
 		Example: `  opm check-updates catalog
   opm check-updates catalog --package kiln --olm v1 -o markdown
   opm check-updates bundle registry.example/pottery/kiln-bundle:v2.0.0`,
-		complete: completeArgs(files),
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
 			addProblemFormat(cmd)

@@ -285,8 +285,8 @@ func advice(cmd *cobra.Command, err error) string {
 	if ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
 		return "name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
 	}
-	return cmp.Or(flagAdvice(cmd, err), fileAdvice(cmd), missingAdvice(cmd, err), digestAdvice(cmd), stateAdvice(cmd),
-		argumentAdvice(cmd, err))
+	return cmp.Or(flagAdvice(cmd, err), fileAdvice(cmd, err), missingAdvice(cmd, err), digestAdvice(cmd),
+		stateAdvice(cmd), argumentAdvice(cmd, err))
 }
 
 // shellLine returns a command with an argument, which can be pasted into a shell.

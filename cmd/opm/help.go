@@ -97,11 +97,8 @@ func helpCmd() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := cmd.Root()
-			if len(args) == 1 {
-				if t := topicOf(args[0]); t != nil {
-					_, err := io.WriteString(cmd.OutOrStdout(), t.page())
-					return err
-				}
+			if len(args) > 0 && topicOf(args[0]) != nil {
+				return printTopic(cmd, args)
 			}
 			for _, name := range args {
 				next, rest, err := of.Find([]string{name})
@@ -114,6 +111,16 @@ func helpCmd() *cobra.Command {
 			return of.Help()
 		},
 	}
+}
+
+// printTopic prints the page of the topic that is the only argument.
+func printTopic(cmd *cobra.Command, args []string) error {
+	t := topicOf(args[0])
+	if len(args) > 1 {
+		return usageError{fmt.Errorf("unexpected argument %q: %s is a topic", args[1], t.name)}
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), t.page())
+	return err
 }
 
 // The annotations of flags that the help lists after all others, or in a topic. Each is the title of its group.

@@ -15,8 +15,10 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/compose"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/shell"
+	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/serve"
 )
 
@@ -37,19 +39,23 @@ func argumentAdvice(cmd *cobra.Command, err error) string {
 	case len(args) == 0 && at == 0:
 		return catalogsHere(cmd, "", nil, names, 0)
 	case len(args) == 0 && slices.Contains(names, "STATE") && cmd.Name() != "diagnose": // which needs none
-		return "STATE is a file or a directory with the objects of a cluster, or kube: for the current cluster; run: " +
-			commandLine(cmd, []string{"kube:"})
+		return "STATE is a file or a directory with the objects of a cluster, or kube: for the current cluster; " +
+			runHint(cmd, []string{"kube:"})
 	case len(args) == 0:
 	case cmd.Name() == "render-template" && slices.Contains(inputs, catalogInput):
 		return "it is a catalog; run: " + shellLine("opm convert-template basic", args[slices.Index(inputs, catalogInput)])
 	case cmd.Name() == "mirror" && !cmd.Flags().Changed("to") && !cmd.Flags().Changed("to-dir"):
-		return "run: " + commandLine(cmd, args) + " --to-dir mirror --dry-run"
+		more := []string{"--to-dir", "mirror"}
+		if !cmd.Flags().Changed("dry-run") {
+			more = append(more, "--dry-run")
+		}
+		return runHint(cmd, args, more...)
 	case len(names) == 0 && directory != nil && !directory.Changed:
 		return directoryAdvice(cmd, args[0], inputs[0])
 	case part >= 0 && (part == of || strings.ContainsAny(cmd.Use, "(|") && strings.Contains(cmd.Use, "BUNDLE")):
 		args = slices.Clone(args)
 		args[part] = bundleAround(args[part])
-		return "run: " + commandLine(cmd, args)
+		return runHint(cmd, args)
 	case inputs[0] == missingInput && cmd.HasParent() && cmd.Parent().Name() == "bundle":
 		return bundlesHere(cmd, args[0], "")
 	case at >= 0 && at < len(args) && (inputs[at] == missingInput || of >= 0 && inputs[at] == bundleInput || of == 0 &&
@@ -77,13 +83,13 @@ func directoryAdvice(cmd *cobra.Command, arg string, is input) string {
 func catalogAdvice(cmd *cobra.Command, err error, args, names []string, inputs []input, at int) string {
 	if i := slices.Index(inputs, catalogInput); i >= 0 {
 		if names[i%len(names)] == "FROM" { // CATALOG [FROM TO]
-			return "run: " + commandLine(cmd, args[i:i+1]) + " --package " + shell.Quote(args[at])
+			return runHint(cmd, args[i:i+1], "--package", args[at])
 		}
 		args = slices.Clone(args)
 		args[at], args[i] = args[i], args[at]
-		return "run: " + commandLine(cmd, args)
+		return runHint(cmd, args)
 	}
-	about := strings.Contains(err.Error(), args[at]) || strings.HasPrefix(err.Error(), "argument ")
+	about := isMissing(err) && strings.Contains(err.Error(), args[at]) || strings.HasPrefix(err.Error(), "argument ")
 	if inputs[at] != missingInput || !isPlain(args[at]) || !about || cmd.Flags().Changed("create") {
 		return ""
 	}
@@ -115,16 +121,29 @@ func catalogsHere(cmd *cobra.Command, name string, args, names []string, at int)
 	line = append(line, here[0])
 	next := at + 1
 	flag := cmd.Flag("package")
+	takesName := next < len(names) && (names[next] == "PACKAGE" || names[next] == "TEXT")
 	switch {
 	case name == "":
-	case len(args) == next && next < len(names) && (names[next] == "PACKAGE" || names[next] == "TEXT"):
-		line = append(line, name)
-	case len(args) == next && flag != nil && !flag.Changed:
-		return "run: " + commandLine(cmd, line) + " --package " + shell.Quote(name)
-	case len(args) > next:
+	case takesName && (len(args) == next || strings.Contains(cmd.Use, "PACKAGE...")):
+		line = append(append(line, name), args[next:]...)
+	case flag != nil && !flag.Changed && !takesName:
+		return runHint(cmd, append(line, args[next:]...), "--package", name)
+	case flag != nil && flag.Value.String() == name:
 		line = append(line, args[next:]...)
+	case len(args) > next:
+		return "" // the line has no place for the name, and would be about other packages
 	}
-	return "run: " + commandLine(cmd, line)
+	return runHint(cmd, line)
+}
+
+// runHint returns the hint to run the command with other arguments, its flags and more words; or "" if the arguments
+// are fewer than the command requires.
+func runHint(cmd *cobra.Command, args []string, more ...string) string {
+	_, usage, _ := strings.Cut(cmd.Use, " ")
+	if !strings.Contains(usage, "(") && len(args) < argumentsOf(usage).least {
+		return ""
+	}
+	return strings.TrimSuffix("run: "+commandLine(cmd, args)+" "+shell.Join(more...), " ")
 }
 
 // bundlesHere returns a hint with the bundle directories of the working directory for a missing one, or "". If there is
@@ -177,10 +196,10 @@ func quotedAll(paths []string) string {
 }
 
 // fileAdvice returns a hint for a command whose last argument is a file, if that is missing or a directory: the files
-// of the expected kind in the directory. It is "" if there are none.
-func fileAdvice(cmd *cobra.Command) string {
+// of the expected kind in the directory. It is "" if there are none, or if err is about an argument too many.
+func fileAdvice(cmd *cobra.Command, err error) string {
 	args := cmd.Flags().Args()
-	if len(args) == 0 {
+	if len(args) == 0 || strings.HasPrefix(err.Error(), "unexpected argument ") {
 		return ""
 	}
 	path := args[len(args)-1]
@@ -233,8 +252,7 @@ func stateAdvice(cmd *cobra.Command) string {
 			states = paths.GetSlice()
 		}
 		if catalogs := cmd.Flags().Args(); len(catalogs) > 0 && flag.Changed {
-			return "the contents of a CatalogSource NAME are given by a flag; run: " + commandLine(cmd, nil) + " " +
-				shell.Quote("--catalog=NAME="+catalogs[0])
+			return contentsAdvice(cmd, catalogs[0], nil, states)
 		}
 	case !strings.Contains(cmd.Use, "STATE"):
 		return ""
@@ -243,12 +261,46 @@ func stateAdvice(cmd *cobra.Command) string {
 	if i < 0 {
 		return ""
 	}
-	given := shell.Quote("--catalog=NAME=" + states[i])
 	others := slices.Delete(slices.Clone(states), i, i+1)
-	if flag == nil && (len(others) > 0 || cmd.Name() == "permissions") {
-		return "run: " + commandLine(cmd, others) + " " + given
+	if flag != nil { // the line would have the catalog in --state, too
+		return contentsAdvice(cmd, states[i], nil, nil)
 	}
-	return "a catalog is the contents of the CatalogSource NAME of a cluster, and given by " + given
+	return contentsAdvice(cmd, states[i], others, others)
+}
+
+// contentsAdvice returns the hint to give a catalog by --catalog: the command with other arguments, if the states have
+// only one catalog.
+func contentsAdvice(cmd *cobra.Command, catalog string, args, states []string) string {
+	if name := onlyCatalog(cmd, states); name != "" && !cmd.Flags().Changed("catalog") {
+		return "a catalog is the contents of a CatalogSource; " + runHint(cmd, args, "--catalog="+name+"="+catalog)
+	}
+	return "a catalog is the contents of a CatalogSource, given by --catalog=[NAMESPACE/]NAME=" + shell.Quote(catalog)
+}
+
+// onlyCatalog returns the name of the only CatalogSource or ClusterCatalog in files of a cluster, ignoring objects that
+// cannot be read. It is "" if there are none or several, or for states that are not files.
+func onlyCatalog(cmd *cobra.Command, states []string) string {
+	if len(states) == 0 || slices.Contains(states, reference.Stdin) || slices.ContainsFunc(states, isLive) {
+		return ""
+	}
+	opts := openOptions(cmd)
+	opts.AnyDirectory = true
+	files, err := render.Open(cmd.Context(), states, opts)
+	if err != nil {
+		return ""
+	}
+	defer files.Close()
+	state, _ := cluster.Load(cmd.Context(), nil, files.Sources...)
+	if state == nil || state.CatalogSources.Len()+state.ClusterCatalogs.Len() != 1 {
+		return ""
+	}
+	for o := range state.CatalogSources.All() {
+		return o.Value.Name
+	}
+	for o := range state.ClusterCatalogs.All() {
+		return o.Value.Name
+	}
+	return ""
 }
 
 // argumentNames returns the names of the arguments in the usage line, up to the first flag or choice.
@@ -268,7 +320,11 @@ func commandLine(cmd *cobra.Command, args []string) string {
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		for _, value := range givenTo(f) {
-			words = append(words, "--"+f.Name+"="+shell.Quote(value))
+			word := "--" + f.Name
+			if value == "" || value != f.NoOptDefVal {
+				word += "=" + shell.Quote(value)
+			}
+			words = append(words, word)
 		}
 	})
 	use, _, _ := strings.Cut(cmd.Use, "(") // flags after it are alternatives
@@ -290,8 +346,7 @@ func missingAdvice(cmd *cobra.Command, err error) string {
 	paths := givenTexts(cmd)
 	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
 		paths = []string{e.Path}
-	} else if !errors.Is(err, fs.ErrNotExist) && !strings.Contains(text, "does not exist") &&
-		!strings.Contains(text, "no such file") {
+	} else if !isMissing(err) {
 		return ""
 	}
 	for _, path := range paths {
@@ -312,6 +367,13 @@ func missingAdvice(cmd *cobra.Command, err error) string {
 		}
 	}
 	return ""
+}
+
+// isMissing reports whether an error is about a file that does not exist.
+func isMissing(err error) bool {
+	text := err.Error()
+	return errors.Is(err, fs.ErrNotExist) || strings.Contains(text, "does not exist") ||
+		strings.Contains(text, "no such file")
 }
 
 // flagAdvice returns a hint about flags that need others, or "".

@@ -33,7 +33,6 @@ for each catalog that has the row.` + catalogNote,
   ` + path + ` matrix old=catalog/loom new=catalog --channels -o markdown
   ` + path + ` matrix catalog/kiln catalog -o html > matrix.html
   ` + path + ` matrix --each catalog/`,
-		complete: completeArgs(files),
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().BoolVar(&channels, "channels", false, "compare all channels, not only default channels")
 			from.addKeepGoing(cmd)

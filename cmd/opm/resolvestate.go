@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
@@ -120,7 +121,7 @@ func (f *stateFlags) check() error {
 	for _, arg := range f.catalogs {
 		_, name, ref := resolve.SplitCatalogName(arg)
 		if name == "" {
-			return usageError{fmt.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q", arg)}
+			return usageError{fmt.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q%s", arg, invalidName(arg))}
 		}
 		key := strings.TrimSuffix(arg, "="+ref)
 		if seen[key] {
@@ -136,6 +137,24 @@ func (f *stateFlags) check() error {
 		return usageError{errors.New("standard input can be read only once")}
 	}
 	return nil
+}
+
+// invalidName returns the rule that a name before = breaks, in parentheses, or "".
+func invalidName(arg string) string {
+	name, _, ok := strings.Cut(arg, "=")
+	if !ok {
+		return ""
+	}
+	if namespace, after, both := strings.Cut(name, "/"); both {
+		if err := k8sname.Label(namespace); err != nil {
+			return fmt.Sprintf(" (NAMESPACE: %s)", err)
+		}
+		name = after
+	}
+	if err := k8sname.Subdomain(name); err != nil {
+		return fmt.Sprintf(" (NAME: %s)", err)
+	}
+	return ""
 }
 
 // open reads the objects of the cluster and the contents of its catalogs, which are then in the options. Their objects

@@ -78,7 +78,7 @@ bundles.
 Exit status:
   0    success
   1    a problem was found, something failed, or the command line is wrong
-  2    opm publish failed, and not because of the catalog
+  2    opm publish or opm check failed, and not because of the catalog
   141  the reader of the output closed it before its end, as in opm render catalog | head`,
 		Example: `  opm validate catalog
   opm render catalog -o yaml > catalog.yaml

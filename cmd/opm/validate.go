@@ -31,37 +31,19 @@ be better. Text has one line for the warnings of one rule in a package. Text and
 info without --info; all other formats have every problem.
 
 opm.yaml beside the catalog, or the file of --config, sets the level of rules, names a baseline
-and schemas, and states the policy of the catalog:
-
-  rules: {related-image-tag: warning, z-release: off}   # error, warning, info or off
-  packages: {kiln: {rules: {skips-only: off}}}
-  baseline: known.json
-  schemas: [ours.cue]
-  policy:
-    defaultChannel: stable
-    channelNames: ^(stable|fast)(-v[0-9.]+)?$
-    largestSkip: {major: 0, minor: 1}    # how far an update may reach
-    registries: [registry.example/pottery]
-    bundleRegistries: [registry.example/bundles]    # if other ones than for all images
-    packages: [kiln, loom]
-    onePackage: false
+and schemas, and states the policy of the catalog: see opm help opm.yaml.
 
 With --target, the catalog is also checked against a platform, ocp=VERSION or kubernetes=VERSION:
 the form of its metadata, the APIs that Kubernetes removed, and the versions that its bundles
-support. opm.yaml can have the target of a catalog, or of each catalog beside it by the name of
-its directory:
-
-  targets: {v4.16: ocp=4.16, v4.18: ocp=4.18}
+support. opm.yaml can have the target, too.
 
 With --against, the catalog, which may be a fragment or a template, is also compared with the
 published catalog INDEX that it goes into: what users of a package would lose is a problem, by the
 rules published-*. Packages that only INDEX has are not compared. Problems that INDEX has too are
 known: they are hints, and do not fail.
 
-CATALOG is a directory, a file, an archive (.tar or .tar.gz), "-" for standard input, or an
-image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive. A file with a
-template is checked as one, without its images unless there is --against.
-Text goes to standard error, other formats to standard output.`,
+opm help references describes CATALOG. A file with a template is checked as one, without its images
+unless there is --against. Text goes to standard error, other formats to standard output.`,
 		Example: `  opm validate catalog
   opm validate catalog --package kiln --info
   opm validate catalog -o sarif > problems.sarif
