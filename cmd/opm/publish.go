@@ -316,7 +316,13 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 		}
 		return c.Catalog, c.close, nil
 	}
-	opts.Pull = func(t *template.Template) (*template.Bundles, func(), error) { return f.rendering.pull(cmd, t) }
+	opts.Pull = func(t *template.Template) (*template.Bundles, func(), error) {
+		rendering, images := f.rendering, t.Images()
+		rendering.renew = slices.DeleteFunc(slices.Clone(f.rendering.renew), func(ref string) bool {
+			return !slices.Contains(images, ref) // another template renews it: its entry stays until then
+		})
+		return rendering.pull(cmd, t)
+	}
 	opts.Dependencies = func() ([]*resolve.Catalog, func(), error) {
 		return f.build.images.readCatalogs(cmd, f.others)
 	}
