@@ -385,19 +385,38 @@ func eachOf(catalog string, err error) error {
 	return errors.Join(errs...)
 }
 
-// annotateProblems prints the problems of all steps for GitHub, without hints. A problem of several catalogs is printed
-// once.
+// annotateProblems prints the problems of all steps for GitHub, without hints. A problem that several catalogs have is
+// printed at each of its places; one that has the same place in all, or none, is printed once.
 func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool) error {
 	found := &problem.Report{Problems: all[0].Problems()}
 	if several {
-		var reports []problem.CatalogReport
-		for _, s := range all {
-			reports = append(reports, problem.CatalogReport{Catalog: s.Catalog, Problems: s.Problems()})
-		}
-		found.Problems = problem.Merge(reports)
+		found.Problems = mergeAtPlaces(all)
 	}
 	found.Problems = shownProblems(found.Problems, false)
 	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
+}
+
+// mergeAtPlaces returns the problems of several catalogs as [problem.Merge] does, but lists those that differ in their
+// positions. They are in the order of the positions' first problems.
+func mergeAtPlaces(all []*pipeline.Summary) (merged []*problem.Problem) {
+	var places []declcfg.Pos
+	reports := map[declcfg.Pos][]problem.CatalogReport{}
+	for _, s := range all {
+		own := map[declcfg.Pos][]*problem.Problem{}
+		for _, p := range s.Problems() {
+			if own[p.Pos] == nil && reports[p.Pos] == nil {
+				places = append(places, p.Pos)
+			}
+			own[p.Pos] = append(own[p.Pos], p)
+		}
+		for pos, problems := range own {
+			reports[pos] = append(reports[pos], problem.CatalogReport{Catalog: s.Catalog, Problems: problems})
+		}
+	}
+	for _, pos := range places {
+		merged = append(merged, problem.Merge(reports[pos])...)
+	}
+	return merged
 }
 
 // findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose.
