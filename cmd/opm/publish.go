@@ -201,6 +201,9 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
+		if f.report.each.given() {
+			opts.Name = ref.Name
+		}
 		all = append(all, opts)
 	}
 	var files []*os.File

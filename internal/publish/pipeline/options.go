@@ -17,6 +17,8 @@ import (
 
 // Options configure a run. The functions that have no default must be set if a step of the run calls them.
 type Options struct {
+	// Name is the name of the catalog in the summary; "" means its Sources.
+	Name string
 	// Sources are the catalog directory or, with Making, the config of compose or the templates.
 	Sources []string
 	// Making is the step that makes the catalog, Compose or Template. "" means that there is one already.
