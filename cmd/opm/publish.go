@@ -51,8 +51,8 @@ their digest. No file is written but --summary and --lock: what compose and rend
 gone at the end.
 
 The summary on standard output is Markdown that fits into a comment on a pull request, JSON with
-everything, or with -o github the problems as annotations, at their lines. A --summary file is JSON
-if its name ends in .json, else Markdown.
+everything, or with -o github the problems as annotations, at their lines. A --summary file whose
+name ends in .json is replaced by JSON; to others, Markdown is appended.
 
 Exit status:
   0  published; or unchanged, since the same image is there; or checked, with --dry-run
@@ -152,7 +152,7 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	completeWith(cmd, listOf(func() []string { return optional }), "skip")
 	flags.StringVar(&f.against, "against", "", "compare with this `CATALOG` instead of the image at the first --tag")
 	flags.StringArrayVar(&f.summary, "summary", nil,
-		"append the summary to `FILE`, as JSON if its name ends in .json and else as Markdown; repeatable")
+		"append the summary to `FILE` as Markdown, or replace it as JSON if its name ends in .json; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
 	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems",
 		"markdown", "json", "yaml", string(problem.GitHub))
@@ -338,7 +338,7 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
 }
 
-// print prints the summaries, and appends them to the files. If steps failed, the error has the exit status of the
+// print prints the summaries, and writes them to the files. If steps failed, the error has the exit status of the
 // outcomes: 1 if a catalog is rejected.
 func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files []*os.File) error {
 	about := func() *report.Report { return pipeline.ReportAll(all) }
@@ -351,6 +351,7 @@ func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files 
 		form := output.Markdown
 		if strings.HasSuffix(file.Name(), ".json") {
 			form = output.JSON
+			errs = append(errs, emptySummary(file)) // a second document would make it invalid
 		}
 		errs = append(errs, result.Write(file, form))
 	}
@@ -377,6 +378,18 @@ func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files 
 		return errors.Join(err, failed)
 	}
 	return &statusError{failed, status}
+}
+
+// emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the process.
+func emptySummary(file *os.File) error {
+	if _, ok := regular.Descriptor(file.Name()); ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return file.Truncate(0)
 }
 
 // eachOf adds the name of a catalog to each of the errors joined in err.
