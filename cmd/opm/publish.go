@@ -84,7 +84,7 @@ func (f *publishFlags) addImage(cmd *cobra.Command) {
 
 func checkCmd() *cobra.Command {
 	f := publishFlags{onlyCheck: true, report: reportFlags{each: eachFlag{together: true}}}
-	f.build.base = baseSelf
+	f.build.base = baseScratch // it needs no opm for the platform, and is not built
 	return command{
 		Use:   "check (DIRECTORY | CONFIG | TEMPLATE...)",
 		Short: "Check a catalog as opm publish does, without its image",
