@@ -90,8 +90,6 @@ type building struct {
 	opts   publish.Options
 	pusher *image.Pusher
 	image  *publish.Image
-
-	closeBases func()
 }
 
 func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
@@ -113,8 +111,14 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	defer registry.Cache.Close()
 	done := display{cmd}.Start("building")
 	defer done()
+	platforms, closeBases, err := all[0].flags.open(cmd.Context(), registry) // the same for all
+	defer closeBases()
+	if err != nil {
+		return err
+	}
 	for _, b := range all {
 		defer b.close()
+		b.opts.Platforms = platforms
 		if err := b.prepare(cmd, registry); err != nil {
 			return err
 		}
@@ -163,8 +167,8 @@ func (f *buildFlags) buildings(refs []*reference.Named) ([]*building, error) {
 	return all, nil
 }
 
-// prepare opens the programs and base images, and checks that the registry accepts a push. close must be called also
-// if it fails.
+// prepare warns of bases that do not match, and checks that the registry accepts a push. close must be called also if
+// it fails.
 func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err error) {
 	var pushed []string
 	if b.flags.push {
@@ -173,11 +177,7 @@ func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err erro
 	if b.pusher, err = image.NewPusher(pushed, registry); err != nil {
 		return err
 	}
-	b.opts.Platforms, b.closeBases, err = b.flags.open(cmd.Context(), registry)
-	if err == nil {
-		err = b.flags.warnOfBase(cmd, b.dir, b.opts.Platforms)
-	}
-	if err == nil {
+	if err = b.flags.warnOfBase(cmd, b.dir, b.opts.Platforms); err == nil {
 		err = b.pusher.Check(cmd.Context())
 	}
 	b.opts.Limits = registry.Limits
@@ -187,9 +187,6 @@ func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err erro
 func (b *building) close() {
 	if b.image != nil {
 		_ = b.image.Close()
-	}
-	if b.closeBases != nil {
-		b.closeBases()
 	}
 	if b.pusher != nil {
 		_ = b.pusher.Close()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -220,8 +221,14 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer registry.Cache.Close()
+	closeBases := func() {}
+	defer func() { closeBases() }()
+	bases := sync.OnceValues(func() (platforms []publish.Platform, err error) {
+		platforms, closeBases, err = f.build.open(cmd.Context(), registry)
+		return platforms, err
+	})
 	for i := range all {
-		all[i].Registry, all[i].Build.Limits = registry, registry.Limits
+		all[i].Registry, all[i].Build.Limits, all[i].OpenPlatforms = registry, registry.Limits, bases
 		f.setHooks(cmd, &all[i])
 	}
 	summaries, err := pipeline.Run(cmd.Context(), all...)
@@ -309,7 +316,7 @@ func (f *publishFlags) configure(ref string, opts *pipeline.Options) error {
 
 // setHooks sets the functions of opts that open catalogs and images, and that print.
 func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
-	ctx, stderr, registry := cmd.Context(), cmd.ErrOrStderr(), opts.Registry
+	stderr := cmd.ErrOrStderr()
 	opts.Open = func(platform, ref string) (*render.Catalog, func(), error) {
 		images := f.build.images
 		images.platform = platform
@@ -329,7 +336,6 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.Dependencies = func() ([]*resolve.Catalog, func(), error) {
 		return f.build.images.readCatalogs(cmd, f.others)
 	}
-	opts.OpenPlatforms = func() ([]publish.Platform, func(), error) { return f.build.open(ctx, registry) }
 	opts.CheckBase = func(dir string, platforms []publish.Platform) error {
 		return f.build.warnOfBase(cmd, dir, platforms)
 	}

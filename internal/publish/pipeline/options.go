@@ -57,8 +57,9 @@ type Options struct {
 	// Build has all options of the image but Platforms.
 	Build     publish.Options
 	Platforms []string // of the image
-	// OpenPlatforms opens the programs and base images for Platforms. It must also return closeAll with an error.
-	OpenPlatforms func() (platforms []publish.Platform, closeAll func(), err error)
+	// OpenPlatforms opens the programs and base images for Platforms, or returns those that it has opened for another
+	// catalog. They must be open until Run returns.
+	OpenPlatforms func() ([]publish.Platform, error)
 	// CheckBase is called before the build of a catalog directory, to warn of bases that do not match.
 	CheckBase func(dir string, platforms []publish.Platform) error
 

@@ -141,9 +141,7 @@ func (p *publication) prepare(ctx context.Context) {
 		}
 	}
 	if p.runs(Build) {
-		var closeAll func()
-		p.Build.Platforms, closeAll, err = p.OpenPlatforms()
-		p.closers = append(p.closers, closeAll)
+		p.Build.Platforms, err = p.OpenPlatforms()
 		p.fail(Build, err)
 	}
 	if !slices.Contains(p.Skip, Push) {
