@@ -45,7 +45,8 @@ since upstream refuses a cache that is not its own. Base "scratch" leaves
 opm out: a CatalogSource then needs grpcPodConfig.extractContent. --only-opm builds an image
 without a catalog, which can be the base and builder of a Dockerfile.
 
-With --each, each catalog has an image of its own: {{.Catalog}} in --tag and --archive is its name.
+With --each, each catalog has an image of its own: {{.Catalog}} in --tag, --archive and --oci-layout
+is its name.
 Nothing is written or pushed unless all images can be built.
 
 The same catalog, opm and flags give the same digest everywhere. Times are those of
@@ -72,7 +73,8 @@ func (f *buildFlags) add(cmd *cobra.Command) {
 	f.addImage(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
-	flags.StringVar(&f.layout, "oci-layout", "", "write the image to the OCI layout in `DIRECTORY`")
+	flags.StringVar(&f.layout, "oci-layout", "",
+		"write the image to the OCI layout in `DIRECTORY`, in which {{.Catalog}} is the name of the catalog")
 	flags.StringVar(&f.archive, "archive", "",
 		"write the image to the OCI archive `FILE`, in which {{.Catalog}} is the name of the catalog")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
@@ -88,18 +90,15 @@ type building struct {
 	opts   publish.Options
 	pusher *image.Pusher
 	image  *publish.Image
-
-	closeBases func()
 }
 
 func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
-	var dir string
+	refs := []*reference.Named{{}} // no catalog
+	var err error
 	if !f.onlyOpm {
-		dir = args[0]
-	}
-	refs, err := f.each.catalogs(dir)
-	if err != nil {
-		return err
+		if refs, err = f.each.catalogs(args[0]); err != nil {
+			return err
+		}
 	}
 	all, err := f.buildings(refs)
 	if err != nil {
@@ -112,8 +111,14 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 	defer registry.Cache.Close()
 	done := display{cmd}.Start("building")
 	defer done()
+	platforms, closeBases, err := all[0].flags.open(cmd.Context(), registry) // the same for all
+	defer closeBases()
+	if err != nil {
+		return err
+	}
 	for _, b := range all {
 		defer b.close()
+		b.opts.Platforms = platforms
 		if err := b.prepare(cmd, registry); err != nil {
 			return err
 		}
@@ -135,11 +140,14 @@ func (f *buildFlags) buildings(refs []*reference.Named) ([]*building, error) {
 		return nil, err
 	}
 	var all []*building
-	archives := map[string]string{}
+	archives, layouts := map[string]string{}, map[string]bool{}
 	for i, r := range refs {
 		b := &building{dir: r.Ref, flags: *f}
 		b.flags.tags = tags[i]
 		if b.flags.archive, err = forCatalog("archive", f.archive, r.Name); err != nil {
+			return nil, err
+		}
+		if b.flags.layout, err = forCatalog("oci-layout", f.layout, r.Name); err != nil {
 			return nil, err
 		}
 		other, taken := archives[b.flags.archive]
@@ -147,10 +155,10 @@ func (f *buildFlags) buildings(refs []*reference.Named) ([]*building, error) {
 		case taken && b.flags.archive != "":
 			return nil, usageError{fmt.Errorf("--archive %q is the file of both %s and %s: "+
 				"put {{.Catalog}} into it, the name of the catalog", b.flags.archive, other, r.Name)}
-		case len(refs) > 1 && f.layout != "" && len(f.tags) == 0:
-			return nil, usageError{errors.New("several catalogs in one --oci-layout need --tag with {{.Catalog}}")}
+		case layouts[b.flags.layout] && f.layout != "" && len(f.tags) == 0:
+			return nil, usageError{errors.New("several catalogs in one --oci-layout need {{.Catalog}} in it or in --tag")}
 		}
-		archives[b.flags.archive] = r.Name
+		archives[b.flags.archive], layouts[b.flags.layout] = r.Name, true
 		if b.opts, err = b.flags.check(b.dir); err != nil {
 			return nil, err
 		}
@@ -159,8 +167,8 @@ func (f *buildFlags) buildings(refs []*reference.Named) ([]*building, error) {
 	return all, nil
 }
 
-// prepare opens the programs and base images, and checks that the registry accepts a push. close must be called also
-// if it fails.
+// prepare warns of bases that do not match, and checks that the registry accepts a push. close must be called also if
+// it fails.
 func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err error) {
 	var pushed []string
 	if b.flags.push {
@@ -169,11 +177,7 @@ func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err erro
 	if b.pusher, err = image.NewPusher(pushed, registry); err != nil {
 		return err
 	}
-	b.opts.Platforms, b.closeBases, err = b.flags.open(cmd.Context(), registry)
-	if err == nil {
-		err = b.flags.warnOfBase(cmd, b.dir, b.opts.Platforms)
-	}
-	if err == nil {
+	if err = b.flags.warnOfBase(cmd, b.dir, b.opts.Platforms); err == nil {
 		err = b.pusher.Check(cmd.Context())
 	}
 	b.opts.Limits = registry.Limits
@@ -183,9 +187,6 @@ func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err erro
 func (b *building) close() {
 	if b.image != nil {
 		_ = b.image.Close()
-	}
-	if b.closeBases != nil {
-		b.closeBases()
 	}
 	if b.pusher != nil {
 		_ = b.pusher.Close()
@@ -219,17 +220,15 @@ func (f *buildFlags) put(cmd *cobra.Command, all []*building) error {
 			return err
 		}
 	}
-	var pushed []*building
 	for _, b := range all {
 		if _, err := b.pusher.Store(cmd.Context(), b.image.Artifact); err != nil {
 			return err
 		}
-		pushed = append(pushed, b)
 	}
-	for _, b := range pushed {
+	for _, b := range all {
 		if _, err := b.pusher.Tag(cmd.Context()); err != nil {
 			var live []string
-			for _, b := range pushed {
+			for _, b := range all {
 				live = append(live, b.pusher.Live()...)
 			}
 			if len(live) > 0 {
@@ -396,12 +395,28 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 	return opts, err
 }
 
-// forCatalog replaces {{.Catalog}} in the value of a flag by the name of a catalog.
+// A catalogName is what the value of a flag can use as a template.
+type catalogName string
+
+var errNoName = errors.New("there is no catalog with a name")
+
+// Catalog returns the name, or errNoName.
+func (n catalogName) Catalog() (string, error) {
+	if n == "" {
+		return "", errNoName
+	}
+	return string(n), nil
+}
+
+// forCatalog replaces {{.Catalog}} in the value of a flag by the name of a catalog. It is an error if name is "".
 func forCatalog(flag, value, name string) (string, error) {
 	tmpl, err := template.New(flag).Option("missingkey=error").Parse(value)
 	var text strings.Builder
 	if err == nil {
-		err = tmpl.Execute(&text, struct{ Catalog string }{name})
+		err = tmpl.Execute(&text, catalogName(name))
+	}
+	if errors.Is(err, errNoName) {
+		err = errNoName // not its place in the template
 	}
 	if err != nil {
 		return "", usageError{fmt.Errorf("--%s %q: %w", flag, value, err)}

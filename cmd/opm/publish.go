@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -51,8 +52,8 @@ their digest. No file is written but --summary and --lock: what compose and rend
 gone at the end.
 
 The summary on standard output is Markdown that fits into a comment on a pull request, JSON with
-everything, or with -o github the problems as annotations, at their lines. A --summary file is JSON
-if its name ends in .json, else Markdown.
+everything, or with -o github the problems as annotations, at their lines. A --summary file whose
+name ends in .json is replaced by JSON; to others, Markdown is appended.
 
 Exit status:
   0  published; or unchanged, since the same image is there; or checked, with --dry-run
@@ -84,7 +85,7 @@ func (f *publishFlags) addImage(cmd *cobra.Command) {
 
 func checkCmd() *cobra.Command {
 	f := publishFlags{onlyCheck: true, report: reportFlags{each: eachFlag{together: true}}}
-	f.build.base = baseSelf
+	f.build.base = baseScratch // it needs no opm for the platform, and is not built
 	return command{
 		Use:   "check (DIRECTORY | CONFIG | TEMPLATE...)",
 		Short: "Check a catalog as opm publish does, without its image",
@@ -152,7 +153,7 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	completeWith(cmd, listOf(func() []string { return optional }), "skip")
 	flags.StringVar(&f.against, "against", "", "compare with this `CATALOG` instead of the image at the first --tag")
 	flags.StringArrayVar(&f.summary, "summary", nil,
-		"append the summary to `FILE`, as JSON if its name ends in .json and else as Markdown; repeatable")
+		"append the summary to `FILE` as Markdown, or replace it as JSON if its name ends in .json; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
 	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems",
 		"markdown", "json", "yaml", string(problem.GitHub))
@@ -201,6 +202,9 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
+		if f.report.each.given() {
+			opts.Name = ref.Name
+		}
 		all = append(all, opts)
 	}
 	var files []*os.File
@@ -217,8 +221,14 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer registry.Cache.Close()
+	closeBases := func() {}
+	defer func() { closeBases() }()
+	bases := sync.OnceValues(func() (platforms []publish.Platform, err error) {
+		platforms, closeBases, err = f.build.open(cmd.Context(), registry)
+		return platforms, err
+	})
 	for i := range all {
-		all[i].Registry, all[i].Build.Limits = registry, registry.Limits
+		all[i].Registry, all[i].Build.Limits, all[i].OpenPlatforms = registry, registry.Limits, bases
 		f.setHooks(cmd, &all[i])
 	}
 	summaries, err := pipeline.Run(cmd.Context(), all...)
@@ -306,7 +316,7 @@ func (f *publishFlags) configure(ref string, opts *pipeline.Options) error {
 
 // setHooks sets the functions of opts that open catalogs and images, and that print.
 func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
-	ctx, stderr, registry := cmd.Context(), cmd.ErrOrStderr(), opts.Registry
+	stderr := cmd.ErrOrStderr()
 	opts.Open = func(platform, ref string) (*render.Catalog, func(), error) {
 		images := f.build.images
 		images.platform = platform
@@ -316,11 +326,16 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 		}
 		return c.Catalog, c.close, nil
 	}
-	opts.Pull = func(t *template.Template) (*template.Bundles, func(), error) { return f.rendering.pull(cmd, t) }
+	opts.Pull = func(t *template.Template) (*template.Bundles, func(), error) {
+		rendering, images := f.rendering, t.Images()
+		rendering.renew = slices.DeleteFunc(slices.Clone(f.rendering.renew), func(ref string) bool {
+			return !slices.Contains(images, ref) // another template renews it: its entry stays until then
+		})
+		return rendering.pull(cmd, t)
+	}
 	opts.Dependencies = func() ([]*resolve.Catalog, func(), error) {
 		return f.build.images.readCatalogs(cmd, f.others)
 	}
-	opts.OpenPlatforms = func() ([]publish.Platform, func(), error) { return f.build.open(ctx, registry) }
 	opts.CheckBase = func(dir string, platforms []publish.Platform) error {
 		return f.build.warnOfBase(cmd, dir, platforms)
 	}
@@ -329,7 +344,7 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
 }
 
-// print prints the summaries, and appends them to the files. If steps failed, the error has the exit status of the
+// print prints the summaries, and writes them to the files. If steps failed, the error has the exit status of the
 // outcomes: 1 if a catalog is rejected.
 func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files []*os.File) error {
 	about := func() *report.Report { return pipeline.ReportAll(all) }
@@ -342,6 +357,7 @@ func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files 
 		form := output.Markdown
 		if strings.HasSuffix(file.Name(), ".json") {
 			form = output.JSON
+			errs = append(errs, emptySummary(file)) // a second document would make it invalid
 		}
 		errs = append(errs, result.Write(file, form))
 	}
@@ -370,6 +386,19 @@ func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files 
 	return &statusError{failed, status}
 }
 
+// emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the
+// process.
+func emptySummary(file *os.File) error {
+	if _, ok := regular.Descriptor(file.Name()); ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return file.Truncate(0)
+}
+
 // eachOf adds the name of a catalog to each of the errors joined in err.
 func eachOf(catalog string, err error) error {
 	var errs []error
@@ -379,19 +408,38 @@ func eachOf(catalog string, err error) error {
 	return errors.Join(errs...)
 }
 
-// annotateProblems prints the problems of all steps for GitHub, without hints. A problem of several catalogs is printed
-// once.
+// annotateProblems prints the problems of all steps for GitHub, without hints. A problem that several catalogs have is
+// printed at each of its places; one that has the same place in all, or none, is printed once.
 func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool) error {
 	found := &problem.Report{Problems: all[0].Problems()}
 	if several {
-		var reports []problem.CatalogReport
-		for _, s := range all {
-			reports = append(reports, problem.CatalogReport{Catalog: s.Catalog, Problems: s.Problems()})
-		}
-		found.Problems = problem.Merge(reports)
+		found.Problems = mergeAtPlaces(all)
 	}
 	found.Problems = shownProblems(found.Problems, false)
 	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
+}
+
+// mergeAtPlaces returns the problems of several catalogs as [problem.Merge] does, but lists those that differ in their
+// positions. They are in the order of the positions' first problems.
+func mergeAtPlaces(all []*pipeline.Summary) (merged []*problem.Problem) {
+	var places []declcfg.Pos
+	reports := map[declcfg.Pos][]problem.CatalogReport{}
+	for _, s := range all {
+		own := map[declcfg.Pos][]*problem.Problem{}
+		for _, p := range s.Problems() {
+			if own[p.Pos] == nil && reports[p.Pos] == nil {
+				places = append(places, p.Pos)
+			}
+			own[p.Pos] = append(own[p.Pos], p)
+		}
+		for pos, problems := range own {
+			reports[pos] = append(reports[pos], problem.CatalogReport{Catalog: s.Catalog, Problems: problems})
+		}
+	}
+	for _, pos := range places {
+		merged = append(merged, problem.Merge(reports[pos])...)
+	}
+	return merged
 }
 
 // findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose.

@@ -51,7 +51,8 @@ func (e *InvalidError) Error() string {
 }
 
 // Build builds the image of a catalog. If the catalog is invalid, the error is an *InvalidError. Build writes to
-// temporary files only; closing the image removes them.
+// temporary files only; closing the image removes them. The image
+// needs the programs and bases of the platforms until it is closed; several images may have the same.
 func Build(ctx context.Context, catalog declcfg.Source, o Options) (*Image, error) {
 	key, err := store.KeyOf(ctx, catalog)
 	if err != nil {
@@ -119,7 +120,7 @@ func (b *builder) packPrograms(ctx context.Context) (err error) {
 		if p.Binary == nil {
 			continue
 		}
-		if b.programs[i], err = b.pack(ctx, image.Content{Files: p.Binary.files()}); err != nil {
+		if b.programs[i], err = p.Binary.pack(ctx, b.Created); err != nil {
 			return err
 		}
 	}

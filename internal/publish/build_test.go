@@ -47,7 +47,7 @@ func source(files map[string]string) declcfg.Source {
 
 // fakeBinary returns a Binary without the checks of OpenBinary.
 func fakeBinary(text string) *Binary {
-	return &Binary{readerAt{strings.NewReader(text)}, int64(len(text))}
+	return &Binary{file: readerAt{strings.NewReader(text)}, size: int64(len(text))}
 }
 
 type readerAt struct{ *strings.Reader }
@@ -313,5 +313,50 @@ func TestBuildOpm(t *testing.T) {
 	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got  %q, %v\nwant %q", got, err, want)
+	}
+}
+
+// A countingFile counts how often its beginning is read.
+type countingFile struct {
+	readerAt
+	begun int
+}
+
+func (f *countingFile) ReadAt(p []byte, off int64) (int, error) {
+	if off == 0 {
+		f.begun++
+	}
+	return f.readerAt.ReadAt(p, off)
+}
+
+// TestPackOnce checks that a program is packed once for several images, but not for those of another time, and that an
+// image can be closed before the others are read.
+func TestPackOnce(t *testing.T) {
+	o := options("linux/amd64")
+	file := &countingFile{readerAt: readerAt{strings.NewReader("program")}}
+	binary := &Binary{file: file, size: int64(len("program"))}
+	o.Platforms[0].Binary = binary
+	first, err := Build(t.Context(), source(catalog()), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := layers(first, "opm")
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := build(t, source(catalog()), o)
+	if got := layers(second, "opm"); !slices.Equal(got, want) || file.begun != 1 {
+		t.Errorf("layers %s, want %s; the program is read %d times, want 1", got, want, file.begun)
+	}
+	text, err := fs.ReadFile(files(t, opened(t, second, "linux/amd64"), "/bin"), "opm")
+	if string(text) != "program" {
+		t.Errorf("/bin/opm is %q, %v", text, err)
+	}
+	o.Created = o.Created.AddDate(1, 0, 0)
+	if got := layers(build(t, source(catalog()), o), "opm"); slices.Equal(got, want) {
+		t.Error("another time has the same layer")
+	}
+	if err := binary.Close(); err != nil {
+		t.Error(err)
 	}
 }

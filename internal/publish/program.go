@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
@@ -96,10 +98,14 @@ func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, err
 	return &Base{IsOpm: err == nil && info.Path == opmPath, image: img}, nil
 }
 
-// A Binary is the program opm for a platform.
+// A Binary is the program opm for a platform. It keeps its packed layer, which is most of the work of a small image,
+// for all images that are built with it: close it after them.
 type Binary struct {
 	file programFile
 	size int64
+
+	mu     sync.Mutex // held while packing
+	packed map[time.Time]*image.Layer
 }
 
 type programFile interface {
@@ -168,7 +174,7 @@ func openProgram(name, platform, main string) (*Binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Binary{f.(programFile), info.Size()} // an *os.File
+	b := &Binary{file: f.(programFile), size: info.Size()} // an *os.File
 	if err := b.check(platform, main); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s %w", name, err), f.Close())
 	}
@@ -207,8 +213,32 @@ func withoutVariant(platform string) string {
 	return strings.Join(parts[:min(2, len(parts))], "/")
 }
 
-// Close closes the program file.
-func (b *Binary) Close() error { return b.file.Close() }
+// Close closes the program file, and removes the packed layers.
+func (b *Binary) Close() error {
+	var errs []error
+	for _, l := range b.packed {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(append(errs, b.file.Close())...)
+}
+
+// pack returns the layer with the files of an image without a catalog, which exists until the binary is closed.
+func (b *Binary) pack(ctx context.Context, created time.Time) (*image.Layer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.packed[created]; l != nil {
+		return l, nil
+	}
+	l, err := image.Pack(ctx, image.Content{Files: b.files()}, created)
+	if err != nil {
+		return nil, err
+	}
+	if b.packed == nil {
+		b.packed = map[time.Time]*image.Layer{}
+	}
+	b.packed[created] = l
+	return l, nil
+}
 
 // tmp is the directory in which opm builds a missing store. A generated Dockerfile puts the cache there too.
 var tmp = image.File{Name: "tmp", Mode: fs.ModeDir | fs.ModeSticky | 0o777}

@@ -9,12 +9,16 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// maxList is the maximum length of a step's problems in characters, so that all steps fit into a comment.
+// maxList is the maximum length of the problems of a step in characters, for all catalogs together, so that all steps
+// fit into a comment.
 const maxList = 10_000
 
 // Report returns the summary for a comment on a pull request or for the page of a pipeline run: a table of the steps,
 // then their problems and changes, truncated to the size of a comment.
-func (s *Summary) Report() *report.Report {
+func (s *Summary) Report() *report.Report { return s.report(maxList) }
+
+// report returns the report, with lists of problems of at most limit characters each.
+func (s *Summary) report(limit int) *report.Report {
 	out := &report.Report{}
 	out.Heading(2, s.title())
 	if s.Digest != "" {
@@ -34,7 +38,7 @@ func (s *Summary) Report() *report.Report {
 	}
 	out.Table([]string{"step", "status", ""}, rows)
 	for _, r := range s.Steps {
-		r.addDetails(out)
+		r.addDetails(out, limit)
 	}
 	return out
 }
@@ -64,8 +68,9 @@ func ReportAll(all []*Summary) *report.Report {
 	}
 	out.Heading(2, plural.Of(len(all), "catalog")+": "+strings.Join(parts, ", "))
 	out.Table([]string{"catalog", "outcome", "image"}, rows)
+	limit := max(1, maxList/len(all)) // 0 would be no limit
 	for _, s := range all {
-		out.Add(s.Report())
+		out.Add(s.report(limit))
 	}
 	return out
 }
@@ -90,9 +95,10 @@ func (s *Summary) title() string {
 
 func list(names []string) string { return strings.Join(report.Names(names), ", ") }
 
-// addDetails adds the problems of the step, errors first and no hints, then its changes and commands.
-func (r *Result) addDetails(out *report.Report) {
-	problems := problem.Report{Subject: string(r.Step), Limit: maxList}
+// addDetails adds the problems of the step, errors first, no hints and at most limit characters, then its changes and
+// commands.
+func (r *Result) addDetails(out *report.Report, limit int) {
+	problems := problem.Report{Subject: string(r.Step), Limit: limit}
 	for _, severity := range []problem.Severity{problem.Error, problem.Warning} {
 		for _, p := range r.problems {
 			if p.Severity == severity {

@@ -17,6 +17,8 @@ import (
 
 // Options configure a run. The functions that have no default must be set if a step of the run calls them.
 type Options struct {
+	// Name is the name of the catalog in the summary; "" means its Sources.
+	Name string
 	// Sources are the catalog directory or, with Making, the config of compose or the templates.
 	Sources []string
 	// Making is the step that makes the catalog, Compose or Template. "" means that there is one already.
@@ -55,8 +57,9 @@ type Options struct {
 	// Build has all options of the image but Platforms.
 	Build     publish.Options
 	Platforms []string // of the image
-	// OpenPlatforms opens the programs and base images for Platforms. It must also return closeAll with an error.
-	OpenPlatforms func() (platforms []publish.Platform, closeAll func(), err error)
+	// OpenPlatforms opens the programs and base images for Platforms, or returns those that it has opened for another
+	// catalog. They must be open until Run returns.
+	OpenPlatforms func() ([]publish.Platform, error)
 	// CheckBase is called before the build of a catalog directory, to warn of bases that do not match.
 	CheckBase func(dir string, platforms []publish.Platform) error
 

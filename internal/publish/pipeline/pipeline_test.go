@@ -145,3 +145,37 @@ func TestMarkdown(t *testing.T) {
 		t.Errorf("%d characters, want a little less than %d", n, report.MaxComment)
 	}
 }
+
+// TestMarkdownOfSeveral checks that the summary of several catalogs, each with many problems, fits into a comment, and
+// that each catalog has its part.
+func TestMarkdownOfSeveral(t *testing.T) {
+	var all []*Summary
+	for i := range 10 {
+		run := newRun(fmt.Sprint("catalog", i), nil, []Step{Validate, Resolve}, nil)
+		many := func(r *Result) error {
+			report := &problem.Report{}
+			for range 300 {
+				report.Problems = append(report.Problems, &problem.Problem{Severity: problem.Warning, Message: "long enough"})
+			}
+			r.Report(report)
+			return nil
+		}
+		run.do(Validate, many)
+		run.do(Resolve, many)
+		all = append(all, run.summary())
+	}
+	var out strings.Builder
+	if err := ReportAll(all).Markdown(&out); err != nil {
+		t.Fatal(err)
+	}
+	if n := utf8.RuneCountInString(out.String()); n > report.MaxComment {
+		t.Errorf("%d characters, want at most %d", n, report.MaxComment)
+	}
+	for part, want := range map[string]int{
+		"## Checked": 10, "### validate: ": 10, "### resolve: ": 10, "- **warning** long enough\n- ": 20, " more\n": 20,
+	} {
+		if n := strings.Count(out.String(), part); n < want {
+			t.Errorf("%q %d times, want %d", part, n, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -132,7 +133,7 @@ func (p *publication) prepare(ctx context.Context) {
 	if p.DryRun {
 		skipped = append(skipped, Push, Sign, Tag)
 	}
-	p.run = newRun(strings.Join(p.Sources, " "), p.Tags, steps, skipped)
+	p.run = newRun(cmp.Or(p.Name, strings.Join(p.Sources, " ")), p.Tags, steps, skipped)
 	var err error
 	if p.runs(Sign) {
 		if p.cosign, err = exec.LookPath(cosign); err != nil {
@@ -140,9 +141,7 @@ func (p *publication) prepare(ctx context.Context) {
 		}
 	}
 	if p.runs(Build) {
-		var closeAll func()
-		p.Build.Platforms, closeAll, err = p.OpenPlatforms()
-		p.closers = append(p.closers, closeAll)
+		p.Build.Platforms, err = p.OpenPlatforms()
 		p.fail(Build, err)
 	}
 	if !slices.Contains(p.Skip, Push) {

@@ -30,8 +30,8 @@ func testOptions(dir string, open func(_, ref string) (*render.Catalog, func(), 
 			return nil, func() {}, nil
 		},
 		Platforms: []string{"linux/amd64"},
-		OpenPlatforms: func() ([]publish.Platform, func(), error) {
-			return []publish.Platform{{Name: "linux/amd64"}}, func() {}, nil
+		OpenPlatforms: func() ([]publish.Platform, error) {
+			return []publish.Platform{{Name: "linux/amd64"}}, nil
 		},
 		CheckBase:  func(string, []publish.Platform) error { return nil },
 		Progress:   quiet{},

@@ -23,7 +23,7 @@ const (
 // A Summary summarizes a run.
 type Summary struct {
 	Outcome Outcome   `json:"outcome"`
-	Catalog string    `json:"catalog"` // or its sources, as given
+	Catalog string    `json:"catalog"` // its name or, without one, its sources as given
 	Tags    []string  `json:"tags"`
 	Digest  string    `json:"digest,omitzero"` // of the image, if it was built
 	Live    []string  `json:"live,omitzero"`   // the tags that now refer to the image, as TAG@DIGEST
