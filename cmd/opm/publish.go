@@ -386,7 +386,8 @@ func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files 
 	return &statusError{failed, status}
 }
 
-// emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the process.
+// emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the
+// process.
 func emptySummary(file *os.File) error {
 	if _, ok := regular.Descriptor(file.Name()); ok {
 		return nil

@@ -98,8 +98,8 @@ func NewBase(ctx context.Context, img *image.Image, platform string) (*Base, err
 	return &Base{IsOpm: err == nil && info.Path == opmPath, image: img}, nil
 }
 
-// A Binary is the program opm for a platform. It keeps its packed layer, which is most of the work of a small image, for
-// all images that are built with it: close it after them.
+// A Binary is the program opm for a platform. It keeps its packed layer, which is most of the work of a small image,
+// for all images that are built with it: close it after them.
 type Binary struct {
 	file programFile
 	size int64
