@@ -298,7 +298,7 @@ func TestActionCatalogs(t *testing.T) {
 	j := p.newJob(t, inputs)
 	j.values["github.base_ref"] = "main"
 	write(t, j.comments, "[]")
-	j.want(t, "Publish", 0, "outcome=checked\n", "## Checked `catalogs/v1`")
+	j.want(t, "Publish", 0, "outcome=checked\n", "## Checked `v1`")
 	text, err := os.ReadFile(j.summary)
 	if err != nil || !strings.Contains(string(text), "| diff | passed | no changes |") ||
 		!strings.Contains(string(text), "| diff | passed | 1 package differs |") {

@@ -45,9 +45,8 @@ since upstream refuses a cache that is not its own. Base "scratch" leaves
 opm out: a CatalogSource then needs grpcPodConfig.extractContent. --only-opm builds an image
 without a catalog, which can be the base and builder of a Dockerfile.
 
-With --each, each catalog has an image of its own: {{.Catalog}} in --tag, --archive and --oci-layout
-is its name.
-Nothing is written or pushed unless all images can be built.
+With --each, each catalog has an image of its own: {{.Catalog}} in --tag, --archive and
+--oci-layout is its name. Nothing is written or pushed unless all images can be built.
 
 The same catalog, opm and flags give the same digest everywhere. Times are those of
 SOURCE_DATE_EPOCH, or 1970. Each package is in one of at most 40 layers, so that an update moves
