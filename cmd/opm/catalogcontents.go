@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +121,7 @@ func (r *contentsReader) read(state *cluster.State) error {
 		}
 		var errs []error
 		if from.pull {
-			if c.Catalog, err = r.pull(c.Image, mirrors); err == nil {
+			if c.Catalog, err = r.pull(c, mirrors); err == nil {
 				c.From = install.FromRegistry
 				continue
 			}
@@ -131,14 +130,19 @@ func (r *contentsReader) read(state *cluster.State) error {
 		if from.forward && c.Namespace != "" {
 			if c.Catalog, err = r.forward(c); err == nil {
 				c.From = install.FromPod
-				continue
+			} else {
+				errs = append(errs, err)
 			}
-			errs = append(errs, err)
 		}
 		if err := r.cmd.Context().Err(); err != nil {
 			return err
 		}
-		c.Error = strings.ReplaceAll(cmp.Or(errors.Join(errs...), errNoPod).Error(), "\n", "; ")
+		if c.Catalog == nil && errs == nil {
+			errs = append(errs, errNoPod)
+		}
+		if errs != nil {
+			c.Error = strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; ")
+		}
 	}
 	return nil
 }
@@ -146,13 +150,20 @@ func (r *contentsReader) read(state *cluster.State) error {
 // errNoPod is the error about a catalog that has no pod of its own.
 var errNoPod = errors.New("--forward reads only the pods of CatalogSources")
 
+// errConfigMap is the error about a catalog that no registry has.
+var errConfigMap = errors.New("its contents are a ConfigMap, which --forward reads")
+
 // pull reads the catalog of an image, with the mirrors of the cluster.
-func (r *contentsReader) pull(ref string, mirrors []image.MirrorObject) (*resolve.Catalog, error) {
+func (r *contentsReader) pull(c *install.Content, mirrors []image.MirrorObject) (*resolve.Catalog, error) {
+	if c.ConfigMap {
+		return nil, errConfigMap
+	}
+	ref := c.Image
 	if known := r.pulled[ref]; known != nil {
 		return known, nil
 	}
 	if ref == "" {
-		return nil, fmt.Errorf("it has no image")
+		return nil, fmt.Errorf("the %s has no image", c.Kind)
 	}
 	// The text is of a cluster, and must not name a file of this machine.
 	if reference.Of(ref).Kind != reference.Registry {
@@ -172,7 +183,7 @@ func (r *contentsReader) pull(ref string, mirrors []image.MirrorObject) (*resolv
 // forward reads the catalog that a pod serves.
 func (r *contentsReader) forward(c *install.Content) (*resolve.Catalog, error) {
 	if c.Pod == "" {
-		return nil, errors.New("it has no pod")
+		return nil, fmt.Errorf("the %s has no pod", c.Kind)
 	}
 	key := "pod " + c.Namespace + "/" + c.Pod
 	if known := r.pulled[key]; known != nil {
