@@ -25,7 +25,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/internal/served"
 	"github.com/opm-toolchain/opm/internal/spool"
-	"github.com/opm-toolchain/opm/pkg/api/client"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -244,16 +243,12 @@ func (r *contentsReader) forward(c *install.Content) (*resolve.Catalog, error) {
 func readPod(
 	cmd *cobra.Command, cluster *kube.Cluster, ref, namespace, pod string, idle time.Duration,
 ) (source declcfg.Source, closeAll func(), err error) {
-	c, err := client.New("passthrough:///pod", client.Options{Connect: func(ctx context.Context) (net.Conn, error) {
+	connect := func(ctx context.Context) (net.Conn, error) {
 		return cluster.Forward(ctx, namespace, pod, catalogsource.Port)
-	}})
-	if err != nil {
-		return source, nil, err
 	}
-	defer c.Close()
 	out := spool.NewWriter(spoolOptions(cmd))
 	defer out.Close()
-	if err := served.Write(cmd.Context(), out, c, idle); err != nil {
+	if err := served.Write(cmd.Context(), out, connect, idle); err != nil {
 		return source, nil, err
 	}
 	text, err := out.Finish()
