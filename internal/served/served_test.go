@@ -3,6 +3,7 @@ package served_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"slices"
@@ -170,6 +171,42 @@ func TestSlow(t *testing.T) {
 		err := served.Write(t.Context(), new(bytes.Buffer), connect, idle)
 		if status.Code(err) != codes.Unimplemented { // of the call after the list of packages
 			t.Errorf("got error %v", err)
+		}
+	})
+}
+
+// A single registry has one package without bundles.
+type single struct{ api.UnimplementedRegistryServer }
+
+func (single) ListPackages(_ *api.ListPackageRequest, to grpc.ServerStreamingServer[api.PackageName]) error {
+	return to.Send(&api.PackageName{Name: "p"})
+}
+
+func (single) ListBundles(*api.ListBundlesRequest, grpc.ServerStreamingServer[api.Bundle]) error { return nil }
+
+func (single) GetPackage(context.Context, *api.GetPackageRequest) (*api.Package, error) {
+	return &api.Package{Name: "p"}, nil
+}
+
+// A late writer fails after the idle time.
+type late struct{ err error }
+
+func (w late) Write([]byte) (int, error) {
+	time.Sleep(2 * idle)
+	return 0, w.err
+}
+
+// TestLateWriter checks that the registry is not blamed for the error of a writer.
+func TestLateWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := bufconn.Listen(1 << 20)
+		s := grpc.NewServer()
+		api.RegisterRegistryServer(s, single{})
+		go s.Serve(l)
+		defer s.Stop()
+		want := errors.New("the disk is full")
+		if err := served.Write(t.Context(), late{want}, l.DialContext, idle); !errors.Is(err, want) {
+			t.Errorf("got error %v, want %v", err, want)
 		}
 	})
 }
