@@ -125,7 +125,9 @@ func (r *contentsReader) forget(is func(*knownCatalog) bool) {
 }
 
 // once returns what get returned for the same key. A tag or an error counts for one state.
-func (r *contentsReader) once(key string, isTag bool, get func() (*resolve.Catalog, func(), error)) (*resolve.Catalog, error) {
+func (r *contentsReader) once(
+	key string, isTag bool, get func() (*resolve.Catalog, func(), error),
+) (*resolve.Catalog, error) {
 	k := r.known[key]
 	if k == nil {
 		k = &knownCatalog{isTag: isTag}

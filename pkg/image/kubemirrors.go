@@ -15,7 +15,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
-	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 // mirrorSets collect the mirrors of each source, in the order of the files.
@@ -204,7 +203,12 @@ func (s *mirrorSets) parseObject(object MirrorObject) error {
 	if err == nil {
 		var o clusterMirrors
 		ignore := func(*place.Error) {}
-		errs = problem.Flatten(f.Decode(&o, strictyaml.Options{Tolerant: true, Warn: ignore}))
+		err := f.Decode(&o, strictyaml.Options{Tolerant: true, Warn: ignore})
+		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error joins
+			errs = joined.Unwrap()
+		} else if err != nil {
+			errs = append(errs, err)
+		}
 		r := mirrorReader{File: f, sets: s, unplaced: true}
 		field := mirrorKinds[o.APIVersion+"/"+o.Kind]
 		r.object(mirrorObject{
