@@ -176,13 +176,17 @@ func TestSlow(t *testing.T) {
 }
 
 // A single registry has one package without bundles.
-type single struct{ api.UnimplementedRegistryServer }
+type single struct {
+	api.UnimplementedRegistryServer
+}
 
 func (single) ListPackages(_ *api.ListPackageRequest, to grpc.ServerStreamingServer[api.PackageName]) error {
 	return to.Send(&api.PackageName{Name: "p"})
 }
 
-func (single) ListBundles(*api.ListBundlesRequest, grpc.ServerStreamingServer[api.Bundle]) error { return nil }
+func (single) ListBundles(*api.ListBundlesRequest, grpc.ServerStreamingServer[api.Bundle]) error {
+	return nil
+}
 
 func (single) GetPackage(context.Context, *api.GetPackageRequest) (*api.Package, error) {
 	return &api.Package{Name: "p"}, nil
