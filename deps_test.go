@@ -252,6 +252,7 @@ var arrows = map[string][]string{
 		"k8s.io/client-go/tools/portforward", "k8s.io/client-go/transport/spdy", "k8s.io/streaming",
 	},
 	"internal/served": {
+		"google.golang.org/grpc",
 		"pkg/api", "pkg/api/client", "pkg/bundle", "pkg/declcfg", "internal/parallel", "internal/plural", json,
 		"google.golang.org/protobuf",
 	},

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -25,7 +25,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/internal/served"
 	"github.com/opm-toolchain/opm/internal/spool"
-	"github.com/opm-toolchain/opm/pkg/api/client"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -54,17 +53,28 @@ func (f *contentsFlags) add(flags *pflag.FlagSet) {
 		"through the API server; with --pull, those that cannot be pulled")
 }
 
-// A contentsReader reads the contents of the catalogs of a state. A catalog is read once, even for several states, and
-// its objects can be read again until the contentsReader is closed.
+// A contentsReader reads the contents of the catalogs of a state. A catalog is read once, even for several states if the
+// digest is known or a pod serves it. Its objects can be read again until the contentsReader is closed or reads a state
+// that does not have the catalog.
 type contentsReader struct {
 	cmd    *cobra.Command
 	flags  *stateFlags
 	images *imageFlags
 	checks []catalogCheck
 
-	given  []*resolve.Catalog          // by --catalog
-	pulled map[string]*resolve.Catalog // by reference
-	closes []func()
+	given      []*resolve.Catalog // by --catalog
+	closeGiven func()
+	known      map[string]*knownCatalog // by reference or pod: the catalogs of the last state
+	warnOnce   func(line string)
+}
+
+// A knownCatalog is a catalog that was read, or the error about it.
+type knownCatalog struct {
+	catalog *resolve.Catalog
+	err     error
+	close   func()
+	isTag   bool // another catalog may have the reference by now
+	isUsed  bool // the state that is being read has it
 }
 
 // contentsReader returns a contentsReader, which has read the catalogs of --catalog.
@@ -77,7 +87,7 @@ func (f *stateFlags) contentsReader(
 	}
 	return &contentsReader{
 		cmd: cmd, flags: f, images: images, checks: checks,
-		given: given, pulled: map[string]*resolve.Catalog{}, closes: []func(){closeAll},
+		given: given, closeGiven: closeAll, known: map[string]*knownCatalog{}, warnOnce: printOnce(cmd.ErrOrStderr()),
 	}, nil
 }
 
@@ -97,9 +107,35 @@ func (f *stateFlags) openContents(
 }
 
 func (r *contentsReader) close() {
-	for _, f := range slices.Backward(r.closes) {
-		f()
+	r.forget(func(*knownCatalog) bool { return true })
+	r.closeGiven()
+}
+
+// forget closes the known catalogs for which is returns true.
+func (r *contentsReader) forget(is func(*knownCatalog) bool) {
+	maps.DeleteFunc(r.known, func(_ string, k *knownCatalog) bool {
+		if !is(k) {
+			return false
+		}
+		if k.close != nil {
+			k.close()
+		}
+		return true
+	})
+}
+
+// once returns what get returned for the same key. A tag or an error counts for one state.
+func (r *contentsReader) once(
+	key string, isTag bool, get func() (*resolve.Catalog, func(), error),
+) (*resolve.Catalog, error) {
+	k := r.known[key]
+	if k == nil {
+		k = &knownCatalog{isTag: isTag}
+		k.catalog, k.close, k.err = get()
+		r.known[key] = k
 	}
+	k.isUsed = true
+	return k.catalog, k.err
 }
 
 // read sets the catalogs of a state in the options of the flags. Contents that cannot be read are no error, but a part
@@ -110,6 +146,10 @@ func (r *contentsReader) read(state *cluster.State) error {
 	from := r.flags.contents
 	if !from.pull && !from.forward {
 		return nil
+	}
+	r.forget(func(k *knownCatalog) bool { return k.isTag || k.err != nil })
+	for _, k := range r.known {
+		k.isUsed = false
 	}
 	opts.Contents = install.Contents(state, *opts)
 	mirrors, err := mirrorObjects(state)
@@ -122,7 +162,7 @@ func (r *contentsReader) read(state *cluster.State) error {
 		}
 		var errs []error
 		if from.pull {
-			if c.Catalog, err = r.pull(c.Image, mirrors); err == nil {
+			if c.Catalog, err = r.pull(c, mirrors); err == nil {
 				c.From = install.FromRegistry
 				continue
 			}
@@ -131,87 +171,86 @@ func (r *contentsReader) read(state *cluster.State) error {
 		if from.forward && c.Namespace != "" {
 			if c.Catalog, err = r.forward(c); err == nil {
 				c.From = install.FromPod
-				continue
+			} else {
+				errs = append(errs, err)
 			}
-			errs = append(errs, err)
 		}
 		if err := r.cmd.Context().Err(); err != nil {
 			return err
 		}
-		c.Error = strings.ReplaceAll(cmp.Or(errors.Join(errs...), errNoPod).Error(), "\n", "; ")
+		if c.Catalog == nil && errs == nil {
+			errs = append(errs, errNoPod)
+		}
+		if errs != nil {
+			c.Error = strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; ")
+		}
 	}
+	r.forget(func(k *knownCatalog) bool { return !k.isUsed })
 	return nil
 }
 
 // errNoPod is the error about a catalog that has no pod of its own.
 var errNoPod = errors.New("--forward reads only the pods of CatalogSources")
 
+// errConfigMap is the error about a catalog that no registry has.
+var errConfigMap = errors.New("its contents are a ConfigMap, which --forward reads")
+
 // pull reads the catalog of an image, with the mirrors of the cluster.
-func (r *contentsReader) pull(ref string, mirrors []image.MirrorObject) (*resolve.Catalog, error) {
-	if known := r.pulled[ref]; known != nil {
-		return known, nil
+func (r *contentsReader) pull(c *install.Content, mirrors []image.MirrorObject) (*resolve.Catalog, error) {
+	if c.ConfigMap {
+		return nil, errConfigMap
 	}
+	ref := c.Image
 	if ref == "" {
-		return nil, fmt.Errorf("it has no image")
+		return nil, fmt.Errorf("the %s has no image", c.Kind)
 	}
 	// The text is of a cluster, and must not name a file of this machine.
 	if reference.Of(ref).Kind != reference.Registry {
 		return nil, fmt.Errorf("%q is not a reference to an image in a registry", ref)
 	}
-	images := *r.images
-	images.mirrorObjects = mirrors
-	read, opened, err := images.readCatalog(r.cmd, ref, r.checks...)
-	if err != nil {
-		return nil, err
-	}
-	r.pulled[ref] = read
-	r.closes = append(r.closes, opened.close)
-	return read, nil
+	return r.once(ref, !strings.Contains(ref, "@"), func() (*resolve.Catalog, func(), error) {
+		images := *r.images
+		images.mirrorObjects = mirrors
+		images.invalidMirror = func(err error) { r.warnOnce("opm: warning: " + legibleLines(err.Error())) }
+		read, opened, err := images.readCatalog(r.cmd, ref, r.checks...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return read, opened.close, nil
+	})
 }
 
 // forward reads the catalog that a pod serves.
 func (r *contentsReader) forward(c *install.Content) (*resolve.Catalog, error) {
 	if c.Pod == "" {
-		return nil, errors.New("it has no pod")
-	}
-	key := "pod " + c.Namespace + "/" + c.Pod
-	if known := r.pulled[key]; known != nil {
-		return known, nil
+		return nil, fmt.Errorf("the %s has no pod", c.Kind)
 	}
 	name := r.flags.paths[slices.IndexFunc(r.flags.paths, isLive)]
-	source, closeAll, err := readPod(r.cmd, name, c.Namespace, c.Pod, r.images.timeout)
-	if err != nil {
-		return nil, err
-	}
-	read, err := resolve.ReadCatalog(r.cmd.Context(), source)
-	if err != nil {
-		closeAll()
-		return nil, err
-	}
-	r.pulled[key] = read
-	r.closes = append(r.closes, closeAll)
-	return read, nil
+	return r.once("pod "+c.Namespace+"/"+c.Pod, false, func() (*resolve.Catalog, func(), error) {
+		source, closeAll, err := readPod(r.cmd, r.flags.live.cluster, name, c.Namespace, c.Pod, r.images.timeout)
+		if err != nil {
+			return nil, nil, err
+		}
+		read, err := resolve.ReadCatalog(r.cmd.Context(), source)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		return read, closeAll, nil
+	})
 }
 
-// readPod reads the objects of the catalog that a pod of a live cluster serves.
+// readPod reads the objects of the catalog that a pod of a live cluster serves. The cluster is not connected again: the
+// context of the kubeconfig may be another one by now. It is ref in the names of files.
 func readPod(
-	cmd *cobra.Command, ref, namespace, pod string, idle time.Duration,
+	cmd *cobra.Command, cluster *kube.Cluster, ref, namespace, pod string, idle time.Duration,
 ) (source declcfg.Source, closeAll func(), err error) {
-	name, _ := kube.Context(ref)
-	cluster, err := kube.Connect(name)
-	if err != nil {
-		return source, nil, err
-	}
-	c, err := client.New("passthrough:///pod", client.Options{Connect: func(ctx context.Context) (net.Conn, error) {
+	connect := func(ctx context.Context) (net.Conn, error) {
 		return cluster.Forward(ctx, namespace, pod, catalogsource.Port)
-	}})
-	if err != nil {
-		return source, nil, err
 	}
-	defer c.Close()
 	out := spool.NewWriter(spoolOptions(cmd))
 	defer out.Close()
-	if err := served.Write(cmd.Context(), out, c, idle); err != nil {
+	if err := served.Write(cmd.Context(), out, connect, idle); err != nil {
 		return source, nil, err
 	}
 	text, err := out.Finish()

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,53 +83,64 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) (*output.Result, 
 		return nil, err
 	}
 	f.options.KubeVersion, f.options.OCPVersion = f.target.kubernetes, f.target.openShift
-	stderr := cmd.ErrOrStderr()
-	var messages bytes.Buffer // about the state, which are redacted with the answer
-	if f.redact {
-		cmd.SetErr(&messages)
-		defer func() {
-			cmd.SetErr(stderr)
-			_, _ = messages.WriteTo(stderr) // nobody can be told
-		}()
-	}
 	if len(args) == 0 {
 		args = []string{kube.Prefix}
 	}
 	f.state.paths = args
-	state, contents, refused, err := f.state.openChecked(cmd, &f.images)
-	if err != nil {
+	diagnosis := f.diagnose
+	if f.redact {
+		diagnosis = f.redacted
+	}
+	r, _, err := diagnosis(cmd)
+	if r == nil {
 		return nil, err
 	}
+	return &output.Result{Value: r, Report: r.Report}, err
+}
+
+// diagnose diagnoses the state. The result is nil if there is no answer, and the state is nil if it was not read. With
+// an answer, the error is about objects that cannot be read or that a cluster refuses, or about problems of the cluster.
+func (f *diagnoseFlags) diagnose(cmd *cobra.Command) (*diagnose.Result, *cluster.State, error) {
+	state, contents, refused, err := f.state.openChecked(cmd, &f.images)
+	if err != nil {
+		return nil, state, err
+	}
 	defer contents.close()
-	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions", args...)
+	warnIfNone(cmd, state.Subscriptions.Len()+state.ClusterExtensions.Len(), "Subscriptions or ClusterExtensions",
+		f.state.paths...)
 	f.options.Cluster = f.state.opts
 	r, err := diagnose.Run(cmd.Context(), state, f.options)
 	if err != nil {
-		return nil, err
+		return nil, state, err
 	}
 	if refused == nil && r.Stuck() {
 		refused = failed("the cluster has problems: see the output")
 	}
-	if f.redact {
-		refused = redact(cmd, r, state, &messages, refused)
-	}
-	return &output.Result{Value: r, Report: r.Report}, refused
+	return r, state, refused
 }
 
-// redact replaces names in a result, in the messages so far, and in the error of the command, which it returns.
-func redact(
-	cmd *cobra.Command, r *diagnose.Result, state *cluster.State, messages *bytes.Buffer, err error,
-) error {
-	var errors bytes.Buffer
+// redacted is like diagnose, with other names in the result, in the messages about the state and in the error.
+func (f *diagnoseFlags) redacted(cmd *cobra.Command) (*diagnose.Result, *cluster.State, error) {
+	stderr := cmd.ErrOrStderr()
+	defer cmd.SetErr(stderr)
+	var messages, problems bytes.Buffer
+	cmd.SetErr(&messages)
+	r, state, err := f.diagnose(cmd)
+	usage, isUsage := errors.AsType[usageError](err)
+	if isUsage {
+		err = usage.error // the usage is printed with the redacted error
+	}
 	if err != nil {
-		printError(&errors, cmd, err)
+		printError(&problems, cmd, err)
 	}
-	before, after := messages.String(), errors.String()
-	r.Redact(state, &before, &after)
-	messages.Reset()
-	messages.WriteString(before)
-	if err == nil {
-		return nil
+	before, after := messages.String(), problems.String()
+	cmp.Or(r, &diagnose.Result{}).Redact(cmp.Or(state, &cluster.State{}), f.state.paths, &before, &after)
+	_, _ = io.WriteString(stderr, before) // nobody can be told
+	if err != nil {
+		err = &failure{after: after}
 	}
-	return &failure{after: after}
+	if isUsage {
+		err = usageError{err}
+	}
+	return r, state, err
 }

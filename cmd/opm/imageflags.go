@@ -37,6 +37,7 @@ type imageFlags struct {
 	each       *eachFlag // has what catalogs share; may be nil
 
 	mirrorObjects []image.MirrorObject // of the cluster whose images are opened
+	invalidMirror func(error)          // called with the error about one of mirrorObjects
 }
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.
@@ -129,7 +130,7 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 		Spool:        spoolOptions(cmd),
 		Log:          log,
 	}
-	mirrors := image.MirrorOptions{Files: f.mirrors, Objects: f.mirrorObjects, Insecure: insecure}
+	mirrors := image.MirrorOptions{Files: f.mirrors, Objects: f.mirrorObjects, Invalid: f.invalidMirror, Insecure: insecure}
 	if opts.Mirrors, err = image.LoadMirrors(mirrors); err != nil {
 		return opts, err
 	}

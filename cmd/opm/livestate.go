@@ -26,8 +26,9 @@ only read. --save writes the objects that were read to a file; as STATE, it give
 type liveFlags struct {
 	save       string
 	namespaces []string
-	state      *kube.State // of a cluster that is watched; nil to read the cluster
-	saved      bool        // the file of save is ours, of an earlier state of the watched cluster
+	state      *kube.State   // of a cluster that is watched; nil to read the cluster
+	cluster    *kube.Cluster // from which the state is, once it is read or watched
+	saved      bool          // the file of save is ours, of an earlier state of the watched cluster
 }
 
 // liveModes are the names of the flags, for modes.
@@ -125,6 +126,7 @@ func (f *stateFlags) readLive(cmd *cobra.Command, ref string) (state *kube.State
 		if err != nil {
 			return nil, err
 		}
+		f.live.cluster = c
 		state, err = c.Read(cmd.Context(), f.liveOptions(cmd))
 		if err != nil {
 			return nil, err

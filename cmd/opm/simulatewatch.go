@@ -33,6 +33,7 @@ func (f *simulateFlags) watch(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	f.state.live.cluster = c
 	contents, err := f.state.contentsReader(cmd, &f.images, warnOfInvalid)
 	if err != nil {
 		return err

@@ -35,7 +35,6 @@ const (
 const Port = 50051
 
 const (
-	grpcPort = Port
 	portName = "grpc"
 	apiPort  = 6443 // of the Kubernetes API server
 )
@@ -70,7 +69,7 @@ func HasPod(source *v1alpha1.CatalogSource) bool {
 
 // Address returns the address that OLM connects to.
 func Address(source *v1alpha1.CatalogSource) string {
-	return cmp.Or(source.Spec.Address, fmt.Sprintf("%s.%s.svc:%d", serviceName(source), source.Namespace, grpcPort))
+	return cmp.Or(source.Spec.Address, fmt.Sprintf("%s.%s.svc:%d", serviceName(source), source.Namespace, Port))
 }
 
 // serviceName returns the name of the Service of a pod. For a ConfigMap, OLM does not replace dots, which Kubernetes
@@ -89,7 +88,7 @@ func RegistryService(source *v1alpha1.CatalogSource) *v1alpha1.RegistryServiceSt
 		return &v1alpha1.RegistryServiceStatus{Protocol: portName}
 	}
 	return &v1alpha1.RegistryServiceStatus{
-		Protocol: portName, ServiceName: serviceName(source), ServiceNamespace: source.Namespace, Port: fmt.Sprint(grpcPort),
+		Protocol: portName, ServiceName: serviceName(source), ServiceNamespace: source.Namespace, Port: fmt.Sprint(Port),
 	}
 }
 
@@ -98,7 +97,7 @@ func Service(source *v1alpha1.CatalogSource) *corev1.Service {
 	s := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta(source, serviceName(source)),
 		Spec: corev1.ServiceSpec{
-			Ports:    []corev1.ServicePort{{Name: portName, Port: grpcPort, TargetPort: intstr.FromInt32(grpcPort)}},
+			Ports:    []corev1.ServicePort{{Name: portName, Port: Port, TargetPort: intstr.FromInt32(Port)}},
 			Selector: labels(source),
 		},
 	}
@@ -135,7 +134,7 @@ func pullSecrets(source *v1alpha1.CatalogSource) []corev1.LocalObjectReference {
 // bundle images, which may call anything. A pod that reads a ConfigMap may call the API server.
 func NetworkPolicies(source *v1alpha1.CatalogSource) []*networkingv1.NetworkPolicy {
 	server := networkPolicy(source, source.Name+"-grpc-server", metav1.LabelSelector{MatchLabels: labels(source)})
-	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(grpcPort)}}
+	server.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: tcp(Port)}}
 	if FromConfigMap(source) {
 		server.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{Ports: tcp(apiPort)}}
 		return []*networkingv1.NetworkPolicy{server}

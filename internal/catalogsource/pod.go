@@ -123,10 +123,24 @@ func RunningImage(pod *corev1.Pod) string {
 		return ""
 	}
 	repository, _, _ := strings.Cut(containers[container].Image, "@")
-	if i := strings.LastIndexByte(repository, ':'); i > strings.LastIndexByte(repository, '/') {
-		repository = repository[:i]
+	return repository[:tagIndex(repository)] + "@" + digest
+}
+
+// tagIndex returns the index of the colon in front of the tag of an image without a digest, or else its length.
+func tagIndex(image string) int {
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		return i
 	}
-	return repository + "@" + digest
+	return len(image)
+}
+
+// Complete returns an image as Kubernetes reads it: without a tag and a digest, it has the tag latest. It returns "" for
+// no image.
+func Complete(image string) string {
+	if image == "" || strings.Contains(image, "@") || tagIndex(image) < len(image) {
+		return image
+	}
+	return image + ":latest"
 }
 
 func image(source *v1alpha1.CatalogSource) string {
@@ -140,13 +154,13 @@ func image(source *v1alpha1.CatalogSource) string {
 func server(image string) corev1.Container {
 	probe := func() *corev1.Probe {
 		return &corev1.Probe{
-			ProbeHandler:   corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new("")}},
+			ProbeHandler:   corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: Port, Service: new("")}},
 			TimeoutSeconds: 5,
 		}
 	}
 	c := corev1.Container{
 		Name: containerServer, Image: image, ImagePullPolicy: pullPolicy(image),
-		Ports:          []corev1.ContainerPort{{Name: portName, ContainerPort: grpcPort}},
+		Ports:          []corev1.ContainerPort{{Name: portName, ContainerPort: Port}},
 		ReadinessProbe: probe(), LivenessProbe: probe(), StartupProbe: probe(),
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("50Mi"),

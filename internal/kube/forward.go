@@ -92,6 +92,11 @@ func (c *Cluster) dial(ctx context.Context, namespace, pod string) (httpstream.C
 		}
 		return r.conn, nil
 	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.conn != nil {
+				_ = r.conn.Close() // nobody uses it
+			}
+		}()
 		return nil, context.Cause(ctx)
 	}
 }

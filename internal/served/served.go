@@ -1,7 +1,7 @@
 // Package served reads the catalog that a registry serves over gRPC, as the objects of a file-based catalog.
 //
-//	c, err := client.New("localhost:50051", client.Options{})
-//	err = served.Write(ctx, w, c, time.Minute)
+//	connect := func(ctx context.Context) (net.Conn, error) { return cluster.Forward(ctx, "olm", "crafts-x", 50051) }
+//	err := served.Write(ctx, w, connect, time.Minute)
 //
 // A registry does not serve all of a catalog: icons, descriptions of packages, related images and custom schemas are
 // missing, and so is everything of packages without channels. All that OLM resolves and installs from is there.
@@ -13,11 +13,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -28,41 +31,64 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Write writes the catalog of a registry in JSON: by package its package, its channels by name, its bundles in the
-// order of the registry, and its deprecations. The error is of gRPC, of w, about a bundle that is not valid, or about a
+// Write connects to a registry, and writes its catalog in JSON: by package its package, its channels by name, its bundles
+// in the order of the registry, and its deprecations. The error is of gRPC, of w, about a bundle that is not valid, or about a
 // registry that sends nothing for the time idle, or more than maxBytes.
-func Write(ctx context.Context, w io.Writer, c *client.Client, idle time.Duration) error {
+func Write(
+	ctx context.Context, w io.Writer, connect func(context.Context) (net.Conn, error), idle time.Duration,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silent := fmt.Errorf("the registry sends nothing for %v", idle)
 	timer := time.AfterFunc(idle, func() { cancel(silent) })
 	defer timer.Stop()
-	err := write(ctx, w, c, func() { timer.Reset(idle) })
-	if errors.Is(context.Cause(ctx), silent) {
+	c, err := client.New("passthrough:///registry", client.Options{Connect: func(ctx context.Context) (net.Conn, error) {
+		conn, err := connect(ctx)
+		return &watched{conn, func() { timer.Reset(idle) }}, err
+	}})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	err = write(ctx, w, c)
+	isCanceled := status.Code(err) == codes.Canceled || errors.Is(err, context.Canceled) || errors.Is(err, silent)
+	if isCanceled && errors.Is(context.Cause(ctx), silent) {
 		return silent
 	}
 	return err
 }
 
+// A watched is a connection that reports the arrival of bytes: a large message takes its time on a slow connection.
+type watched struct {
+	net.Conn
+	progress func()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if n > 0 {
+		w.progress()
+	}
+	return n, err
+}
+
 // maxBytes is the maximum size of a list of bundles, which is kept in memory. Published catalogs have less than 100 MB.
 const maxBytes = 1 << 30
 
-// write writes the catalog, and calls progress for each answer.
-func write(ctx context.Context, w io.Writer, c *client.Client, progress func()) error {
+// write writes the catalog.
+func write(ctx context.Context, w io.Writer, c *client.Client) error {
 	packages := map[string]*contents{}
 	for name, err := range c.Packages(ctx) {
 		if err != nil {
 			return fmt.Errorf("list packages: %w", err)
 		}
-		progress()
-		packages[name] = &contents{progress: progress, channels: map[string]*declcfg.Channel{}, known: map[string]bool{}}
+		packages[name] = &contents{channels: map[string]*declcfg.Channel{}, known: map[string]bool{}}
 	}
 	size := 0
 	for b, err := range c.Bundles(ctx) {
 		if err != nil {
 			return fmt.Errorf("list bundles: %w", err)
 		}
-		progress()
 		if size += proto.Size(b); size > maxBytes {
 			return fmt.Errorf("list bundles: more than %s", plural.Bytes(maxBytes))
 		}
@@ -80,7 +106,6 @@ func write(ctx context.Context, w io.Writer, c *client.Client, progress func()) 
 
 // A contents is the contents of a package, as a list of bundles has them.
 type contents struct {
-	progress     func()
 	channels     map[string]*declcfg.Channel
 	bundles      []*api.Bundle // each in the first channel that has it
 	known        map[string]bool
@@ -138,7 +163,6 @@ func (p *contents) write(ctx context.Context, w io.Writer, c *client.Client, nam
 		if err != nil {
 			return err
 		}
-		p.progress()
 		if err := writeAll(w, b); err != nil {
 			return err
 		}

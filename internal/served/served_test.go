@@ -3,16 +3,20 @@ package served_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/opm-toolchain/opm/internal/served"
@@ -90,7 +94,7 @@ func TestWrite(t *testing.T) {
 	}
 	var text, again bytes.Buffer
 	for _, w := range []*bytes.Buffer{&text, &again} {
-		if err := served.Write(t.Context(), w, c, patience); err != nil {
+		if err := served.Write(t.Context(), w, l.DialContext, patience); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +111,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A broken registry lists endless bundles, or nothing.
+// A broken registry lists packages as list does.
 type broken struct {
 	api.UnimplementedRegistryServer
 	list func(grpc.ServerStreamingServer[api.PackageName]) error
@@ -127,8 +131,86 @@ func TestSilence(t *testing.T) {
 	}})
 	go s.Serve(l)
 	defer s.Stop()
-	err := served.Write(t.Context(), new(bytes.Buffer), connect(t, l), time.Millisecond)
+	err := served.Write(t.Context(), new(bytes.Buffer), l.DialContext, time.Millisecond)
 	if err == nil || err.Error() != "the registry sends nothing for 1ms" {
 		t.Errorf("got error %v", err)
 	}
+}
+
+// A slow connection delivers a few bytes at a time.
+type slow struct{ net.Conn }
+
+func (s slow) Read(p []byte) (int, error) {
+	time.Sleep(idle * 2 / 3)
+	return s.Conn.Read(p[:min(len(p), 1<<10)])
+}
+
+// idle is the time without bytes that ends a call, by the clock of a test.
+const idle = 3 * time.Second
+
+// listen serves one package, with a long name, until the test of a bubble ends.
+func listen() (l *bufconn.Listener, stop func()) {
+	l = bufconn.Listen(1 << 20)
+	s := grpc.NewServer()
+	api.RegisterRegistryServer(s, broken{list: func(to grpc.ServerStreamingServer[api.PackageName]) error {
+		return to.Send(&api.PackageName{Name: strings.Repeat("p", 20<<10)})
+	}})
+	go s.Serve(l)
+	return l, s.Stop
+}
+
+// TestSlow checks that a message that arrives slowly is no silence.
+func TestSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, stop := listen()
+		defer stop()
+		connect := func(ctx context.Context) (net.Conn, error) {
+			conn, err := l.DialContext(ctx)
+			return slow{conn}, err
+		}
+		err := served.Write(t.Context(), new(bytes.Buffer), connect, idle)
+		if status.Code(err) != codes.Unimplemented { // of the call after the list of packages
+			t.Errorf("got error %v", err)
+		}
+	})
+}
+
+// A single registry has one package without bundles.
+type single struct {
+	api.UnimplementedRegistryServer
+}
+
+func (single) ListPackages(_ *api.ListPackageRequest, to grpc.ServerStreamingServer[api.PackageName]) error {
+	return to.Send(&api.PackageName{Name: "p"})
+}
+
+func (single) ListBundles(*api.ListBundlesRequest, grpc.ServerStreamingServer[api.Bundle]) error {
+	return nil
+}
+
+func (single) GetPackage(context.Context, *api.GetPackageRequest) (*api.Package, error) {
+	return &api.Package{Name: "p"}, nil
+}
+
+// A late writer fails after the idle time.
+type late struct{ err error }
+
+func (w late) Write([]byte) (int, error) {
+	time.Sleep(2 * idle)
+	return 0, w.err
+}
+
+// TestLateWriter checks that the registry is not blamed for the error of a writer.
+func TestLateWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := bufconn.Listen(1 << 20)
+		s := grpc.NewServer()
+		api.RegisterRegistryServer(s, single{})
+		go s.Serve(l)
+		defer s.Stop()
+		want := errors.New("the disk is full")
+		if err := served.Write(t.Context(), late{want}, l.DialContext, idle); !errors.Is(err, want) {
+			t.Errorf("got error %v, want %v", err, want)
+		}
+	})
 }

@@ -145,8 +145,9 @@ func MirrorKinds() []string {
 // A mirrorReader reads the objects of a document into sets, and collects errors.
 type mirrorReader struct {
 	*strictyaml.File
-	sets *mirrorSets
-	errs []error
+	sets     *mirrorSets
+	errs     []error
+	unplaced bool // the lines of the text mean nothing to its readers
 }
 
 // read adds the objects of a file. The error joins an error for each problem.
@@ -174,6 +175,55 @@ func (s *mirrorSets) parse(file string, data []byte) error {
 		errs = append(errs, r.errs...)
 	})
 	return errors.Join(append(errs, err)...)
+}
+
+// A clusterMirrors is an object of a cluster that configures mirrors, which may have more keys.
+type clusterMirrors struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Spec       struct {
+		Digests  []mirrorEntry `json:"imageDigestMirrors"`
+		Tags     []mirrorEntry `json:"imageTagMirrors"`
+		Policies []mirrorEntry `json:"repositoryDigestMirrors"`
+	} `json:"spec"`
+}
+
+// entries returns the entries by the fields of the spec that have them.
+func (c *clusterMirrors) entries() map[string][]mirrorEntry {
+	return map[string][]mirrorEntry{
+		"imageDigestMirrors": c.Spec.Digests, "imageTagMirrors": c.Spec.Tags, "repositoryDigestMirrors": c.Spec.Policies,
+	}
+}
+
+// parseObject adds an object of a cluster, without keys that are unknown. The errors have its name, but no lines of its
+// text, which nobody can open.
+func (s *mirrorSets) parseObject(object MirrorObject) error {
+	f, err := strictyaml.Read(object.Name, object.Text)
+	var errs []error
+	if err == nil {
+		var o clusterMirrors
+		ignore := func(*place.Error) {}
+		err := f.Decode(&o, strictyaml.Options{Tolerant: true, Warn: ignore})
+		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error joins
+			errs = joined.Unwrap()
+		} else if err != nil {
+			errs = append(errs, err)
+		}
+		r := mirrorReader{File: f, sets: s, unplaced: true}
+		field := mirrorKinds[o.APIVersion+"/"+o.Kind]
+		r.object(mirrorObject{
+			APIVersion: o.APIVersion, Kind: o.Kind, Spec: map[string][]mirrorEntry{field: o.entries()[field]},
+		}, "", true)
+		errs = append(errs, r.errs...)
+	} else {
+		errs = append(errs, err)
+	}
+	for i, err := range errs {
+		if e, ok := errors.AsType[*place.Error](err); ok {
+			errs[i] = &place.Error{Pos: place.Pos{File: object.Name}, Pointer: e.Pointer, Err: e.Err}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func isMirrorList(o mirrorObject) bool { return strings.HasSuffix(o.Kind, "List") && o.Items != nil }
@@ -225,7 +275,10 @@ func (r *mirrorReader) entry(e mirrorEntry, at jsontext.Pointer, field string) {
 	case e.Policy != "" && field == "repositoryDigestMirrors":
 		r.fail(r.KeyErrorf(policyAt, "unknown field %q in %s", "mirrorSourcePolicy", field))
 	case e.Policy == "NeverContactSource":
-		blocker = fmt.Sprintf("%s:%d", r.Name(), r.Pos(at)[0].Line)
+		blocker = r.Name()
+		if !r.unplaced {
+			blocker += fmt.Sprintf(":%d", r.Pos(at)[0].Line)
+		}
 	case e.Policy != "" && e.Policy != "AllowContactingSource":
 		r.fail(r.Errorf(policyAt, "mirrorSourcePolicy %q, want AllowContactingSource or NeverContactSource", e.Policy))
 	}

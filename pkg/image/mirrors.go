@@ -26,8 +26,12 @@ type MirrorOptions struct {
 	// JSON.
 	Files []string
 
-	// Objects are further such objects. Those of Files come first.
+	// Objects are further such objects, of a cluster. Those of Files come first. Unknown keys are ignored.
 	Objects []MirrorObject
+
+	// Invalid is called with the error about one of Objects, which has no line and of which only valid entries are used.
+	// Nil makes it an error of LoadMirrors.
+	Invalid func(error)
 
 	// Insecure marks every candidate as insecure.
 	Insecure bool
@@ -55,8 +59,8 @@ type candidate struct {
 	Mirror   bool // not the registry in the reference itself
 }
 
-// LoadMirrors reads the configuration. An error has the file and, in [MirrorOptions.Files] and Objects, the line; all
-// errors in these are reported. It fails for a user without $XDG_CONFIG_HOME and without a home directory, both in
+// LoadMirrors reads the configuration. An error has the file and, in [MirrorOptions.Files], the line; all errors in
+// these and in Objects are reported. It fails for a user without $XDG_CONFIG_HOME and without a home directory, both in
 // $HOME and in the user database.
 func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	m := &Mirrors{conf: registriesConf(o.RegistriesConf), insecure: o.Insecure}
@@ -69,8 +73,13 @@ func LoadMirrors(o MirrorOptions) (*Mirrors, error) {
 	for _, file := range o.Files {
 		errs = append(errs, sets.read(file))
 	}
-	for _, o := range o.Objects {
-		errs = append(errs, sets.parse(o.Name, o.Text))
+	for _, object := range o.Objects {
+		err := sets.parseObject(object)
+		if err != nil && o.Invalid != nil {
+			o.Invalid(err)
+			continue
+		}
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -279,11 +279,36 @@ func TestMirrorObjects(t *testing.T) {
 	if !slices.Equal(describe(got), want) || err != nil {
 		t.Errorf("got %q, %v, want %q", describe(got), err, want)
 	}
-	object.Text = []byte(digestSet("  - source: 'q.io/o:v1'\n"))
-	_, err = LoadMirrors(MirrorOptions{
-		RegistriesConf: writeFile(t, filepath.Join(dir, "other.conf"), ""), Objects: []MirrorObject{object},
-	})
-	if err == nil || !strings.HasPrefix(err.Error(), "ImageDigestMirrorSet second:5:") {
+}
+
+// TestInvalidMirrorObjects checks that unknown keys of objects are ignored, and that an invalid object, whose error has
+// no line, does not affect the others.
+func TestInvalidMirrorObjects(t *testing.T) {
+	good := digestSet("  - {source: q.io/o, mirrors: [second.example/o], new: 1, mirrorSourcePolicy: NeverContactSource}\n" +
+		"  more: [true]\nmore: {}\n")
+	conf := writeFile(t, filepath.Join(t.TempDir(), "registries.conf"), "")
+	o := MirrorOptions{RegistriesConf: conf, Objects: []MirrorObject{
+		{Name: "ImageDigestMirrorSet a", Text: []byte(digestSet("  - source: 'q.io/o:v1'\n"))},
+		{Name: "ImageDigestMirrorSet b", Text: []byte(digestSet("    x: y\n"))},
+		{Name: "ImageDigestMirrorSet c", Text: []byte(good)},
+	}}
+	want := "ImageDigestMirrorSet a: \"q.io/o:v1\" is not a registry or repository, such as quay.io or quay.io/org/app\n" +
+		"ImageDigestMirrorSet b: spec.imageDigestMirrors: want a list, found an object"
+	if _, err := LoadMirrors(o); err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+	var errs []error
+	o.Invalid = func(err error) { errs = append(errs, err) }
+	m, err := LoadMirrors(o)
+	if err != nil || errors.Join(errs...).Error() != want {
+		t.Fatalf("got %v, %v, want %s", err, errs, want)
+	}
+	got, err := m.candidates(mustReference(t, byDigest))
+	if want := []string{"+second.example/o/a@D"}; !slices.Equal(describe(got), want) || err != nil {
+		t.Errorf("got %q, %v, want %q", describe(got), err, want)
+	}
+	_, err = m.candidates(mustReference(t, "q.io/o/a:1"))
+	if err == nil || !strings.Contains(err.Error(), " ImageDigestMirrorSet c: NeverContactSource") {
 		t.Errorf("got error %v", err)
 	}
 }

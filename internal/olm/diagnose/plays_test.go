@@ -106,7 +106,7 @@ func TestPlays(t *testing.T) {
 			if len(broken) > 0 {
 				t.Errorf("no finding is about %v:\n%s", broken, text(t, r))
 			}
-			r.Redact(state)
+			r.Redact(state, nil)
 			if out := text(t, r); workName.MatchString(out) {
 				t.Errorf("the namespace work is in the redacted result\n%s", out)
 			}

@@ -19,13 +19,27 @@ import (
 )
 
 // Redact replaces the names of namespaces, hosts and users in a result of the state, and in other texts about it,
-// always by the same names, and leaves out the directories of files, so that all can be shown to strangers. The
-// namespaces that clusters have by default keep their names.
-func (r *Result) Redact(state *cluster.State, others ...*string) {
-	x := &redactor{names: map[string]string{}, known: map[string]string{}}
+// always by the same names, and leaves out the directories of files, so that all can be shown to strangers. So are the
+// contexts in refs, the references from which the state was read. The namespaces that clusters have by default keep
+// their names.
+func (r *Result) Redact(state *cluster.State, refs []string, others ...*string) {
+	x := &redactor{names: map[string]string{}, known: map[string]string{}, contexts: map[string]bool{}}
 	x.namespaces(state)
 	x.users(state)
-	x.context(state)
+	for _, ref := range refs {
+		if name, ok := kube.Context(ref); ok {
+			x.context(name)
+		}
+	}
+	for o := range state.All() {
+		i := strings.LastIndex(o.Pos.File, ": ") // a context may have any name
+		if name, ok := kube.Context(o.Pos.File[:max(i, 0)]); ok {
+			x.context(name)
+		}
+	}
+	for _, c := range r.Contents {
+		x.imageHost(c.Image)
+	}
 	each := func(do func(*string)) {
 		texts(reflect.ValueOf(r), do)
 		for _, text := range others {
@@ -39,9 +53,10 @@ func (r *Result) Redact(state *cluster.State, others ...*string) {
 
 // A redactor replaces names.
 type redactor struct {
-	names   map[string]string // the replacements
-	known   map[string]string // the kind of each name: namespace, host or user
-	pattern *regexp.Regexp    // matches all names; nil if there are none
+	names    map[string]string // the replacements
+	known    map[string]string // the kind of each name: namespace, host or user
+	contexts map[string]bool   // of kubeconfigs
+	pattern  *regexp.Regexp    // matches all names; nil if there are none
 }
 
 // defaultNamespaces are the namespaces of Kubernetes, OpenShift and OLM.
@@ -52,7 +67,7 @@ var defaultNamespaces = []string{
 }
 
 func (x *redactor) add(kind, name string) {
-	if name != "" && x.known[name] == "" {
+	if name != "" && x.known[name] == "" && !x.contexts[name] {
 		x.known[name] = kind
 	}
 }
@@ -100,13 +115,19 @@ func (x *redactor) users(state *cluster.State) {
 	}
 }
 
-// context adds the name of the context of a live cluster, which often has a host and a user.
-func (x *redactor) context(state *cluster.State) {
-	for o := range state.All() {
-		i := strings.LastIndex(o.Pos.File, ": ") // a context may have any name
-		if ref := o.Pos.File[:max(i, 0)]; strings.HasPrefix(ref, kube.Prefix) {
-			x.add(kube.Prefix+"context", ref)
-		}
+// context adds a context of a kubeconfig, whose name often has a host and a user.
+func (x *redactor) context(name string) {
+	if name != "" {
+		x.contexts[name] = true
+	}
+}
+
+// imageHost adds the host of an image, if it has one.
+func (x *redactor) imageHost(image string) {
+	host, _, _ := strings.Cut(image, "/")
+	name, _, hasPort := strings.Cut(host, ":")
+	if host != image && (hasPort || name == "localhost" || strings.Contains(name, ".")) {
+		x.add("host", name)
 	}
 }
 
@@ -114,6 +135,7 @@ func (x *redactor) context(state *cluster.State) {
 type redactPatterns struct {
 	hosts     []*regexp.Regexp // the host of a URL, of an image and of a connection, and an address of IP
 	users     []*regexp.Regexp // a user in the message of an API server, and an address of email
+	context   *regexp.Regexp   // another context in the error about one that does not exist
 	file      *regexp.Regexp   // a position in a file with a directory
 	positions *regexp.Regexp   // what looks like a host and a port but is a position in a file
 }
@@ -133,13 +155,17 @@ var patterns = sync.OnceValue(func() *redactPatterns {
 			regexp.MustCompile(`[Uu]ser "([^"]+)"`),
 			regexp.MustCompile(`\b([\w.+-]+@[\w-]+(?:\.[\w-]+)+)\b`),
 		},
+		context:   regexp.MustCompile(`no context "[^"]*" in the kubeconfig \([^"]*did you mean "([^"]+)"`),
 		file:      regexp.MustCompile(`[^\s("']*/([^/\s:]+:\d+:\d+)`),
 		positions: regexp.MustCompile(`[^\s("']+\.[a-z]+:\d+:\d+`),
 	}
 })
 
-// findHosts adds the hosts and users in a text.
+// findHosts adds the contexts, hosts and users in a text.
 func (x *redactor) findHosts(text *string) {
+	for _, m := range patterns().context.FindAllStringSubmatch(*text, -1) {
+		x.context(m[1])
+	}
 	found := patterns().positions.ReplaceAllString(*text, "")
 	for _, p := range patterns().hosts {
 		for _, m := range p.FindAllStringSubmatch(found, -1) {
@@ -157,8 +183,12 @@ func (x *redactor) findHosts(text *string) {
 
 // compile numbers the names of each kind, in their order, and makes the pattern, in which a longer name comes first.
 func (x *redactor) compile() {
-	if len(x.known) == 0 {
-		return
+	for i, name := range slices.Sorted(maps.Keys(x.contexts)) {
+		other := fmt.Sprintf("context-%d", i+1)
+		x.names[kube.Prefix+name] = kube.Prefix + other
+		if x.known[name] == "" && !slices.Contains(defaultNamespaces, name) { // which would be replaced, too
+			x.names[name] = other
+		}
 	}
 	numbers := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(x.known)) {
@@ -166,7 +196,10 @@ func (x *redactor) compile() {
 		numbers[kind]++
 		x.names[name] = fmt.Sprintf("%s-%d", kind, numbers[kind])
 	}
-	names := slices.SortedFunc(maps.Keys(x.known), func(a, b string) int {
+	if len(x.names) == 0 {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(x.names), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
 	for i := range names {

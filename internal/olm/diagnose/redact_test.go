@@ -7,7 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
+	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/testing/golden"
 )
 
@@ -62,7 +64,7 @@ metadata: {name: acme-payments-group, namespace: acme-payments}
 func TestRedact(t *testing.T) {
 	state := load(t, []byte(secrets))
 	r := run(t, state)
-	r.Redact(state)
+	r.Redact(state, nil)
 	golden.Compare(t, "testdata/redacted.golden", text(t, r))
 	var markdown strings.Builder
 	if err := r.Report().Markdown(&markdown); err != nil {
@@ -84,11 +86,32 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// TestRedactContexts checks that no name of a context remains in the text about a cluster that was not read, and that
+// the hosts of images have other names, too.
+func TestRedactContexts(t *testing.T) {
+	r := &diagnose.Result{Contents: []install.Origin{
+		{Image: "registry:5000/team/crafts"}, {Image: "registry.acme.corp/crafts"}, {Image: "team/crafts"},
+	}}
+	text := `connect to "kube:prod-acme": no context "prod-acme" in the kubeconfig (did you mean "prod-acne"?)`
+	r.Redact(&cluster.State{}, []string{"kube:prod-acme", "kube:default", "kube:", "state.yaml"}, &text)
+	want := `connect to "kube:context-2": no context "context-2" in the kubeconfig (did you mean "context-3"?)`
+	if text != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
+	var images []string
+	for _, c := range r.Contents {
+		images = append(images, c.Image)
+	}
+	if want := []string{"host-1:5000/team/crafts", "host-2/crafts", "team/crafts"}; !slices.Equal(images, want) {
+		t.Errorf("got images %q, want %q", images, want)
+	}
+}
+
 // TestRedactFiles checks that positions in files lose their directories.
 func TestRedactFiles(t *testing.T) {
 	state := load(t, []byte(secrets))
 	r := &diagnose.Result{Findings: []*diagnose.Finding{{Why: []string{"Subscription loom (/home/bob/state.yaml:3:4)"}}}}
-	r.Redact(state)
+	r.Redact(state, nil)
 	if want := []string{"Subscription loom (state.yaml:3:4)"}; !slices.Equal(r.Findings[0].Why, want) {
 		t.Errorf("got %q, want %q", r.Findings[0].Why, want)
 	}

@@ -51,7 +51,7 @@ func TestHostile(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	state := load(t, fmt.Appendf(nil, `{"apiVersion":"operators.coreos.com/v1alpha1","kind":"Subscription","metadata":{"name":"a\u001b[31m\nb","namespace":"n\u202e"},"spec":{"name":"p","source":"c","sourceNamespace":"olm"},"status":{"conditions":[{"type":"ResolutionFailed","status":"True","message":"\u001b]0;x\u0007%s\n# error"}]}}`, long))
 	r := run(t, state)
-	r.Redact(state)
+	r.Redact(state, nil)
 	out := text(t, r)
 	if len(out) > 20_000 || strings.ContainsAny(out, "\x1b\x07\u202e") || strings.Contains(out, "\n# error") {
 		t.Errorf("got %d bytes: %.2000q", len(out), out)

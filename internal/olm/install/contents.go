@@ -17,7 +17,8 @@ import (
 // A Content is the contents of a catalog of a cluster, or the reason why they could not be read.
 type Content struct {
 	Origin
-	Catalog *resolve.Catalog // from a registry or a pod, of any name; nil if it is not read, or given by the user
+	Catalog   *resolve.Catalog // from a registry or a pod, of any name; nil if it is not read, or given by the user
+	ConfigMap bool             // the contents are a ConfigMap, and the Image is ""
 }
 
 // An Origin says where the contents of a catalog are from.
@@ -29,7 +30,7 @@ type Origin struct {
 	Image     string `json:"image,omitempty"` // the reference in a registry; "" if the State has none
 	Note      string `json:"note,omitempty"`  // says why it is this image
 	Pod       string `json:"pod,omitempty"`   // the pod that serves it, in its namespace; "" if the State has none
-	Error     string `json:"error,omitempty"` // why the contents could not be read
+	Error     string `json:"error,omitempty"` // why the contents could not be read, or not from the registry
 }
 
 // A Store has the contents of a catalog.
@@ -56,11 +57,11 @@ func (o *Origin) Text() string {
 	text := "none"
 	switch o.From {
 	case FromFlag:
-		return "those of --catalog"
+		return "given by --catalog"
 	case FromRegistry:
 		text = o.Image + ", " + o.Note
 	case FromPod:
-		text = "what pod " + o.Pod + " serves"
+		text = "served by pod " + o.Pod
 	}
 	if o.Error != "" {
 		text += "; " + o.Error
@@ -85,7 +86,7 @@ func Origins(contents []*Content) []Origin {
 // Contents returns the catalogs on which the resolution depends, without their contents: the CatalogSources that a
 // Subscription can see, by namespace and name, and then the available ClusterCatalogs, if there is a ClusterExtension,
 // by name. Those in opts.Catalogs are from a flag, and the others from nowhere, with the Image and the Pod from which
-// to read them.
+// to read them. An Image without a tag and a digest gets the tag latest, as in Kubernetes.
 func Contents(s *cluster.State, opts Options) []*Content {
 	r, _ := NewRequest(s, opts) // a name that does not exist is an error of its user
 	var all []*Content
@@ -94,7 +95,9 @@ func Contents(s *cluster.State, opts Options) []*Content {
 		isSeen := func(namespace string) bool { return r.Sees(namespace, o.Value.Namespace) }
 		if slices.ContainsFunc(namespaces, isSeen) {
 			c := contentOf(r.target(o.Value.Namespace, o.Value.Name), v1alpha1.CatalogSourceKind)
-			c.locate(s, o.Value)
+			if c.From == FromNowhere {
+				c.locate(s, o.Value)
+			}
 			all = append(all, c)
 		}
 	}
@@ -107,9 +110,8 @@ func Contents(s *cluster.State, opts Options) []*Content {
 			continue
 		}
 		c := contentOf(r.clusterCatalogs[i], "ClusterCatalog")
-		c.Image, c.Note = o.Value.Status.ResolvedSource.Image.Ref, "which the cluster has resolved"
-		if c.Image == "" {
-			c.Image, c.Note = o.Value.Spec.Source.Image.Ref, noDigest(o.Value.Spec.Source.Image.Ref, "the status has no digest")
+		if c.From == FromNowhere {
+			c.resolved(o.Value)
 		}
 		all = append(all, c)
 	}
@@ -126,11 +128,14 @@ func contentOf(c *resolve.Catalog, kind string) *Content {
 
 // locate sets the image and the pod of a CatalogSource.
 func (c *Content) locate(s *cluster.State, source *v1alpha1.CatalogSource) {
-	if catalogsource.FromConfigMap(source) {
+	pods := catalogPods(s, source)
+	if c.ConfigMap = catalogsource.FromConfigMap(source); c.ConfigMap {
+		if len(pods) > 0 {
+			c.Pod = pods[0].Name
+		}
 		return
 	}
-	c.Image = source.Spec.Image
-	pods := catalogPods(s, source)
+	c.Image = catalogsource.Complete(source.Spec.Image)
 	if len(pods) == 0 {
 		c.Note = noDigest(c.Image, "the state has no pod of it")
 		return
@@ -141,6 +146,15 @@ func (c *Content) locate(s *cluster.State, source *v1alpha1.CatalogSource) {
 			c.Image, c.Pod, c.Note = image, pod.Name, "which pod "+pod.Name+" runs"
 			return
 		}
+	}
+}
+
+// resolved sets the image of a ClusterCatalog.
+func (c *Content) resolved(catalog *cluster.Catalog) {
+	c.Image, c.Note = catalog.Status.ResolvedSource.Image.Ref, "which the cluster has resolved"
+	if c.Image == "" {
+		c.Image = catalogsource.Complete(catalog.Spec.Source.Image.Ref)
+		c.Note = noDigest(c.Image, "the status has no digest")
 	}
 }
 

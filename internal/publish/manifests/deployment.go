@@ -13,7 +13,6 @@ import (
 
 const (
 	mebi     = 1 << 20
-	grpcPort = 50051
 	portName = "grpc"
 )
 

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 )
 
@@ -22,7 +23,7 @@ func (o *Options) checkHTTP() error {
 	switch {
 	case o.HTTPPort < 0 || o.HTTPPort > 65535:
 		return fmt.Errorf("HTTP port %d: want 1 to 65535", o.HTTPPort)
-	case o.HTTPPort == grpcPort:
+	case o.HTTPPort == catalogsource.Port:
 		return fmt.Errorf("HTTP port %d: gRPC has this port", o.HTTPPort)
 	case o.HTTPPort == 0 && o.HTTPProbes:
 		return errors.New("probes over HTTP need an HTTP port")
@@ -50,7 +51,7 @@ func (o *Options) args() []string {
 }
 
 func (o *Options) containerPorts() []corev1.ContainerPort {
-	ports := []corev1.ContainerPort{{Name: portName, ContainerPort: grpcPort, Protocol: corev1.ProtocolTCP}}
+	ports := []corev1.ContainerPort{{Name: portName, ContainerPort: catalogsource.Port, Protocol: corev1.ProtocolTCP}}
 	if o.HTTPPort != 0 {
 		ports = append(ports, corev1.ContainerPort{
 			Name: httpPortName, ContainerPort: o.HTTPPort, Protocol: corev1.ProtocolTCP,
@@ -61,7 +62,7 @@ func (o *Options) containerPorts() []corev1.ContainerPort {
 
 func (o *Options) servicePorts() []corev1.ServicePort {
 	ports := []corev1.ServicePort{{
-		Name: portName, Port: grpcPort, TargetPort: intstr.FromString(portName), Protocol: corev1.ProtocolTCP,
+		Name: portName, Port: catalogsource.Port, TargetPort: intstr.FromString(portName), Protocol: corev1.ProtocolTCP,
 		AppProtocol: new("kubernetes.io/h2c"),
 	}}
 	if o.HTTPPort != 0 {
@@ -75,7 +76,7 @@ func (o *Options) servicePorts() []corev1.ServicePort {
 
 // probe returns a gRPC probe or, with HTTPProbes, an HTTP probe of path.
 func (o *Options) probe(path string, period, failures int32) *corev1.Probe {
-	handler := corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: grpcPort, Service: new("")}}
+	handler := corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: catalogsource.Port, Service: new("")}}
 	if o.HTTPProbes {
 		handler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(httpPortName)}}
 	}

@@ -65,7 +65,7 @@ func (o *Options) catalogSource() (*v1alpha1.CatalogSource, error) {
 func (o *Options) addressedCatalogSource() *v1alpha1.CatalogSource {
 	source := new(v1alpha1.CatalogSource)
 	o.fill(source)
-	source.Spec.Address = fmt.Sprintf("%s.%s.svc:%d", o.Name, o.Namespace, grpcPort)
+	source.Spec.Address = fmt.Sprintf("%s.%s.svc:%d", o.Name, o.Namespace, catalogsource.Port)
 	return source
 }
 

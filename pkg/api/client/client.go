@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"net"
-	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -52,15 +51,15 @@ func New(addr string, opts Options) (*Client, error) {
 	if opts.TLS != nil {
 		creds = credentials.NewTLS(opts.TLS)
 	}
-	dial := slices.Concat([]grpc.DialOption{
+	dial := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
-	}, opts.Dial)
+	}
 	if connect := opts.Connect; connect != nil {
 		dialer := func(ctx context.Context, _ string) (net.Conn, error) { return connect(ctx) }
 		dial = append(dial, grpc.WithContextDialer(dialer))
 	}
-	conn, err := grpc.NewClient(addr, dial...)
+	conn, err := grpc.NewClient(addr, append(dial, opts.Dial...)...)
 	if err != nil {
 		return nil, err
 	}

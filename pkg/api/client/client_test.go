@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,5 +193,22 @@ func TestWaitReadyEnds(t *testing.T) {
 	defer cancel()
 	if err := dial(t, l.Addr().String()).WaitReady(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDialOverConnect checks that further options take precedence over Connect.
+func TestDialOverConnect(t *testing.T) {
+	refused := func(by string) error { return errors.New("refused by " + by) }
+	dialer := func(context.Context, string) (net.Conn, error) { return nil, refused("Dial") }
+	c, err := client.New("passthrough:///x", client.Options{
+		Connect: func(context.Context) (net.Conn, error) { return nil, refused("Connect") },
+		Dial:    []grpc.DialOption{grpc.WithContextDialer(dialer)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Package(t.Context(), "oak"); err == nil || !strings.Contains(err.Error(), "refused by Dial") {
+		t.Errorf("got error %v", err)
 	}
 }
