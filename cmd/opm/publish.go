@@ -11,11 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -81,40 +79,6 @@ func (f *publishFlags) addImage(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "do everything but push and sign")
 	flags.BoolVar(&f.sign, "sign", false, "sign the image with cosign, which must be in PATH")
 	flags.StringArrayVar(&f.signArgs, "sign-arg", nil, "pass `ARG` to cosign sign, such as --key=cosign.key; repeatable")
-}
-
-func checkCmd() *cobra.Command {
-	f := publishFlags{onlyCheck: true, report: reportFlags{each: eachFlag{together: true}}}
-	f.build.base = baseScratch // it needs no opm for the platform, and is not built
-	return command{
-		Use:   "check (DIRECTORY | CONFIG | TEMPLATE...)",
-		Short: "Check a catalog as opm publish does, without its image",
-		Long: `Check a catalog before it is published, as for a pull request: a directory, what opm compose makes
-of CONFIG, or what opm render-template makes of each TEMPLATE. The steps are those of opm publish
-without the image: validate, resolve (--all), check-images, and diff with the catalog of --against
-or the image at --tag; if that does not exist yet, all is new. A step that fails does not stop the
-others. opm.yaml beside the argument is read. --each checks several catalogs; {{.Catalog}} in --tag
-is the name of each.
-
-The summary on standard output is Markdown that fits into a comment on a pull request, JSON with
-everything, or with -o github the problems as annotations, at their lines. The exit status is 1 if
-the catalog has problems, and 2 if something else failed.`,
-		Example: `  opm check catalog --skip check-images
-  opm check catalog --against catalog/kiln --skip check-images --summary summary.md
-  opm check crafts.yaml --skip check-images -o json
-  opm check --each catalog/ --skip check-images -o github`,
-		args:     f.args,
-		complete: files,
-		flags: func(cmd *cobra.Command) {
-			cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil,
-				"the image `REF` of the catalog, to compare with if it exists")
-			f.add(cmd, texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
-				return s == pipeline.Build || s == pipeline.Push
-			})))
-		},
-		each: &f.report.each,
-		do:   f.run,
-	}.cobra()
 }
 
 // publishFlags are the flags of publish and check.
@@ -344,61 +308,6 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
 }
 
-// print prints the summaries, and writes them to the files. If steps failed, the error has the exit status of the
-// outcomes: 1 if a catalog is rejected.
-func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files []*os.File) error {
-	about := func() *report.Report { return pipeline.ReportAll(all) }
-	result := &output.Result{Value: all, Report: about}
-	if !f.report.each.given() {
-		result.Value = all[0]
-	}
-	var errs []error
-	for _, file := range files {
-		form := output.Markdown
-		if strings.HasSuffix(file.Name(), ".json") {
-			form = output.JSON
-			errs = append(errs, emptySummary(file)) // a second document would make it invalid
-		}
-		errs = append(errs, result.Write(file, form))
-	}
-	if f.format == string(problem.GitHub) {
-		errs = append(errs, annotateProblems(cmd, all, f.report.each.given()))
-	} else {
-		errs = append(errs, printResult(cmd, result))
-	}
-	err := errors.Join(errs...)
-	var failures []error
-	status := 2
-	for _, s := range all {
-		failure := s.Err()
-		if failure != nil && f.report.each.given() {
-			failure = eachOf(s.Catalog, failure)
-		}
-		failures = append(failures, failure)
-		if s.Outcome == pipeline.Rejected {
-			status = 1
-		}
-	}
-	failed := errors.Join(failures...)
-	if err != nil || failed == nil || status == 1 {
-		return errors.Join(err, failed)
-	}
-	return &statusError{failed, status}
-}
-
-// emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the
-// process.
-func emptySummary(file *os.File) error {
-	if _, ok := regular.Descriptor(file.Name()); ok {
-		return nil
-	}
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	return file.Truncate(0)
-}
-
 // eachOf adds the name of a catalog to each of the errors joined in err.
 func eachOf(catalog string, err error) error {
 	var errs []error
@@ -406,40 +315,6 @@ func eachOf(catalog string, err error) error {
 		errs = append(errs, fmt.Errorf("%s: %w", catalog, err))
 	}
 	return errors.Join(errs...)
-}
-
-// annotateProblems prints the problems of all steps for GitHub, without hints. A problem that several catalogs have is
-// printed at each of its places; one that has the same place in all, or none, is printed once.
-func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool) error {
-	found := &problem.Report{Problems: all[0].Problems()}
-	if several {
-		found.Problems = mergeAtPlaces(all)
-	}
-	found.Problems = shownProblems(found.Problems, false)
-	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
-}
-
-// mergeAtPlaces returns the problems of several catalogs as [problem.Merge] does, but lists those that differ in their
-// positions. They are in the order of the positions' first problems.
-func mergeAtPlaces(all []*pipeline.Summary) (merged []*problem.Problem) {
-	var places []declcfg.Pos
-	reports := map[declcfg.Pos][]problem.CatalogReport{}
-	for _, s := range all {
-		own := map[declcfg.Pos][]*problem.Problem{}
-		for _, p := range s.Problems() {
-			if own[p.Pos] == nil && reports[p.Pos] == nil {
-				places = append(places, p.Pos)
-			}
-			own[p.Pos] = append(own[p.Pos], p)
-		}
-		for pos, problems := range own {
-			reports[pos] = append(reports[pos], problem.CatalogReport{Catalog: s.Catalog, Problems: problems})
-		}
-	}
-	for _, pos := range places {
-		merged = append(merged, problem.Merge(reports[pos])...)
-	}
-	return merged
 }
 
 // findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose.

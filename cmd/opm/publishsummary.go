@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/publish/pipeline"
+	"github.com/opm-toolchain/opm/internal/regular"
+	"github.com/opm-toolchain/opm/internal/report"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/opm-toolchain/opm/pkg/problem"
+)
+
+// print prints the summaries, and writes them to the files. If steps failed, the error has the exit status of the
+// outcomes: 1 if a catalog is rejected.
+func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files []*os.File) error {
+	about := func() *report.Report { return pipeline.ReportAll(all) }
+	result := &output.Result{Value: all, Report: about}
+	if !f.report.each.given() {
+		result.Value = all[0]
+	}
+	var errs []error
+	for _, file := range files {
+		form := output.Markdown
+		if strings.HasSuffix(file.Name(), ".json") {
+			form = output.JSON
+			errs = append(errs, emptySummary(file)) // a second document would make it invalid
+		}
+		errs = append(errs, result.Write(file, form))
+	}
+	if f.format == string(problem.GitHub) {
+		errs = append(errs, annotateProblems(cmd, all, f.report.each.given()))
+	} else {
+		errs = append(errs, printResult(cmd, result))
+	}
+	err := errors.Join(errs...)
+	var failures []error
+	status := 2
+	for _, s := range all {
+		failure := s.Err()
+		if failure != nil && f.report.each.given() {
+			failure = eachOf(s.Catalog, failure)
+		}
+		failures = append(failures, failure)
+		if s.Outcome == pipeline.Rejected {
+			status = 1
+		}
+	}
+	failed := errors.Join(failures...)
+	if err != nil || failed == nil || status == 1 {
+		return errors.Join(err, failed)
+	}
+	return &statusError{failed, status}
+}
+
+// emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the
+// process.
+func emptySummary(file *os.File) error {
+	if _, ok := regular.Descriptor(file.Name()); ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return file.Truncate(0)
+}
+
+// annotateProblems prints the problems of all steps for GitHub, without hints. A problem that several catalogs have is
+// printed at each of its places; one that has the same place in all, or none, is printed once.
+func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool) error {
+	found := &problem.Report{Problems: all[0].Problems()}
+	if several {
+		found.Problems = mergeAtPlaces(all)
+	}
+	found.Problems = shownProblems(found.Problems, false)
+	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
+}
+
+// mergeAtPlaces returns the problems of several catalogs as [problem.Merge] does, but lists those that differ in their
+// positions. They are in the order of the positions' first problems.
+func mergeAtPlaces(all []*pipeline.Summary) (merged []*problem.Problem) {
+	var places []declcfg.Pos
+	reports := map[declcfg.Pos][]problem.CatalogReport{}
+	for _, s := range all {
+		own := map[declcfg.Pos][]*problem.Problem{}
+		for _, p := range s.Problems() {
+			if own[p.Pos] == nil && reports[p.Pos] == nil {
+				places = append(places, p.Pos)
+			}
+			own[p.Pos] = append(own[p.Pos], p)
+		}
+		for pos, problems := range own {
+			reports[pos] = append(reports[pos], problem.CatalogReport{Catalog: s.Catalog, Problems: problems})
+		}
+	}
+	for _, pos := range places {
+		merged = append(merged, problem.Merge(reports[pos])...)
+	}
+	return merged
+}
