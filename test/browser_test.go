@@ -2,6 +2,7 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -122,11 +124,18 @@ func eval[T any](p *tab, expression string) T {
 	return v
 }
 
-// until waits for an expression to be true.
+// leftPage is the code of the error of an expression whose page is left meanwhile.
+const leftPage = -32000
+
+// until waits for an expression to be true, on this page or on one that it leads to.
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
-		if eval[bool](p, expression) {
+		holds, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](expression))
+		if e, ok := errors.AsType[*cdproto.Error](err); err != nil && (!ok || e.Code != leftPage) {
+			p.t.Fatalf("%s: %v", expression, err)
+		}
+		if holds {
 			return
 		}
 	}
