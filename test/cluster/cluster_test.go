@@ -52,9 +52,15 @@ func TestCluster(t *testing.T) {
 	play := shared.Plays(t)["upd_chain/2-two-updates"]
 	s := start(t)
 	s.load(t, filepath.Join(play, "state.json"))
-	var facts struct{ GlobalNamespace, KubeVersion string }
+	var facts struct {
+		Catalogs                     map[string]string
+		GlobalNamespace, KubeVersion string
+	}
 	read(t, filepath.Join(play, "play.json"), &facts)
-	flags := []string{"--catalog", "olm/cat=" + filepath.Join(play, "cat-cat"), "--global-namespace", facts.GlobalNamespace}
+	flags := []string{"--global-namespace", facts.GlobalNamespace}
+	for name, path := range facts.Catalogs {
+		flags = append(flags, "--catalog", name+"="+filepath.Join(play, path))
+	}
 	version := []string{"--target", "kubernetes=" + facts.KubeVersion}
 	file := filepath.Join(play, "state.json")
 
@@ -70,22 +76,28 @@ func TestCluster(t *testing.T) {
 	} {
 		got := s.opm(t, reader, slices.Concat(tt.live, flags, []string{"-o", "json"})...)
 		want := s.opm(t, reader, slices.Concat(tt.file, flags, []string{"-o", "json"})...)
-		if got.Code != want.Code || withoutPlaces(got.Stdout) != withoutPlaces(want.Stdout) {
-			t.Errorf("opm %v: exit status %d, want %d\n%s\nwant\n%s\n%s", tt.live, got.Code, want.Code, got.Stdout,
-				want.Stdout, got.Stderr)
+		live, file := answer(t, got.Stdout), answer(t, want.Stdout)
+		if live == "{}" || got.Code != want.Code || live != file {
+			t.Errorf("opm %v: exit status %d, want %d\n%s\nwant\n%s\n%s", tt.live, got.Code, want.Code, live, file, got.Stderr)
 		}
-		if strings.Contains(got.Stdout+got.Stderr, "forbidden") {
-			t.Errorf("opm %v: the role does not suffice:\n%s%s", tt.live, got.Stdout, got.Stderr)
+		for _, m := range refused.FindAllStringSubmatch(got.Stdout+got.Stderr, -1) {
+			if m[1] != "firings.pottery.example" {
+				t.Errorf("opm %v: the role does not suffice: cannot list %s", tt.live, m[1])
+			}
 		}
 	}
 	saved := filepath.Join(t.TempDir(), "saved.json")
 	live := s.opm(t, reader, slices.Concat([]string{"diagnose", "kube:", "--save", saved}, flags)...)
 	offline := s.opm(t, reader, slices.Concat([]string{"diagnose", saved}, flags)...)
-	if live.Stdout != strings.ReplaceAll(offline.Stdout, saved, "kube:") && withoutPlaces(live.Stdout) != withoutPlaces(offline.Stdout) {
+	if live.Stdout == "" || live.Stdout != offline.Stdout {
 		t.Errorf("opm diagnose kube: prints\n%s\nand about what it saved\n%s", live.Stdout, offline.Stdout)
 	}
 	s.testWatch(t, slices.Concat([]string{"simulate", "kube:", "--watch"}, flags))
 }
+
+// refused matches a resource that the user may not list. The role does not have the custom resources of operators, since
+// they differ from cluster to cluster; the answer says so.
+var refused = regexp.MustCompile(`cannot list ([a-z.]+): `)
 
 // testWatch changes a Subscription while opm watches the cluster.
 func (s *server) testWatch(t *testing.T, args []string) {
@@ -330,10 +342,39 @@ func (s *server) opm(t *testing.T, user string, args ...string) program.Result {
 	return program.Call{Args: args, Env: []string{"KUBECONFIG=" + s.configs[user]}}.Run(t)
 }
 
-// place matches the places of objects in JSON and in text.
-var place = regexp.MustCompile(`(?m)^ *"place": ".*",?\n|\((?:kube:|/)[^)]*\)`)
+// answer returns the part of an answer in JSON that does not depend on the identities of objects, which the API server
+// gives, without places: the outcomes of a simulation, or all of a resolution.
+func answer(t *testing.T, text string) string {
+	t.Helper()
+	var all map[string]any
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if outcomes := all["outcomes"]; outcomes != nil {
+		all = map[string]any{"outcomes": outcomes, "waiting": all["waiting"]}
+	}
+	short, err := json.MarshalIndent(withoutPlaces(all), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(short)
+}
 
-func withoutPlaces(text string) string { return place.ReplaceAllString(text, "") }
+// withoutPlaces removes the places of objects from a value.
+func withoutPlaces(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		delete(v, "place")
+		for key := range v {
+			v[key] = withoutPlaces(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutPlaces(v[i])
+		}
+	}
+	return value
+}
 
 // eventually calls f until it returns no error.
 func eventually(t *testing.T, f func() error) {
