@@ -53,9 +53,9 @@ func (f *contentsFlags) add(flags *pflag.FlagSet) {
 		"through the API server; with --pull, those that cannot be pulled")
 }
 
-// A contentsReader reads the contents of the catalogs of a state. A catalog is read once, even for several states if the
-// digest is known or a pod serves it. Its objects can be read again until the contentsReader is closed or reads a state
-// that does not have the catalog.
+// A contentsReader reads the contents of the catalogs of a state. A catalog is read once, even for several states if
+// the digest is known or a pod serves it. Its objects can be read again until the contentsReader is closed or reads a
+// state that does not have the catalog.
 type contentsReader struct {
 	cmd    *cobra.Command
 	flags  *stateFlags

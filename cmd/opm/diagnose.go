@@ -99,7 +99,8 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, args []string) (*output.Result, 
 }
 
 // diagnose diagnoses the state. The result is nil if there is no answer, and the state is nil if it was not read. With
-// an answer, the error is about objects that cannot be read or that a cluster refuses, or about problems of the cluster.
+// an answer, the error is about objects that cannot be read or that a cluster refuses, or about problems of the
+// cluster.
 func (f *diagnoseFlags) diagnose(cmd *cobra.Command) (*diagnose.Result, *cluster.State, error) {
 	state, contents, refused, err := f.state.openChecked(cmd, &f.images)
 	if err != nil {

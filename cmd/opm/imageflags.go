@@ -130,7 +130,9 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 		Spool:        spoolOptions(cmd),
 		Log:          log,
 	}
-	mirrors := image.MirrorOptions{Files: f.mirrors, Objects: f.mirrorObjects, Invalid: f.invalidMirror, Insecure: insecure}
+	mirrors := image.MirrorOptions{
+		Files: f.mirrors, Objects: f.mirrorObjects, Invalid: f.invalidMirror, Insecure: insecure,
+	}
 	if opts.Mirrors, err = image.LoadMirrors(mirrors); err != nil {
 		return opts, err
 	}

@@ -134,8 +134,8 @@ func tagIndex(image string) int {
 	return len(image)
 }
 
-// Complete returns an image as Kubernetes reads it: without a tag and a digest, it has the tag latest. It returns "" for
-// no image.
+// Complete returns an image as Kubernetes reads it: without a tag and a digest, it has the tag latest. It returns ""
+// for no image.
 func Complete(image string) string {
 	if image == "" || strings.Contains(image, "@") || tagIndex(image) < len(image) {
 		return image

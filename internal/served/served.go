@@ -31,9 +31,9 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
-// Write connects to a registry, and writes its catalog in JSON: by package its package, its channels by name, its bundles
-// in the order of the registry, and its deprecations. The error is of gRPC, of w, about a bundle that is not valid, or about a
-// registry that sends nothing for the time idle, or more than maxBytes.
+// Write connects to a registry, and writes its catalog in JSON: by package its package, its channels by name, its
+// bundles in the order of the registry, and its deprecations. The error is of gRPC, of w, about a bundle that is not
+// valid, or about a registry that sends nothing for the time idle, or more than maxBytes.
 func Write(
 	ctx context.Context, w io.Writer, connect func(context.Context) (net.Conn, error), idle time.Duration,
 ) error {

@@ -204,7 +204,7 @@ func (s *mirrorSets) parseObject(object MirrorObject) error {
 		var o clusterMirrors
 		ignore := func(*place.Error) {}
 		err := f.Decode(&o, strictyaml.Options{Tolerant: true, Warn: ignore})
-		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error joins
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			errs = joined.Unwrap()
 		} else if err != nil {
 			errs = append(errs, err)
