@@ -14,7 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// TestForwardCluster checks that pods are those of the cluster that was connected, whatever kubectl refers to by now.
+// TestForwardCluster checks that pods are read from the connected cluster, even if kubectl uses another context by then.
 func TestForwardCluster(t *testing.T) {
 	s := kubetest.New()
 	t.Cleanup(s.Close)

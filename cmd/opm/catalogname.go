@@ -10,7 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
-// A catalogName is what the value of a flag can use as a template.
+// A catalogName is the data of templates in the values of flags: {{.Catalog}}.
 type catalogName string
 
 var errNoName = errors.New("there is no catalog with a name")

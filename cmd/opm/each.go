@@ -278,7 +278,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// sharing returns a context in which what is read of all catalogs is shared. The command must read all of them in the
+// sharing returns a context in which the catalogs share their equal files. The command must read all catalogs in the
 // same way. Without --each, nothing is shared.
 func (f *eachFlag) sharing(ctx context.Context) context.Context {
 	if !f.given() {

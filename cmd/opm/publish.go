@@ -202,7 +202,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 	return f.print(cmd, summaries, files)
 }
 
-// prepare sets the flags that follow from others, and checks those that are alike for all catalogs.
+// prepare derives flags from others, and checks the flags that all catalogs share.
 func (f *publishFlags) prepare() error {
 	f.build.push, f.build.images = true, f.rendering.images
 	f.report.rules = template.Rules

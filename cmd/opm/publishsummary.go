@@ -81,8 +81,8 @@ func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool)
 	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
 }
 
-// mergeAtPlaces returns the problems of several catalogs as [problem.Merge] does, but lists those that differ in their
-// positions. They are in the order of the positions' first problems.
+// mergeAtPlaces merges equal problems of several catalogs with [problem.Merge], but only those at one position. The
+// result is in the order of the positions' first problems.
 func mergeAtPlaces(all []*pipeline.Summary) (merged []*problem.Problem) {
 	var places []declcfg.Pos
 	reports := map[declcfg.Pos][]problem.CatalogReport{}

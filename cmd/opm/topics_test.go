@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestTopics checks the form of the topics, and that the name of none is that of a command.
+// TestTopics checks the form of the topics, and that no topic has the name of a command.
 func TestTopics(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range rootCmd(nil, "").Commands() {

@@ -9,8 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 )
 
-// WriteText writes what was copied or, if dry, what would be: the failed images, and with dry the sizes by package, as
-// tables.
+// WriteText writes the numbers of copied images, or of images to copy if dry, and tables: of the failed images, and if
+// dry of the sizes by package.
 func (r *Report) WriteText(w io.Writer, dry bool) error {
 	failures := r.Failures()
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -316,7 +316,7 @@ func TestBuildOpm(t *testing.T) {
 	}
 }
 
-// A countingFile counts how often its beginning is read.
+// A countingFile counts the reads of its beginning.
 type countingFile struct {
 	readerAt
 	begun int

@@ -44,7 +44,10 @@ func Write(
 	defer timer.Stop()
 	c, err := client.New("passthrough:///registry", client.Options{Connect: func(ctx context.Context) (net.Conn, error) {
 		conn, err := connect(ctx)
-		return &watched{conn, func() { timer.Reset(idle) }}, err
+		if err != nil {
+			return nil, err
+		}
+		return &watched{conn, func() { timer.Reset(idle) }}, nil
 	}})
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ func (x *redactor) imageHost(image string) {
 	}
 }
 
-// redactPatterns are the patterns of what is replaced in texts.
+// redactPatterns match the names and places to replace in texts.
 type redactPatterns struct {
 	hosts     []*regexp.Regexp // the host of a URL, of an image and of a connection, and an address of IP
 	users     []*regexp.Regexp // a user in the message of an API server, and an address of email

@@ -30,8 +30,8 @@ type Options struct {
 	// State is added to it: without a namespace, as a ClusterCatalog and a global CatalogSource.
 	Catalogs []*resolve.Catalog
 
-	// Contents are the contents of other catalogs, as read for the result of [Contents]; nil if only those that the
-	// user gives are read.
+	// Contents are the contents of the catalogs of [Contents], after they were read; nil if only the given Catalogs are
+	// read.
 	Contents []*Content
 
 	// Priorities replace the priorities of catalogs, by name: NAMESPACE/NAME or NAME, with the meaning of Catalogs.
