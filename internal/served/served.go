@@ -95,9 +95,11 @@ func write(ctx context.Context, w io.Writer, c *client.Client) error {
 		if size += proto.Size(b); size > maxBytes {
 			return fmt.Errorf("list bundles: more than %s", plural.Bytes(maxBytes))
 		}
-		if p := packages[b.GetPackageName()]; p != nil {
-			p.add(b)
+		p := packages[b.GetPackageName()]
+		if p == nil { // the catalog was replaced meanwhile, or the registry is broken
+			return fmt.Errorf("list bundles: %q is of package %q, which is not listed", b.GetCsvName(), b.GetPackageName())
 		}
+		p.add(b)
 	}
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		if err := packages[name].write(ctx, w, c, name); err != nil {

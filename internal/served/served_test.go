@@ -175,16 +175,22 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// A single registry has one package without bundles.
+// A single registry has one package, and bundles that may be of others.
 type single struct {
 	api.UnimplementedRegistryServer
+	bundles []*api.Bundle
 }
 
 func (single) ListPackages(_ *api.ListPackageRequest, to grpc.ServerStreamingServer[api.PackageName]) error {
 	return to.Send(&api.PackageName{Name: "p"})
 }
 
-func (single) ListBundles(*api.ListBundlesRequest, grpc.ServerStreamingServer[api.Bundle]) error {
+func (s single) ListBundles(_ *api.ListBundlesRequest, to grpc.ServerStreamingServer[api.Bundle]) error {
+	for _, b := range s.bundles {
+		if err := to.Send(b); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -213,4 +219,17 @@ func TestLateWriter(t *testing.T) {
 			t.Errorf("got error %v, want %v", err, want)
 		}
 	})
+}
+
+// TestUnlistedPackage checks that a bundle of a package that is not listed is an error, and not lost.
+func TestUnlistedPackage(t *testing.T) {
+	l := bufconn.Listen(1 << 20)
+	s := grpc.NewServer()
+	api.RegisterRegistryServer(s, single{bundles: []*api.Bundle{{CsvName: "q.v1", PackageName: "q"}}})
+	go s.Serve(l)
+	defer s.Stop()
+	err := served.Write(t.Context(), new(bytes.Buffer), l.DialContext, patience)
+	if want := `list bundles: "q.v1" is of package "q", which is not listed`; err == nil || err.Error() != want {
+		t.Errorf("got error %v", err)
+	}
 }
