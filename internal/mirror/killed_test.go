@@ -154,7 +154,8 @@ func (k killable) killAt(t *testing.T, n int64, after time.Duration) int64 {
 		return false
 	}
 	from.reset()
-	from.answer, to.answer = kill, kill
+	from.setAnswer(kill)
+	to.setAnswer(kill)
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,8 @@ func (k killable) killAt(t *testing.T, n int64, after time.Duration) int64 {
 	if n < 0 && after == 0 && err != nil {
 		t.Fatal(err)
 	}
-	from.answer, to.answer = nil, nil
+	from.setAnswer(nil)
+	to.setAnswer(nil)
 	checkTags(t, to)
 	if out, err := child(t, env).CombinedOutput(); err != nil {
 		t.Fatalf("request %d, after %v: %v\n%s", n, after, err, out)

@@ -385,7 +385,9 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			from, to := newPottery(t, true), newRegistry(t, true)
-			from.answer, to.answer, tt.opts.Opener = tt.source, tt.answer, from.opener(t)
+			from.setAnswer(tt.source)
+			to.setAnswer(tt.answer)
+			tt.opts.Opener = from.opener(t)
 			target, err := ToRegistry(tt.opts.Opener, to.host)
 			if err != nil {
 				t.Fatal(err)
@@ -405,7 +407,9 @@ func TestFailures(t *testing.T) {
 			if tt.failed == 4 {
 				return
 			}
-			from.answer, to.answer, tt.opts.Platforms, tt.opts.Last, tt.opts.RetryFailed = nil, nil, nil, record, true
+			from.setAnswer(nil)
+			to.setAnswer(nil)
+			tt.opts.Platforms, tt.opts.Last, tt.opts.RetryFailed = nil, record, true
 			from.reset()
 			mustRun(t.Context(), t, from.images(t, Names{}), target, tt.opts)
 			for _, r := range from.asked {
@@ -453,14 +457,14 @@ func TestFull(t *testing.T) {
 		}
 		from.reset()
 		var done, failed atomic.Int64
-		to.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		to.setAnswer(func(w http.ResponseWriter, r *http.Request) bool {
 			status := refused(r)
 			if status == 0 || !strings.HasPrefix(r.URL.Path, "/v2/pots/") || done.Add(1) <= 60 {
 				return false
 			}
 			failed.Add(1)
 			return refuse(w, true, status)
-		}
+		})
 		opener := from.opener(t)
 		target, err := ToRegistry(opener, to.host)
 		if err != nil {
@@ -487,7 +491,7 @@ func TestFull(t *testing.T) {
 				checkPull(t, to, img.Target())
 			}
 		}
-		to.answer = nil
+		to.setAnswer(nil)
 		mustRun(t.Context(), t, images(), target, Options{Opener: opener, Last: record})
 		var again int
 		for _, n := range from.sent {
@@ -548,7 +552,8 @@ func TestTooMany(t *testing.T) {
 			return refuse(w, true, http.StatusTooManyRequests)
 		}
 	}
-	from.answer, to.answer = busy(http.MethodGet), busy(http.MethodPatch)
+	from.setAnswer(busy(http.MethodGet))
+	to.setAnswer(busy(http.MethodPatch))
 	transport, err := image.NewTransport(image.TransportOptions{Insecure: true})
 	if err != nil {
 		t.Fatal(err)
@@ -560,7 +565,8 @@ func TestTooMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t.Context(), t, from.images(t, Names{}), target, Options{Opener: opener})
-	from.answer, to.answer = nil, nil
+	from.setAnswer(nil)
+	to.setAnswer(nil)
 	from.checkMirror(t, to, "")
 	if refused.Load() < 10 || early.Load() > 0 {
 		t.Errorf("%d requests were refused, and %d came again within a second", refused.Load(), early.Load())

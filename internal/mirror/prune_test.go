@@ -42,7 +42,7 @@ func TestPruning(t *testing.T) {
 		t.Fatal(err)
 	}
 	to.reset()
-	to.answer = func(w http.ResponseWriter, r *http.Request) bool {
+	to.setAnswer(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, strings.Split(child, "@")[1]) {
 			return false
 		}
@@ -51,7 +51,7 @@ func TestPruning(t *testing.T) {
 			return true
 		}
 		return false
-	}
+	})
 	deleted, before := 0, len(to.asked) // a copy may have cancelled uploads
 	if err := p.Run(t.Context(), opener, func(Obsolete) { deleted++ }); err != nil || deleted != len(p.Manifests) {
 		t.Errorf("deleted %d of %d: %v", deleted, len(p.Manifests), err)
@@ -225,34 +225,34 @@ func TestUnwritten(t *testing.T) {
 		{"interrupted", func(m *mirroring) {
 			var cancel func()
 			m.ctx, cancel = context.WithCancel(m.t.Context())
-			m.source.answer = func(_ http.ResponseWriter, r *http.Request) bool {
+			m.source.setAnswer(func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/") {
 					cancel()
 				}
 				return false
-			}
+			})
 			m.run(m.catalog("crafts:v1"), m.image(m.next))
 		}, ""},
 		{"the target is full", func(m *mirroring) {
-			m.target.answer = func(w http.ResponseWriter, r *http.Request) bool {
+			m.target.setAnswer(func(w http.ResponseWriter, r *http.Request) bool {
 				return refuse(w, r.Method == http.MethodPatch, http.StatusInsufficientStorage)
-			}
+			})
 			m.run(m.catalog("crafts:v1"), m.image(m.next))
 		}, ""},
 		{"one of two catalogs failed", func(m *mirroring) {
-			m.target.answer = func(w http.ResponseWriter, r *http.Request) bool {
+			m.target.setAnswer(func(w http.ResponseWriter, r *http.Request) bool {
 				return refuse(w, r.Method+r.URL.Path == "PUT/v2/crafts/manifests/v1", http.StatusInsufficientStorage)
-			}
+			})
 			m.run(m.catalog("crafts:v0"), m.catalog("crafts:v1"), m.image(m.next))
 		}, ""},
 		{"the answer was lost", func(m *mirroring) {
-			m.target.answer = func(w http.ResponseWriter, r *http.Request) bool {
+			m.target.setAnswer(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method+r.URL.Path != "PUT/v2/crafts/manifests/v1" {
 					return false
 				}
 				m.target.inner.ServeHTTP(httptest.NewRecorder(), r)
 				return refuse(w, true, http.StatusBadRequest)
-			}
+			})
 			m.run(m.catalog("crafts:v1"), m.image(m.next))
 		}, ""},
 		{"the record was lost", func(m *mirroring) {
@@ -270,7 +270,9 @@ func TestUnwritten(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMirroring(t)
 			tt.run(m)
-			m.source.answer, m.target.answer, m.ctx = nil, nil, t.Context()
+			m.source.setAnswer(nil)
+			m.target.setAnswer(nil)
+			m.ctx = t.Context()
 			if err := m.prune(); err != nil && tt.want == "" || !strings.Contains(fmt.Sprint(err), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}

@@ -51,8 +51,17 @@ type fakeRegistry struct {
 	largest int64           // number of bytes of the largest blob sent
 	mounts  int
 
-	// answer, if not nil, may answer a request instead of the registry.
-	answer func(w http.ResponseWriter, r *http.Request) bool
+	answer answer
+}
+
+// An answer, if not nil, may answer a request instead of the registry.
+type answer func(w http.ResponseWriter, r *http.Request) bool
+
+// setAnswer replaces the answer, for the next requests. Those of a client that was interrupted may still be under way.
+func (f *fakeRegistry) setAnswer(a answer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer = a
 }
 
 const user, password = "potter", "clay"

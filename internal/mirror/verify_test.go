@@ -49,7 +49,7 @@ func TestVerify(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		answer func(http.ResponseWriter, *http.Request) bool
+		answer answer
 		want   string
 	}{
 		{"complete", nil, ""},
@@ -72,9 +72,7 @@ func TestVerify(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			to.reset()
 			from.reset()
-			to.mu.Lock()
-			to.answer = tt.answer
-			to.mu.Unlock()
+			to.setAnswer(tt.answer)
 			opener := from.opener(t) // without what the others have cached
 			target, err := ToRegistry(opener, to.host+"/mirror")
 			if err != nil {
