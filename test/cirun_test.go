@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // A ciProject is a git repository with a catalog, whose bundle is in a registry that requires credentials.
@@ -264,6 +266,7 @@ func TestActionComments(t *testing.T) {
 
 // TestActionTwice checks that a job may use the action for two catalogs.
 func TestActionTwice(t *testing.T) {
+	shared.OnlyFull(t)
 	p := newProject(t)
 	if err := os.CopyFS(filepath.Join(p.dir, "other"), os.DirFS(filepath.Join(p.dir, "catalog"))); err != nil {
 		t.Fatal(err)
@@ -457,6 +460,7 @@ func (p *ciProject) runGitlab(t *testing.T, job gitlabJob, password, api string)
 
 // TestGitlabComments checks that the impact of a merge request is one comment, which is kept up to date.
 func TestGitlabComments(t *testing.T) {
+	shared.OnlyFull(t)
 	p := newProject(t)
 	ci := readYAML[gitlabCI](t, "examples/ci/gitlab-ci.yml")
 	marker := ci.Impact.Variables["MARKER"]
@@ -481,6 +485,7 @@ func TestGitlabComments(t *testing.T) {
 
 // TestGitlabRuns checks that GitLab's jobs check and publish, with the credentials that GitLab provides.
 func TestGitlabRuns(t *testing.T) {
+	shared.OnlyFull(t)
 	t.Parallel()
 	p := newProject(t)
 	p.tag = p.host + "/org/repo/catalog:latest"

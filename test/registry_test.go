@@ -35,6 +35,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/sirupsen/logrus"
+
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // The only valid credentials of a distribution.
@@ -286,7 +288,7 @@ func TestDistribution(t *testing.T) {
 // TestPushToDistribution checks that the image of a bundle can be pushed.
 func TestPushToDistribution(t *testing.T) {
 	t.Parallel()
-	for _, access := range []string{"htpasswd", "token"} {
+	for _, access := range shared.Sample([]string{"htpasswd", "token"}, 1) {
 		t.Run(access, func(t *testing.T) {
 			d := newDistribution(t, access)
 			ref := d.host + "/org/deep/bundle:v1"
@@ -308,6 +310,7 @@ func TestPushToDistribution(t *testing.T) {
 // TestDistributionResumes checks that downloads resume if every response with a large blob is cut short, as a proxy may
 // do.
 func TestDistributionResumes(t *testing.T) {
+	shared.OnlyFull(t)
 	t.Parallel()
 	const part = 1 << 20
 	d := newDistribution(t, "htpasswd")

@@ -44,7 +44,7 @@ func TestScriptsAsProgram(t *testing.T) {
 		return strings.HasPrefix(filepath.Base(file), "serve") || verbose.Match(text)
 	})
 	for i, file := range steady {
-		if i%shared.Step(10, 45) == 0 {
+		if i%shared.Step(10, 60) == 0 {
 			files = append(files, file)
 		}
 	}

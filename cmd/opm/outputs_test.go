@@ -99,7 +99,7 @@ func TestOutputs(t *testing.T) {
 	published := absolute(t, shared.Path(t, "data/catalogs/v4.12"))
 	for name, lines := range printingJSON {
 		schema := strict(t, name)
-		for _, line := range lines {
+		for _, line := range shared.Sample(lines, 1) {
 			t.Run(line, func(t *testing.T) {
 				line = strings.Replace(line, "PUBLISHED", published, 1)
 				file := filepath.Join(t.TempDir(), "file")

@@ -19,7 +19,7 @@ import (
 func TestRenderShards(t *testing.T) {
 	host := newRegistry(t)
 	var refs strings.Builder
-	for i, manifests := range shared.Sample(shared.Glob(t, "data/operators/*/*/manifests"), 20) {
+	for i, manifests := range shared.Sample(shared.Glob(t, "data/operators/*/*/manifests"), 10) {
 		ref := fmt.Sprintf("%s/bundle%d:v1", host, i)
 		if err := push(filepath.Dir(manifests), ref); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
 
 // everyStep calls fn before and after each step that changes a file under its own name, a backup or a journal.
@@ -78,6 +80,9 @@ func TestKilledTx(t *testing.T) {
 			}
 			mixed, last := 0, before
 			for n := range killed {
+				if (killed-1-n)%shared.Step(1, 4) > 0 { // the last is always tried
+					continue
+				}
 				for _, first := range []string{"v1", "v2"} {
 					at := filepath.Join(copies, strconv.Itoa(n+1))
 					again := filepath.Join(copies, "again")
@@ -97,7 +102,7 @@ func TestKilledTx(t *testing.T) {
 					last = got
 				}
 			}
-			if mixed < 6 || last != after {
+			if mixed < shared.Number(6, 2) || last != after {
 				t.Errorf("%d of %d copies have some of the changes; the last is %s", mixed, killed, last)
 			}
 		})

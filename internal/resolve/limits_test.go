@@ -45,11 +45,11 @@ func TestLimitsOfCEL(t *testing.T) {
 func TestLimitOfEvaluations(t *testing.T) {
 	shared.OneGoroutine(t)
 	defer func(limit uint64) { constraint.MaxTotalCost = limit }(constraint.MaxTotalCost)
-	constraint.MaxTotalCost = 5_000_000
+	constraint.MaxTotalCost = 1_500_000
 	constraintOf := func(i, v int) string {
 		return fmt.Sprintf(`{"failureMessage":"m%d.%d","cel":{"rule":%q}}`, i, v, loops(5))
 	}
-	c := parseScenario(t, packagesOf(60, constraintOf)).Catalogs[0]
+	c := parseScenario(t, packagesOf(20, constraintOf)).Catalogs[0]
 	_, err := (&Check{Classic: true, Namespace: ClassicRequest{Name: "n", Catalogs: []*Catalog{c}}}).Run(t.Context())
 	if !errors.Is(err, ErrEvaluations) {
 		t.Errorf("the error of a check is %v", err)

@@ -78,7 +78,7 @@ func objectsIn(t *testing.T, file string) []object {
 // findings if there is no such object. A redacted result does not have the namespace of the operators.
 func TestPlays(t *testing.T) {
 	dirs := shared.Plays(t)
-	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 30) {
+	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 10) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(dirs[name], "result.json")
 			objects, plans, broken := objectsIn(t, file), map[string]bool{}, map[simulate.Ref]bool{}
@@ -163,7 +163,7 @@ var playCauses = map[string]struct{ before, after string }{
 // TestPlayCauses checks the first causes of plays.
 func TestPlayCauses(t *testing.T) {
 	dirs := shared.Plays(t)
-	for _, name := range shared.Sample(slices.Sorted(maps.Keys(playCauses)), 6) {
+	for _, name := range shared.Sample(slices.Sorted(maps.Keys(playCauses)), 4) {
 		want := playCauses[name]
 		t.Run(name, func(t *testing.T) {
 			opts := playOptions(t, dirs[name])

@@ -23,7 +23,7 @@ import (
 // TestLivePlays checks that a simulation of a live cluster gives the answer of its state file.
 func TestLivePlays(t *testing.T) {
 	dirs := plays(t)
-	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 5) {
+	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 3) {
 		t.Run(name, func(t *testing.T) {
 			opts := playOptions(t, dirs[name])
 			want, err := Run(t.Context(), stateIn(t, dirs[name], "state.json"), opts)

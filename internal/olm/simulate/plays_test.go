@@ -62,7 +62,7 @@ var delayed = map[string]int{
 // simulated again.
 func TestPlays(t *testing.T) {
 	dirs := plays(t)
-	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 8) {
+	for _, name := range shared.Sample(slices.Sorted(maps.Keys(dirs)), 5) {
 		dir := dirs[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
