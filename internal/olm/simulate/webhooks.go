@@ -233,20 +233,23 @@ func (i *installation) createCertificate(spec v1alpha1.StrategyDeploymentSpec) e
 	if spec.Spec.Selector != nil {
 		service.Spec.Selector = spec.Spec.Selector.MatchLabels
 	}
-	if err := i.as.checkPermission(service, service.Namespace); err != nil {
-		return fmt.Errorf("could not create service %s: %w", service.Name, err)
+	if err := i.as.checkPermission(service, service.Namespace, applying); err != nil {
+		return err
 	}
-	// OLM deletes an existing Service.
 	if err := admission.Invalid(service, admission.Create(service)); err != nil {
-		return fmt.Errorf("could not create service %s: %w", service.Name, err)
+		return err
 	}
 	secret, ca := i.secret(i.csv, operator.SecretName(spec.Name))
 	objects := []cluster.Kubernetes{untyped(service), secret}
 	for _, o := range rbac.ForCertificate(i.csv, serviceAccountOf(spec), service.Name, secret.GetName()) {
 		objects = append(objects, o.(cluster.Kubernetes))
 	}
-	for _, o := range objects {
-		if err := i.as.checkPermission(o, o.GetNamespace()); err != nil {
+	for n, o := range objects {
+		var verbs []string
+		if n == 0 || n > 3 { // unlike the Secret, its Role and its RoleBinding
+			verbs = []string{applying}
+		}
+		if err := i.as.checkPermission(o, o.GetNamespace(), verbs...); err != nil {
 			return err
 		}
 		if !i.dry {
