@@ -55,7 +55,7 @@ func (ns *installed) checkGenerated(c *v1alpha1.ClusterServiceVersion, d v1alpha
 	}
 	name, secretName := operator.ServiceName(d.DeploymentName), operator.SecretName(d.DeploymentName)
 	if _, ok := ns.State.Get(kindServices, c.Namespace, name); !ok {
-		if errs := missing(ns.knowsOthers(kindServices), corev1.Resource("service"), name); errs != nil {
+		if errs := missing(ns.knowsServices(), corev1.Resource("service"), name); errs != nil {
 			return errs
 		}
 	}
@@ -64,7 +64,7 @@ func (ns *installed) checkGenerated(c *v1alpha1.ClusterServiceVersion, d v1alpha
 	}
 	secret, ok := ns.State.Get(kindSecrets, c.Namespace, secretName)
 	if !ok {
-		if errs := missing(ns.knowsSecrets(), corev1.Resource("secret"), secretName); errs != nil {
+		if errs := missing(ns.knowsSecrets(c.Namespace), corev1.Resource("secret"), secretName); errs != nil {
 			return errs
 		}
 	}
@@ -114,30 +114,36 @@ func missing(known bool, of schema.GroupResource, name string) []error {
 	return []error{apierrors.NewNotFound(of, name)}
 }
 
-// knowsOthers is [knows] for a kind without a field in State.
-func (r *run) knowsOthers(of schema.GroupKind) bool {
-	s := r.input.Others[of]
-	return s != nil && knows(r, of, s) || r.input.Has(of)
+// isFile reports whether the state does not say which kinds of objects it has: it was not read from a live cluster.
+func (r *run) isFile() bool { return r.input.Infos.Len() == 0 }
+
+// knowsServices reports whether the state has all Services: it says so, or it has one that OLM did not create.
+func (r *run) knowsServices() bool {
+	s := r.input.Others[kindServices]
+	return r.input.Has(kindServices) || r.isFile() && s != nil && knows(r, kindServices, s)
 }
 
-// knowsSecrets reports whether the state includes Secrets.
-func (r *run) knowsSecrets() bool {
-	s := r.input.Others[kindSecrets]
-	return s != nil && s.Len() > 0 || r.input.Has(kindSecrets)
+// knowsSecrets reports whether the state has all Secrets of a namespace: it says so, or it has one there.
+func (r *run) knowsSecrets(namespace string) bool {
+	if r.isFile() {
+		for range r.input.In(kindSecrets, namespace) {
+			return true
+		}
+	}
+	return r.input.Has(kindSecrets)
 }
 
 // knowsIn reports whether the state has all objects of a kind in a namespace: it says so, or it has one there that OLM
 // did not create.
 func (r *run) knowsIn(of schema.GroupKind, namespace string) bool {
-	if r.input.Has(of) {
-		return true
-	}
-	for o := range r.input.In(of, namespace) {
-		if o.Value.GetLabels()[operator.LabelManaged] != "true" {
-			return true
+	if r.isFile() {
+		for o := range r.input.In(of, namespace) {
+			if o.Value.GetLabels()[operator.LabelManaged] != "true" {
+				return true
+			}
 		}
 	}
-	return false
+	return r.input.Has(of)
 }
 
 // lacksAuthority reports whether OLM does not find the certificate authority of an APIService or webhook of an
@@ -181,7 +187,7 @@ func (ns *installed) hasWebhook(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.W
 	})
 }
 
-// hasConfiguration reports whether the configuration of an admission webhook exists, or may exist. A state with the
+// hasConfiguration reports whether the configuration of an admission webhook exists, or may exist. A file with the
 // APIServices of Kubernetes itself has all objects without a namespace.
 func hasConfiguration[P cluster.Kubernetes](
 	ns *installed, c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, s, input *cluster.Store[P],
@@ -190,6 +196,8 @@ func hasConfiguration[P cluster.Kubernetes](
 		return true
 	}
 	_, listed := ns.input.APIServices.Get("", "v1.")
-	kind := schema.GroupKind{Group: admissionv1.GroupName, Kind: string(d.Type) + "Configuration"}
-	return !isRefused(c) && !listed && input.Len() == 0 && !ns.input.Has(kind)
+	kind := schema.GroupKind{
+		Group: admissionv1.GroupName, Kind: strings.TrimSuffix(string(d.Type), "AdmissionWebhook") + "WebhookConfiguration",
+	}
+	return !isRefused(c) && !ns.input.Has(kind) && !(ns.isFile() && (listed || input.Len() > 0))
 }

@@ -214,7 +214,7 @@ func (ns *installed) lacksCertificate(c *v1alpha1.ClusterServiceVersion) bool {
 			return false
 		}
 		_, ok := ns.State.Get(kindSecrets, c.Namespace, operator.SecretName(spec.Name))
-		return !ok && (isRefused(c) || ns.knowsSecrets())
+		return !ok && (isRefused(c) || ns.knowsSecrets(c.Namespace))
 	})
 }
 
