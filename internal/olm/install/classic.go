@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -412,7 +413,9 @@ func (r *Request) Health(namespace string) []v1alpha1.SubscriptionCatalogHealth 
 }
 
 // isHealthy reports whether a CatalogSource is always healthy: OLM does not check a server that it does not run itself.
-func isHealthy(c *v1alpha1.CatalogSource) bool { return c.Spec.Image == "" && c.Spec.Address != "" }
+func isHealthy(c *v1alpha1.CatalogSource) bool {
+	return catalogsource.Check(c) == nil && !catalogsource.HasPod(c)
+}
 
 func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) resolve.Condition {
 	return resolve.Condition{Type: string(typ), Status: metav1.ConditionTrue, Reason: reason, Message: message}
