@@ -125,6 +125,13 @@ func (c *Catalog) Deprecations(pkg string) []declcfg.Deprecation {
 	return x.Deprecations[0].Value.Entries
 }
 
+// Lists reports whether a registry lists a bundle in a channel of a package, or in any if channel is "".
+func (c *Catalog) Lists(pkg, channel, bundle string) bool {
+	return slices.ContainsFunc(c.list().byPackage[pkg], func(e *entry) bool {
+		return e.bundle.name == bundle && (channel == "" || e.channel.name == channel)
+	})
+}
+
 // A bundle is a bundle of a catalog, or an installed operator, as OLM sees it.
 type bundle struct {
 	name       string

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -371,8 +372,15 @@ func (r *Request) Conditions(s *v1alpha1.Subscription) []resolve.Condition {
 		// The Subscription does not own the InstallPlan that created it, so OLM does not notice that it is complete.
 		all = s.Status.Conditions
 	}
+	return append(conditions, trueConditions(all, PlanConditions)...)
+}
+
+// trueConditions returns the conditions of some types that are true.
+func trueConditions(
+	all []v1alpha1.SubscriptionCondition, types []v1alpha1.SubscriptionConditionType,
+) (conditions []resolve.Condition) {
 	for _, c := range all {
-		if c.Status == corev1.ConditionTrue && slices.Contains(PlanConditions, c.Type) {
+		if c.Status == corev1.ConditionTrue && slices.Contains(types, c.Type) {
 			conditions = append(conditions, isTrue(c.Type, c.Reason, c.Message))
 		}
 	}
@@ -398,11 +406,15 @@ func (r *Request) Health(namespace string) []v1alpha1.SubscriptionCatalogHealth 
 				APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.CatalogSourceKind,
 				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 			},
-			// OLM assumes that a server that it does not run itself is healthy.
-			Healthy: c.Spec.Image == "" && c.Spec.Address != "" || r.Reads(c.Namespace, c.Name),
+			Healthy: isHealthy(c) || r.Reads(c.Namespace, c.Name),
 		})
 	}
 	return health
+}
+
+// isHealthy reports whether a CatalogSource is always healthy: OLM does not check a server that it does not run itself.
+func isHealthy(c *v1alpha1.CatalogSource) bool {
+	return catalogsource.Check(c) == nil && !catalogsource.HasPod(c)
 }
 
 func isTrue(typ v1alpha1.SubscriptionConditionType, reason, message string) resolve.Condition {
@@ -421,10 +433,13 @@ func (r *Request) health(s *v1alpha1.Subscription) []resolve.Condition {
 		reason, message = v1alpha1.NoCatalogSourcesFound, "dependency resolution requires at least one catalogsource"
 	case target == nil || !visible(target):
 		message += " missing"
-	case target.Failure != nil:
-		message += " unhealthy"
-	default:
+	case target.Failure == nil:
 		return nil
+	default:
+		if o, ok := r.CatalogSources.Get(namespace, name); ok && isHealthy(o.Value) {
+			return nil
+		}
+		message += " unhealthy"
 	}
 	return []resolve.Condition{isTrue(v1alpha1.SubscriptionCatalogSourcesUnhealthy, reason, message)}
 }
@@ -456,12 +471,19 @@ func (r *Request) planCondition(namespace, name string) v1alpha1.SubscriptionCon
 	}
 }
 
+// deprecationConditions are the types of the conditions of a Subscription about deprecations.
+var deprecationConditions = []v1alpha1.SubscriptionConditionType{
+	v1alpha1.SubscriptionPackageDeprecated, v1alpha1.SubscriptionChannelDeprecated,
+	v1alpha1.SubscriptionBundleDeprecated, v1alpha1.SubscriptionDeprecated,
+}
+
 // deprecations returns the conditions about a deprecated package, channel or bundle of a Subscription. They do not
-// affect resolution.
+// affect resolution. OLM does not change them while it finds the installed bundle nowhere in the channel
+// (updateDeprecatedStatus in pkg/controller/operators/catalog/subscription/reconciler.go).
 func (r *Request) deprecations(s *v1alpha1.Subscription) []resolve.Condition {
 	target := r.target(s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource)
-	if s.Status.InstalledCSV == "" || target == nil || target.Failure != nil {
-		return nil
+	if target == nil || target.Failure != nil || !target.Lists(s.Spec.Package, s.Spec.Channel, s.Status.InstalledCSV) {
+		return trueConditions(s.Status.Conditions, deprecationConditions)
 	}
 	kinds := []struct {
 		schema, name string

@@ -3,7 +3,9 @@ package rbac
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -142,4 +144,63 @@ func Covers(rules []rbacv1.PolicyRule, rule rbacv1.PolicyRule) (bool, error) {
 	}
 	ok, _ := validation.Covers(rules, []rbacv1.PolicyRule{rule})
 	return ok, nil
+}
+
+// Missing returns the permissions of rules that a user lacks who has the rules of held: as an API server describes them
+// when it refuses a role with these rules, sorted. It ignores rules that are too large to compare.
+func Missing(held, rules []rbacv1.PolicyRule) []string {
+	var lacking []rbacv1.PolicyRule
+	for _, rule := range rules {
+		if ok, err := Covers(held, rule); err == nil && !ok {
+			lacking = append(lacking, rule)
+		}
+	}
+	_, missing := validation.Covers(held, lacking)
+	var texts []string
+	for _, rule := range compact(missing) {
+		texts = append(texts, describe(rule))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// compact joins rules about one resource that differ in their verbs, as an API server does before it describes them.
+func compact(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	var joined []rbacv1.PolicyRule
+	for _, rule := range rules {
+		verbs := rule.Verbs
+		rule.Verbs = nil
+		i := slices.IndexFunc(joined, func(r rbacv1.PolicyRule) bool {
+			r.Verbs = nil
+			return len(rule.NonResourceURLs) == 0 && equality.Semantic.DeepEqual(r, rule)
+		})
+		if i < 0 {
+			rule.Verbs = slices.Clone(verbs)
+			joined = append(joined, rule)
+			continue
+		}
+		for _, v := range verbs {
+			if !slices.Contains(joined[i].Verbs, v) {
+				joined[i].Verbs = append(joined[i].Verbs, v)
+			}
+		}
+	}
+	return joined
+}
+
+// describe returns a rule in the words of an API server.
+func describe(r rbacv1.PolicyRule) string {
+	var parts []string
+	for _, field := range []struct {
+		name   string
+		values []string
+	}{
+		{"APIGroups", r.APIGroups}, {"Resources", r.Resources}, {"NonResourceURLs", r.NonResourceURLs},
+		{"ResourceNames", r.ResourceNames}, {"Verbs", r.Verbs},
+	} {
+		if len(field.values) > 0 {
+			parts = append(parts, fmt.Sprintf("%s:%q", field.name, field.values))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }

@@ -139,3 +139,31 @@ func TestCoversLargeRules(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+// TestMissing checks the descriptions of missing permissions: sorted, one for each resource, with all verbs.
+func TestMissing(t *testing.T) {
+	var held, rules []rbacv1.PolicyRule
+	for text, into := range map[string]*[]rbacv1.PolicyRule{
+		`[{apiGroups: [""], resources: [pots], verbs: [get]}, {apiGroups: [""], resources: [glazes], verbs: ["*"]}]`: &held,
+		`[{apiGroups: [""], resources: [pots, glazes, kilns], verbs: [list, get]},
+		{apiGroups: [crafts.example], resources: [wheels], resourceNames: [a, b], verbs: [get]},
+		{nonResourceURLs: [/metrics], verbs: [get]}]`: &rules,
+	} {
+		if err := yaml.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		`{APIGroups:[""], Resources:["kilns"], Verbs:["list" "get"]}`,
+		`{APIGroups:[""], Resources:["pots"], Verbs:["list"]}`,
+		`{APIGroups:["crafts.example"], Resources:["wheels"], ResourceNames:["a"], Verbs:["get"]}`,
+		`{APIGroups:["crafts.example"], Resources:["wheels"], ResourceNames:["b"], Verbs:["get"]}`,
+		`{NonResourceURLs:["/metrics"], Verbs:["get"]}`,
+	}
+	if got := Missing(held, rules); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if got := Missing(rules, held[:1]); len(got) > 0 {
+		t.Errorf("got %q", got)
+	}
+}

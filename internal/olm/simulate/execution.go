@@ -386,8 +386,8 @@ type account struct {
 }
 
 // checkPermission returns the API server's error if the account may not create an object. The namespace is "" for
-// objects without one.
-func (a *account) checkPermission(o cluster.Kubernetes, namespace string) error {
+// objects without one. OLM applies some objects, which needs two verbs.
+func (a *account) checkPermission(o cluster.Kubernetes, namespace string, verbs ...string) error {
 	ref := a.ref
 	if ref == nil {
 		return nil
@@ -398,23 +398,35 @@ func (a *account) checkPermission(o cluster.Kubernetes, namespace string) error 
 		return nil
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(o.GetObjectKind().GroupVersionKind())
-	resource, user := plural.GroupResource(), "system:serviceaccount:"+ref.Namespace+":"+ref.Name
+	resource := plural.GroupResource()
 	allowed := a.permissions().Rules(types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, namespace)
-	may := func(verb string) bool {
-		ok, _ := rbac.Covers(allowed, rbacv1.PolicyRule{
-			Verbs: []string{verb}, APIGroups: []string{resource.Group}, Resources: []string{resource.Resource},
-		})
-		return ok
+	for _, verb := range append(verbs, "create") {
+		if may(allowed, verb, resource) {
+			continue
+		}
+		name := ""
+		if verb != "create" {
+			name = o.GetName()
+		}
+		return apierrors.NewForbidden(resource, name, fmt.Errorf(
+			"%s %q cannot %s resource %q in API group %q %s",
+			rbacv1.UserKind, a.user(), verb, resource.Resource, resource.Group, scope(namespace)))
 	}
-	if !may("create") {
-		return apierrors.NewForbidden(resource, "", fmt.Errorf(
-			"%s %q cannot create resource %q in API group %q %s",
-			rbacv1.UserKind, user, resource.Resource, resource.Group, scope(namespace)))
-	}
-	if !may("escalate") {
-		return a.grant(o, resource, user, allowed)
-	}
-	return nil
+	return a.grant(o, resource, allowed)
+}
+
+// user returns the name of the account's user.
+func (a *account) user() string { return "system:serviceaccount:" + a.ref.Namespace + ":" + a.ref.Name }
+
+// applying is the verb that applying an object needs besides create.
+const applying = "patch"
+
+// may reports whether rules allow a verb for a resource, or for the objects of some names.
+func may(allowed []rbacv1.PolicyRule, verb string, of schema.GroupResource, names ...string) bool {
+	ok, _ := rbac.Covers(allowed, rbacv1.PolicyRule{
+		Verbs: []string{verb}, APIGroups: []string{of.Group}, Resources: []string{of.Resource}, ResourceNames: names,
+	})
+	return ok
 }
 
 func scope(namespace string) string {
@@ -424,24 +436,51 @@ func scope(namespace string) string {
 	return fmt.Sprintf("in the namespace %q", namespace)
 }
 
-// grant returns an error about a role with rules that a user does not have.
-func (a *account) grant(
-	o cluster.Kubernetes, resource schema.GroupResource, user string, allowed []rbacv1.PolicyRule,
-) error {
+// grant returns the API server's error about a role with rules, or a binding to a role with rules, that the account
+// does not have (pkg/registry/rbac/validation/rule.go of Kubernetes).
+func (a *account) grant(o cluster.Kubernetes, resource schema.GroupResource, allowed []rbacv1.PolicyRule) error {
 	var rules []rbacv1.PolicyRule
+	mayAny := false
 	switch o := o.(type) {
 	case *rbacv1.Role:
-		rules = o.Rules
+		rules, mayAny = o.Rules, may(allowed, "escalate", resource, o.Name)
 	case *rbacv1.ClusterRole:
-		rules = o.Rules
+		rules, mayAny = o.Rules, may(allowed, "escalate", resource, o.Name)
+	case *rbacv1.RoleBinding:
+		rules, mayAny = a.bound(o.RoleRef, o.Namespace, allowed)
+	case *rbacv1.ClusterRoleBinding:
+		rules, mayAny = a.bound(o.RoleRef, "", allowed)
+	}
+	if mayAny {
+		return nil
 	}
 	for _, rule := range rules {
-		if ok, err := rbac.Covers(allowed, rule); err != nil {
+		if _, err := rbac.Covers(allowed, rule); err != nil {
 			a.assume("rules with too many combinations to compare are assumed to be granted")
-		} else if !ok {
-			return apierrors.NewForbidden(resource, o.GetName(), fmt.Errorf(
-				"user %q is attempting to grant RBAC permissions not currently held: %s", user, jsonText(rule)))
 		}
 	}
-	return nil
+	missing := rbac.Missing(allowed, rules)
+	if len(missing) == 0 {
+		return nil
+	}
+	const group = "system:serviceaccounts"
+	groups := []string{group, group + ":" + a.ref.Namespace, "system:authenticated"}
+	return apierrors.NewForbidden(resource, o.GetName(), fmt.Errorf(
+		"user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
+		a.user(), groups, strings.Join(missing, "\n")))
+}
+
+// bound returns the rules of the role of a binding, none if the role is not known, and whether the account may bind the
+// role without having them.
+func (a *account) bound(
+	ref rbacv1.RoleRef, namespace string, allowed []rbacv1.PolicyRule,
+) (rules []rbacv1.PolicyRule, mayAny bool) {
+	if ref.Kind == operator.KindRole {
+		if o, ok := a.State.Roles.Get(namespace, ref.Name); ok {
+			rules = o.Value.Rules
+		}
+	} else if o, ok := a.State.ClusterRoles.Get("", ref.Name); ok {
+		rules = o.Value.Rules
+	}
+	return rules, may(allowed, "bind", rbacv1.Resource(strings.ToLower(ref.Kind)+"s"), ref.Name)
 }

@@ -134,6 +134,10 @@ func (ns *installed) install(o csv) {
 
 // checkInstallation sets the phase of an operator whose objects are created: it succeeds if its Deployments are ready.
 func (ns *installed) checkInstallation(o csv) {
+	if ns.lacksAuthority(o.Value) {
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, calculatedBad, generated)
+		return
+	}
 	if d := ns.drift(o.Value); d != nil && d.unready {
 		ns.setUnready(o, d, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonWaiting)
 		return

@@ -252,7 +252,11 @@ func (ns *installed) pending(o csv) {
 		return
 	}
 	if o.Value.Status.Reason == v1alpha1.CSVReasonNeedsReinstall {
-		if err := ns.refusedDeployment(o.Value); err != nil {
+		err := ns.refusedDeployment(o.Value)
+		if name := ns.unservedWebhook(o.Value); name != "" {
+			err = fmt.Errorf("none of them serves webhook %s", name)
+		}
+		if err != nil {
 			wait(ns.run, o, "its Deployments, for which OLM installs it again and again: "+err.Error(), Computed)
 			return
 		}
@@ -297,6 +301,15 @@ func (ns *installed) succeeded(o csv) {
 			"being replaced by csv: "+next.Value.Name, computed("another ClusterServiceVersion replaces it"))
 		return
 	}
+	if err := ns.apiServiceIssue(o.Value); err != nil {
+		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonAPIServiceResourceIssue, err.Error(), generated)
+		return
+	}
+	if ns.lacksCertificate(o.Value) {
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsCertRotation,
+			"CSV owns resources that require a cert refresh", generated)
+		return
+	}
 	found, err := ns.requirements(o.Value)
 	switch {
 	case err != nil:
@@ -305,6 +318,9 @@ func (ns *installed) succeeded(o csv) {
 	case !found.met:
 		ns.phase(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met",
 			computed("requirements are checked again while it runs"), found.rows...)
+		return
+	case ns.lacksAuthority(o.Value):
+		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, calculatedBad, generated)
 		return
 	}
 	if ns.reinstall(o, v1alpha1.CSVPhaseFailed, v1alpha1.CSVReasonComponentUnhealthy) {
@@ -343,19 +359,48 @@ func (ns *installed) failed(o csv) {
 	case !found.met:
 		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet, "requirements not met",
 			computed("OLM checks a failed operator again"), found.rows...)
-	case ns.conversionError(o.Value) != nil:
-		ns.phase(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall, "calculated deployment install is bad",
-			computed("OLM installs a failed operator again"))
 	case !ns.mayReinstall(o):
-	case o.Value.Status.Reason == v1alpha1.CSVReasonOwnerConflict,
-		o.Value.Status.Reason == v1alpha1.CSVReasonInvalidWebhookDescription:
+	case isRefused(o.Value):
 		ns.failedEarly(o)
+	case ns.regenerate(o):
 	case ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall):
 	case slices.Contains(podFailures, o.Value.Status.Reason) && !ns.isHealthy(o.Value):
 		wait(ns.run, o, "the operator to become healthy: "+o.Value.Status.Message, NotEvaluable)
 	default:
 		ns.setSucceeded(o)
 	}
+}
+
+// regenerate installs a failed operator again if it lacks objects that OLM generates for its APIServices and webhooks,
+// and reports whether it does.
+func (ns *installed) regenerate(o csv) bool {
+	reason, message := ns.lacksGenerated(o.Value)
+	if reason == "" {
+		return false
+	}
+	ns.phase(o, v1alpha1.CSVPhasePending, reason, message, generated)
+	return true
+}
+
+// lacksGenerated returns the reason and the message with which OLM installs a failed operator again that lacks
+// generated objects. The reason is "" if it lacks none.
+func (ns *installed) lacksGenerated(c *v1alpha1.ClusterServiceVersion) (v1alpha1.ConditionReason, string) {
+	if err := ns.apiServiceIssue(c); err != nil {
+		return v1alpha1.CSVReasonAPIServiceResourcesNeedReinstall, err.Error()
+	}
+	if ns.lacksCertificate(c) {
+		return v1alpha1.CSVReasonNeedsCertRotation, "owned APIServices need cert refresh"
+	}
+	if ns.lacksAuthority(c) {
+		return v1alpha1.CSVReasonNeedsReinstall, calculatedBad
+	}
+	return "", ""
+}
+
+// isRefused reports whether OLM refused an operator before it installed anything.
+func isRefused(c *v1alpha1.ClusterServiceVersion) bool {
+	reason := c.Status.Reason
+	return reason == v1alpha1.CSVReasonOwnerConflict || reason == v1alpha1.CSVReasonInvalidWebhookDescription
 }
 
 // failedEarly checks an operator again that OLM refused before it installed anything.
@@ -365,7 +410,7 @@ func (ns *installed) failedEarly(o csv) {
 		err = ns.ownerConflict(o)
 	}
 	if err == nil {
-		if !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
+		if !ns.regenerate(o) && !ns.reinstall(o, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonNeedsReinstall) {
 			ns.setSucceeded(o)
 		}
 		return
@@ -388,8 +433,8 @@ func (ns *installed) retry(c *v1alpha1.ClusterServiceVersion, err error) (v1alph
 	if errors.Is(err, errOwnsAPIService) {
 		return "", ""
 	}
-	if ns.lacksCertificate(c) {
-		return v1alpha1.CSVReasonNeedsCertRotation, "owned APIServices need cert refresh"
+	if reason, message := ns.lacksGenerated(c); reason != "" {
+		return reason, message
 	}
 	if d := ns.drift(c); d != nil && d.missing {
 		return v1alpha1.CSVReasonNeedsReinstall, "installing: " + d.message

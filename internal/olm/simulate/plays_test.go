@@ -38,13 +38,12 @@ var unequal = map[string][]string{
 
 // unmatched are the plays that no simulation can match, with the reasons: they are a moment or a race of OLM.
 var unmatched = map[string]string{
-	"dep_update/1-install":                         "a condition InstallPlanPending that is removed later",
-	"two_subs_late/2-another":                      "two texts for one input, a second apart",
-	"upd_real_kaoto/2-update":                      "a condition ResolutionFailed that is removed later",
-	"upd_real_kube_green/2-update":                 "history entries of a race",
-	"upd_real_neuron/2-update":                     "a requirementStatus of a race",
-	"upd_real_sapc/2-update":                       "a requirementStatus of a race",
-	"webhook_own_ns/2-webhook-and-deployment-gone": "history entries of a race",
+	"dep_update/1-install":         "a condition InstallPlanPending that is removed later",
+	"two_subs_late/2-another":      "two texts for one input, a second apart",
+	"upd_real_kaoto/2-update":      "a condition ResolutionFailed that is removed later",
+	"upd_real_kube_green/2-update": "history entries of a race",
+	"upd_real_neuron/2-update":     "a requirementStatus of a race",
+	"upd_real_sapc/2-update":       "a requirementStatus of a race",
 }
 
 // delayed are the minutes of the slowest step of a play. The other plays have no such steps.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -12,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
@@ -44,6 +44,9 @@ func (i *installation) installWebhooks() error {
 	if i.group != nil {
 		selector, _ = i.group.NamespaceLabelSelector() // nil, for all, if the group has no UID yet
 	}
+	if selector == nil {
+		selector = &metav1.LabelSelector{} // the default of the API server
+	}
 	namespace := i.csv.Namespace
 	for _, d := range i.csv.Spec.WebhookDefinitions {
 		labels, ca := operator.OwnerLabels(i.csv), i.caBundle(d.DeploymentName)
@@ -57,12 +60,22 @@ func (i *installation) installWebhooks() error {
 				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
 				ObjectMeta: meta,
 				Webhooks:   []admissionv1.ValidatingWebhook{d.GetValidatingWebhook(namespace, selector, ca)},
+			}, func(c *admissionv1.ValidatingWebhookConfiguration) {
+				for i := range c.Webhooks {
+					w := &c.Webhooks[i]
+					w.NamespaceSelector, w.ClientConfig.CABundle = selector, known(ca, w.ClientConfig.CABundle)
+				}
 			})
 		case v1alpha1.MutatingAdmissionWebhook:
 			ensureWebhook(i, &i.State.MutatingWebhooks, &admissionv1.MutatingWebhookConfiguration{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"},
 				ObjectMeta: meta,
 				Webhooks:   []admissionv1.MutatingWebhook{d.GetMutatingWebhook(namespace, selector, ca)},
+			}, func(c *admissionv1.MutatingWebhookConfiguration) {
+				for i := range c.Webhooks {
+					w := &c.Webhooks[i]
+					w.NamespaceSelector, w.ClientConfig.CABundle = selector, known(ca, w.ClientConfig.CABundle)
+				}
 			})
 		case v1alpha1.ConversionWebhook:
 			if err := i.convert(&d, ca); err != nil {
@@ -76,14 +89,37 @@ func (i *installation) installWebhooks() error {
 // labelWebhook is the label of a configuration with the generateName of its webhook.
 const labelWebhook = "olm.webhook-description-generate-name"
 
-// ensureWebhook creates the configuration of a webhook, unless the operator already has one, under any name.
-func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], config P) {
-	for o := range s.In("") {
-		if operator.IsOwned(o.Value, i.csv) && o.Value.GetLabels()[labelWebhook] == config.GetLabels()[labelWebhook] {
-			return
+// ensureWebhook creates the configuration of a webhook. If the operator already has one, under any name, set updates
+// its namespaces and certificate.
+func ensureWebhook[P cluster.Kubernetes](i *installation, s *cluster.Store[P], config P, set func(P)) {
+	found := slices.Collect(configurations(s, i.csv, config.GetLabels()[labelWebhook]))
+	for _, o := range found {
+		update(i.run, o, set, "as specified by "+i.csv.Name, computed("webhookdefinitions of the operator"))
+	}
+	if len(found) == 0 {
+		create(i.run, "for "+i.csv.Name, computed("webhookdefinitions of the operator"), config)
+	}
+}
+
+// known returns a certificate if it is known, else the existing one.
+func known(ca, existing []byte) []byte {
+	if ca == nil {
+		return existing
+	}
+	return ca
+}
+
+// configurations yields the configurations of a webhook of an operator.
+func configurations[P cluster.Kubernetes](
+	s *cluster.Store[P], c *v1alpha1.ClusterServiceVersion, generateName string,
+) iter.Seq[cluster.Object[P]] {
+	return func(yield func(cluster.Object[P]) bool) {
+		for o := range s.In("") {
+			if operator.IsOwned(o.Value, c) && o.Value.GetLabels()[labelWebhook] == generateName && !yield(o) {
+				return
+			}
 		}
 	}
-	create(i.run, "for "+i.csv.Name, computed("webhookdefinitions of the operator"), config)
 }
 
 // convert sets up the conversion of CustomResourceDefinitions by a webhook. If ca is empty, their existing caBundle is
@@ -98,8 +134,8 @@ func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error 
 		update(i.run, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
 			before, to := crd.Spec.Conversion, operator.Conversion(d, c.Namespace, operator.ServiceName(d.DeploymentName))
 			to.Webhook.ClientConfig.CABundle = ca
-			if ca == nil && before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
-				to.Webhook.ClientConfig.CABundle = before.Webhook.ClientConfig.CABundle
+			if before != nil && before.Webhook != nil && before.Webhook.ClientConfig != nil {
+				to.Webhook.ClientConfig.CABundle = known(ca, before.Webhook.ClientConfig.CABundle)
 			}
 			crd.Spec.Conversion = to
 		}, "converted by "+c.Name, computed("webhookdefinitions of the operator"))
@@ -128,18 +164,6 @@ func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alp
 			return fmt.Errorf("csv %s does not own CRD %s", c.Name, name)
 		case o.Value.Spec.PreserveUnknownFields:
 			return errPreserve
-		}
-	}
-	return nil
-}
-
-// conversionError returns an error if OLM cannot set up the conversion webhooks of an operator.
-func (ns *installed) conversionError(c *v1alpha1.ClusterServiceVersion) error {
-	for _, d := range c.Spec.WebhookDefinitions {
-		if d.Type == v1alpha1.ConversionWebhook {
-			if err := ns.checkConversion(c, &d); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -189,8 +213,8 @@ func (ns *installed) lacksCertificate(c *v1alpha1.ClusterServiceVersion) bool {
 		if len(operator.ServicePorts(c, spec.Name)) == 0 {
 			return false
 		}
-		_, ok := ns.State.Get(schema.GroupKind{Kind: "Secret"}, c.Namespace, operator.SecretName(spec.Name))
-		return !ok
+		_, ok := ns.State.Get(kindSecrets, c.Namespace, operator.SecretName(spec.Name))
+		return !ok && (isRefused(c) || ns.knowsSecrets(c.Namespace))
 	})
 }
 
@@ -209,20 +233,23 @@ func (i *installation) createCertificate(spec v1alpha1.StrategyDeploymentSpec) e
 	if spec.Spec.Selector != nil {
 		service.Spec.Selector = spec.Spec.Selector.MatchLabels
 	}
-	if err := i.as.checkPermission(service, service.Namespace); err != nil {
-		return fmt.Errorf("could not create service %s: %w", service.Name, err)
+	if err := i.as.checkPermission(service, service.Namespace, applying); err != nil {
+		return err
 	}
-	// OLM deletes an existing Service.
 	if err := admission.Invalid(service, admission.Create(service)); err != nil {
-		return fmt.Errorf("could not create service %s: %w", service.Name, err)
+		return err
 	}
 	secret, ca := i.secret(i.csv, operator.SecretName(spec.Name))
 	objects := []cluster.Kubernetes{untyped(service), secret}
 	for _, o := range rbac.ForCertificate(i.csv, serviceAccountOf(spec), service.Name, secret.GetName()) {
 		objects = append(objects, o.(cluster.Kubernetes))
 	}
-	for _, o := range objects {
-		if err := i.as.checkPermission(o, o.GetNamespace()); err != nil {
+	for n, o := range objects {
+		var verbs []string
+		if n == 0 || n > 3 { // unlike the Secret, its Role and its RoleBinding
+			verbs = []string{applying}
+		}
+		if err := i.as.checkPermission(o, o.GetNamespace(), verbs...); err != nil {
 			return err
 		}
 		if !i.dry {
@@ -236,7 +263,7 @@ func (i *installation) createCertificate(spec v1alpha1.StrategyDeploymentSpec) e
 // service returns a Service with the spec of the one in the state.
 func (ns *installed) service(c *v1alpha1.ClusterServiceVersion, name string) *corev1.Service {
 	service := new(corev1.Service)
-	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Service"}, c.Namespace, name); ok {
+	if found, ok := ns.State.Get(kindServices, c.Namespace, name); ok {
 		if cluster.As(found.Value, service) != nil {
 			*service = corev1.Service{} // OLM cannot read it either
 		}
@@ -255,7 +282,7 @@ const caKey = "olmCAKey"
 // the data of a new one are unknown.
 func (ns *installed) secret(c *v1alpha1.ClusterServiceVersion, name string) (o cluster.Kubernetes, ca []byte) {
 	owners := operator.OwnedBy(c)
-	if found, ok := ns.State.Get(schema.GroupKind{Kind: "Secret"}, c.Namespace, name); ok {
+	if found, ok := ns.State.Get(kindSecrets, c.Namespace, name); ok {
 		o = found.Value.DeepCopyObject().(cluster.Kubernetes)
 		o.SetOwnerReferences(owners)
 		var secret corev1.Secret
