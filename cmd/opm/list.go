@@ -20,40 +20,34 @@ import (
 // A listing describes a list command.
 type listing struct {
 	name, short string
-	keys        string // the keys in JSON and YAML, for the help
 	example     string // the arguments in the example of the help
 
 	args string // the arguments after CATALOG, with a blank before them
 
 	rows func(context.Context, iter.Seq[*declcfg.PackageIndex], list.Options) (*output.Result, error)
+	keys func() []string // in JSON and YAML
 }
 
 var listings = []listing{
 	{
 		name: "packages", short: "List the packages of a catalog", example: "catalog",
-		keys: `name, displayName, defaultChannel, head and headVersion (of that channel), channels and
-bundles (counts)`,
-		rows: rowsOf(list.Packages),
+		rows: rowsOf(list.Packages), keys: list.Keys[list.Package],
 	},
 	{
 		name: "channels", short: "List the channels of a catalog, or of one package", example: "catalog kiln",
-		keys: "package, name, head, headVersion, default (true or false), bundles (count)",
-		args: " [PACKAGE]", rows: rowsOf(list.Channels),
+		args: " [PACKAGE]", rows: rowsOf(list.Channels), keys: list.Keys[list.Channel],
 	},
 	{
 		name: "bundles", short: "List the bundles of a catalog, or of one package, by channel", example: "catalog kiln",
-		keys: "package, channel, name, version, release, replaces, skips, skipRange, image",
-		args: " [PACKAGE]", rows: rowsOf(list.Bundles),
+		args: " [PACKAGE]", rows: rowsOf(list.Bundles), keys: list.Keys[list.Bundle],
 	},
 	{
 		name: "versions", short: "List the versions of a package, the highest first", example: "catalog kiln",
-		keys: "package, name, version, release, channels, headOf (channels of which it is the head), image",
-		args: " PACKAGE", rows: rowsOf(list.Versions),
+		args: " PACKAGE", rows: rowsOf(list.Versions), keys: list.Keys[list.Version],
 	},
 	{
 		name: "images", short: "List the images of a catalog, or of one package, with their bundles", example: "catalog kiln",
-		keys: "package, image, bundles (names)",
-		args: " [PACKAGE]", rows: rowsOf(list.Images),
+		args: " [PACKAGE]", rows: rowsOf(list.Images), keys: list.Keys[list.Image],
 	},
 }
 
@@ -104,8 +98,7 @@ text prints the columns of upstream opm, with display names from manifests only.
 columns, with display names also from olm.csv.metadata. name prints each name once, one a line.
 json and yaml print a list of objects with these keys:
 
-` + l.keys + `,
-deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
+` + filled(l.keys()) + catalogNote,
 		Example: line + "\n" + line + " --channel stable -o name\n" + line + " -o json",
 		args: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("package"); {
@@ -171,4 +164,20 @@ func readEach[T any](
 		fail = failed(reason + strings.Join(out, ", "))
 	}
 	return all, fail, nil
+}
+
+// filled returns a list in lines of at most 95 characters, as help has them.
+func filled(list []string) string {
+	var lines []string
+	line := ""
+	for _, item := range list {
+		if line != "" && len(line+", "+item+",") > 95 {
+			lines, line = append(lines, line+","), ""
+		}
+		if line != "" {
+			line += ", "
+		}
+		line += item
+	}
+	return strings.Join(append(lines, line), "\n")
 }

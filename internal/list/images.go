@@ -10,8 +10,8 @@ import (
 // An Image is a row of [Images]: an image that bundles of a package need, their own or a related one.
 type Image struct {
 	Package string   `json:"package"`
-	Image   string   `json:"image"`   // the reference, as the bundles write it
-	Bundles []string `json:"bundles"` // the names of the bundles, in the order of the catalog
+	Image   string   `json:"image"`                // the reference, as the bundles write it
+	Bundles []string `json:"bundles" help:"names"` // the names of the bundles, in the order of the catalog
 	Deprecation
 
 	memberships map[membership]bool // of all bundles of the package; shared by its rows

@@ -2,6 +2,7 @@ package list
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,22 @@ import (
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
+
+// Keys returns the keys of rows in JSON and YAML, in their order, each with what the tag help of its field says about it:
+// "bundles (count)".
+func Keys[R Row]() []string {
+	var keys []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if about := field.Tag.Get("help"); about != "" {
+			key += " (" + about + ")"
+		}
+		if key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
 
 // A selectable is a row that Options can select.
 type selectable interface {
@@ -20,8 +37,8 @@ type selectable interface {
 
 // A Deprecation is the deprecation of the object in a row. Deprecations of its package or channel do not count.
 type Deprecation struct {
-	Deprecated bool   `json:"deprecated"`
-	Message    string `json:"deprecationMessage,omitempty"`
+	Deprecated bool   `json:"deprecated"                   help:"true or false"`
+	Message    string `json:"deprecationMessage,omitempty" help:"if deprecated"`
 }
 
 func (d Deprecation) isDeprecated() bool { return d.Deprecated }
@@ -91,10 +108,10 @@ type Package struct {
 	Name           string `json:"name"`
 	DisplayName    string `json:"displayName"` // of the head of the default channel
 	DefaultChannel string `json:"defaultChannel"`
-	Head           string `json:"head"`        // of the default channel
-	HeadVersion    string `json:"headVersion"` // with the release
-	Channels       int    `json:"channels"`    // number of channels
-	Bundles        int    `json:"bundles"`     // number of bundles
+	Head           string `json:"head"        help:"of that channel"` // of the default channel
+	HeadVersion    string `json:"headVersion"`                        // with the release
+	Channels       int    `json:"channels"    help:"count"`           // number of channels
+	Bundles        int    `json:"bundles"     help:"count"`           // number of bundles
 	Deprecation
 
 	manifestName string // the display name that upstream shows
@@ -155,8 +172,8 @@ type Channel struct {
 	Name        string `json:"name"`
 	Head        string `json:"head"`
 	HeadVersion string `json:"headVersion"` // with the release
-	Default     bool   `json:"default"`
-	Bundles     int    `json:"bundles"` // number of bundles
+	Default     bool   `json:"default"     help:"true or false"`
+	Bundles     int    `json:"bundles"     help:"count"` // number of bundles
 	Deprecation
 }
 
@@ -250,7 +267,7 @@ type Version struct {
 	Version  string   `json:"version"`
 	Release  string   `json:"release"`
 	Channels []string `json:"channels"`
-	HeadOf   []string `json:"headOf"` // channels
+	HeadOf   []string `json:"headOf"   help:"channels of which it is the head"` // channels
 	Image    string   `json:"image"`
 	Deprecation
 }
