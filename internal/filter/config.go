@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -167,11 +166,11 @@ func (c *imageSet) check() (errs []error) {
 	}
 	for i, img := range c.Mirror.AdditionalImages {
 		if img.Name == "" {
-			fail(item("/mirror/additionalImages", i)+"/name", "missing: want the reference of an image")
+			fail(place.Item("/mirror/additionalImages", i)+"/name", "missing: want the reference of an image")
 		}
 	}
 	for i, img := range c.Mirror.BlockedImages {
-		at := item("/mirror/blockedImages", i) + "/name"
+		at := place.Item("/mirror/blockedImages", i) + "/name"
 		if img.Name == "" {
 			fail(at, "missing: want the beginning of image references, or a regular expression that they match")
 			continue
@@ -184,7 +183,7 @@ func (c *imageSet) check() (errs []error) {
 		c.blocked = append(c.blocked, pattern)
 	}
 	for i, o := range c.Mirror.Operators {
-		at := item("/mirror/operators", i)
+		at := place.Item("/mirror/operators", i)
 		if o.Catalog == "" {
 			fail(at+"/catalog", "missing: want the reference of a catalog")
 		}
@@ -193,7 +192,7 @@ func (c *imageSet) check() (errs []error) {
 		}
 		seen := map[string]bool{}
 		for j, p := range o.Packages {
-			at := item(at+"/packages", j)
+			at := place.Item(at+"/packages", j)
 			checkName(fail, at, "package", p.Name, seen)
 			if c.checkPackage(fail, at, p) && o.Full && c.APIVersion == apiV2 {
 				fail(at, "package %q has a range, but all versions are mirrored (full: true): want one of them", p.Name)
@@ -210,7 +209,7 @@ func (c *imageSet) checkPackage(fail failFunc, at jsontext.Pointer, p configPack
 	c.checkBounds(fail, at, p.bounds)
 	seen := map[string]bool{}
 	for i, ch := range p.Channels {
-		at := item(at+"/channels", i)
+		at := place.Item(at+"/channels", i)
 		checkName(fail, at, "channel", ch.Name, seen)
 		c.checkBounds(fail, at, ch.bounds)
 		if ch.bounds != none && p.bounds != none {
@@ -257,8 +256,6 @@ func (c *imageSet) noCatalog() *declcfg.Error {
 	return c.file.Errorf("/mirror/operators", "missing: no catalog is mirrored")
 }
 
-func item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
-
 func located(file *strictyaml.File, at jsontext.Pointer, key string, err error) error {
 	if err == nil {
 		return nil
@@ -292,7 +289,7 @@ func (c *Config) AdditionalImages() []*AdditionalImage {
 	for _, set := range c.sets {
 		for i, img := range set.Mirror.AdditionalImages {
 			if !set.blocks(img.Name) {
-				images = append(images, &AdditionalImage{img, set, item("/mirror/additionalImages", i)})
+				images = append(images, &AdditionalImage{img, set, place.Item("/mirror/additionalImages", i)})
 			}
 		}
 	}
@@ -328,7 +325,7 @@ func (c *imageSet) unsupported() (errs []error) {
 	}
 	for i, o := range c.Mirror.Operators {
 		if o.TargetName != "" && c.APIVersion == apiV2 {
-			errs = append(errs, c.file.Errorf(item("/mirror/operators", i)+"/targetName",
+			errs = append(errs, c.file.Errorf(place.Item("/mirror/operators", i)+"/targetName",
 				"%s has no targetName; use targetCatalog", apiV2))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -28,7 +29,7 @@ func (c *Config) Entries() []*Entry {
 	for _, set := range c.sets {
 		for i, o := range set.Mirror.Operators {
 			o.Catalog = withoutTransport(o.Catalog)
-			entries = append(entries, &Entry{o, set, item("/mirror/operators", i)})
+			entries = append(entries, &Entry{o, set, place.Item("/mirror/operators", i)})
 		}
 	}
 	return entries
@@ -106,11 +107,12 @@ func (e *Entry) Selection() (s Selection, dependencies bool) {
 		s.Rule = All
 	}
 	for j, p := range e.Packages {
-		at := item(e.at+"/packages", j)
+		at := place.Item(e.at+"/packages", j)
 		want := Package{Name: p.Name, DefaultChannel: p.DefaultChannel, Rule: c.rule(p.bounds)}
 		want.at = func(ptr jsontext.Pointer, err error) error { return c.file.Errorf(at+ptr, "%w", err) }
 		for k, ch := range p.Channels {
-			want.Channels = append(want.Channels, Channel{Name: ch.Name, Rule: c.rule(ch.bounds), ptr: item("/channels", k)})
+			ptr := place.Item("/channels", k)
+			want.Channels = append(want.Channels, Channel{Name: ch.Name, Rule: c.rule(ch.bounds), ptr: ptr})
 		}
 		s.Packages = append(s.Packages, want)
 	}

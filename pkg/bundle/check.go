@@ -207,7 +207,7 @@ func (c *checker) checkMetadata(mediaType string) {
 		c.report(ruleLeftOut, err)
 	}
 	for i, d := range all.dependencies {
-		c.checkDependency(all.from.dependencies, element("/dependencies", i), d)
+		c.checkDependency(all.from.dependencies, place.Item("/dependencies", i), d)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -143,7 +144,7 @@ func (c *checker) checkInstallModes() {
 	supported := make(map[v1alpha1.InstallModeType]bool)
 	for i, mode := range modes {
 		if _, ok := supported[mode.Type]; ok {
-			c.reportCSV(ruleCSVInstallModeTwice, element("/spec/installModes", i), "%s is already listed", mode.Type)
+			c.reportCSV(ruleCSVInstallModeTwice, place.Item("/spec/installModes", i), "%s is already listed", mode.Type)
 		}
 		supported[mode.Type] = supported[mode.Type] || mode.Supported
 	}
@@ -158,7 +159,7 @@ func (c *checker) checkInstallModes() {
 	// A conversion webhook serves a CustomResourceDefinition, which belongs to the whole cluster.
 	for i, webhook := range c.csv.Spec.WebhookDefinitions {
 		if len(webhook.ConversionCRDs) > 0 {
-			ptr := element("/spec/webhookdefinitions", i)
+			ptr := place.Item("/spec/webhookdefinitions", i)
 			c.reportCSV(ruleCSVInstallModes, ptr, "with conversionCRDs, AllNamespaces must be the only supported mode")
 		}
 	}
@@ -307,7 +308,7 @@ func (c *checker) checkRelatedImages() {
 		}
 	}
 	for i := range deployments {
-		ptr := element("/spec/install/spec/deployments", i) + "/spec/template/spec"
+		ptr := place.Item("/spec/install/spec/deployments", i) + "/spec/template/spec"
 		pod := &deployments[i].Spec.Template.Spec
 		c.checkImages(ptr+"/containers", pod.Containers, known)
 		c.checkImages(ptr+"/initContainers", pod.InitContainers, known)
@@ -324,13 +325,13 @@ func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
 func (c *checker) checkImages(ptr jsontext.Pointer, containers []corev1.Container, known map[string]bool) {
 	for i := range containers {
 		if image := containers[i].Image; image != "" {
-			c.checkReference(element(ptr, i)+"/image", image)
+			c.checkReference(place.Item(ptr, i)+"/image", image)
 		}
 		for j, v := range containers[i].Env {
 			if !strings.HasPrefix(v.Name, envImagePrefix) || v.Value == "" || known[v.Value] {
 				continue
 			}
-			at := element(element(ptr, i)+"/env", j) + "/value"
+			at := place.Item(place.Item(ptr, i)+"/env", j) + "/value"
 			if _, err := reference.CheckImage(v.Value); err != nil {
 				c.reportCSV(ruleImageMention, at, "%s: %q is not a valid image reference: %w", v.Name, v.Value, err)
 				continue
@@ -385,14 +386,14 @@ func (c *checker) checkHub() {
 		return err
 	}
 	for i, maintainer := range spec.Maintainers {
-		c.checkContact(element("/spec/maintainers", i), maintainer.Name, "email", maintainer.Email, validAddress)
+		c.checkContact(place.Item("/spec/maintainers", i), maintainer.Name, "email", maintainer.Email, validAddress)
 	}
 	validURL := func(text string) error {
 		_, err := url.ParseRequestURI(text)
 		return err
 	}
 	for i, link := range spec.Links {
-		c.checkContact(element("/spec/links", i), link.Name, "url", link.URL, validURL)
+		c.checkContact(place.Item("/spec/links", i), link.Name, "url", link.URL, validURL)
 	}
 	if spec.Version.Equals(semver.Version{}) {
 		c.reportCSV(ruleHub, "/spec", "version is required")

@@ -18,6 +18,7 @@ import (
 	kubejson "k8s.io/apimachinery/pkg/util/json"
 
 	documents "github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -203,7 +204,7 @@ func (r *contentsReader) addItem(m *manifest, object *unstructured.Unstructured)
 
 // item returns the manifest of an item of a list.
 func (m *manifest) item(i int) *manifest {
-	child := &manifest{document: m.document, at: element("/items", i)}
+	child := &manifest{document: m.document, at: place.Item("/items", i)}
 	for key, list := range documents.Children(m.printed) {
 		if key != "items" {
 			continue

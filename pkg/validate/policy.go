@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -113,7 +114,7 @@ func (r *relations) skips(p *declcfg.PackageIndex, largest *Skip) {
 			}
 			for _, name := range slices.Concat([]string{e.Replaces}, e.Skips) {
 				if from := versions[name]; from != nil && !largest.allows(from, to) {
-					r.of(c.Meta).add(rulePolicySkip, index("/entries", i), "the update from %q to %q is too large", name, e.Name)
+					r.of(c.Meta).add(rulePolicySkip, place.Item("/entries", i), "the update from %q to %q is too large", name, e.Name)
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -197,7 +198,7 @@ func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
 				if legible.WhiteSpace(name, "") != "" {
 					name = strconv.Quote(name)
 				}
-				f := s.add(ruleEntryBundle, index("/entries", i)+"/name",
+				f := s.add(ruleEntryBundle, place.Item("/entries", i)+"/name",
 					"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
 					p.Name, name, r.hints.Hint(e.Name, bundles.list))
 				if f != nil {
@@ -241,7 +242,7 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 				continue
 			}
 			if name := e.Reference.Name; name != "" && !known.set[name] {
-				at := index("/entries", i) + "/reference/name"
+				at := place.Item("/entries", i) + "/reference/name"
 				f := r.of(d.Meta).add(ruleDeprecationReference, at, "cannot deprecate %s %q for package %q: %s not found%s",
 					what, name, p.Name, what, r.hints.Hint(name, known.list))
 				if f != nil && e.Reference.Schema == declcfg.SchemaBundle {
@@ -298,7 +299,7 @@ func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 				continue
 			}
 			if in, err := graph.ParseRange(e.SkipRange); err == nil && in.Contains(version.Semver) {
-				r.of(c.Meta).add(ruleSkipRangeSelf, index("/entries", i)+"/skipRange",
+				r.of(c.Meta).add(ruleSkipRangeSelf, place.Item("/entries", i)+"/skipRange",
 					"skipRange %q of entry %q includes its own version %s", e.SkipRange, e.Name, version.Semver)
 			}
 		}
