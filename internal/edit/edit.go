@@ -140,7 +140,7 @@ func Apply(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, e
 	defer w.close()
 	w.list()
 	if o.DryRun {
-		return results, cmp.Or(w.check(), w.diffs(plans))
+		return results, cmp.Or(w.check(), w.diffs())
 	}
 	err = w.write()
 	for _, dir := range w.dirs() {
