@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -49,7 +48,7 @@ func (c *checker) checkCSV() {
 			legible.ExplainWhiteSpace(err, version, ""))
 	}
 	for key := range c.csv.Annotations {
-		ptr := pointer("metadata", "annotations", key)
+		ptr := atAnnotations.AppendToken(key)
 		if key == annotationProperties {
 			c.reportCSV(ruleCSVProperties, ptr, "move the properties to metadata/properties.yaml")
 		}
@@ -74,7 +73,7 @@ func (c *checker) checkKeysInAnnotations() {
 			continue
 		}
 		for k := range doc.Duplicates() {
-			c.reportCSV(ruleDuplicateKey, pointer("metadata", "annotations", key),
+			c.reportCSV(ruleDuplicateKey, atAnnotations.AppendToken(key),
 				"line %d of the JSON: key %q is already defined in line %d: the last value is used",
 				k.Repeat.Line, k.Key, k.First.Line)
 		}
@@ -179,7 +178,7 @@ func (c *checker) checkRelease() {
 		return
 	}
 	if c.csv.Annotations[annotationSubstitutes] != "" {
-		ptr := pointer("metadata", "annotations", annotationSubstitutes)
+		ptr := atAnnotations.AppendToken(annotationSubstitutes)
 		c.reportCSV(ruleCSVRelease, ptr, "cannot be combined with spec.release")
 	}
 	want := fmt.Sprintf("%s-v%s-%s", c.pkg, c.csv.Spec.Version.String(), release)
@@ -199,9 +198,9 @@ func (c *checker) checkExamples() {
 		c.reportCSV(ruleCSVNoExamples, "/metadata", "no annotation %s", annotationExamples)
 		return
 	}
-	ptr := pointer("metadata", "annotations", key)
+	ptr := atAnnotations.AppendToken(key)
 	if _, both := c.csv.Annotations[annotationOldExamples]; both && key != annotationOldExamples {
-		old := pointer("metadata", "annotations", annotationOldExamples)
+		old := atAnnotations.AppendToken(annotationOldExamples)
 		c.reportCSV(ruleLeftOut, old, "ignored: examples are read from %s", key)
 	}
 	kinds, err := exampleKinds(examples)
@@ -287,7 +286,7 @@ func (c *checker) checkRelatedImages() {
 	known := map[string]bool{}
 	for i, image := range c.csv.Spec.RelatedImages {
 		known[image.Image] = true
-		ptr := pointer("spec", "relatedImages", strconv.Itoa(i))
+		ptr := place.Item("/spec/relatedImages", i)
 		if image.Image == "" {
 			c.reportCSV(ruleRelatedImageEmpty, ptr, "no image")
 			continue
@@ -296,7 +295,7 @@ func (c *checker) checkRelatedImages() {
 	}
 	if image := c.csv.Annotations[annotationImage]; image != "" {
 		if _, err := reference.CheckImage(image); err != nil {
-			ptr := pointer("metadata", "annotations", annotationImage)
+			ptr := atAnnotations.AppendToken(annotationImage)
 			c.reportCSV(ruleImageMention, ptr, "%q is not a valid image reference: %w", image, err)
 		}
 	}

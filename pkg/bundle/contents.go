@@ -104,7 +104,7 @@ func (c *Contents) collectDependencies(meta *metadata, annotated []annotatedProp
 		add(declcfg.PropertyGVKRequired, csv, place.Item("/spec/apiservicedefinitions/required", i))
 	}
 	for _, property := range annotated {
-		add(property.Type, csv, pointer("metadata", "annotations", annotationProperties))
+		add(property.Type, csv, atAnnotations.AppendToken(annotationProperties))
 	}
 	for i, d := range meta.properties {
 		add(string(d.Type), meta.from.properties, place.Item("/properties", i))

@@ -259,7 +259,7 @@ func (r *contentsReader) annotatedProperties() (properties []annotatedProperty, 
 		return nil, true
 	}
 	if err := json.Unmarshal([]byte(text), &properties); err != nil {
-		ptr := pointer("metadata", "annotations", annotationProperties)
+		ptr := atAnnotations.AppendToken(annotationProperties)
 		r.fail(r.ErrorIn(r.CSV, ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
 		return nil, false
 	}

@@ -100,7 +100,7 @@ func (p *parser) annotated(m *manifest, annotations map[string]string) []candida
 	if !ok {
 		return nil
 	}
-	ptr := pointer("metadata", "annotations", annotationProperties)
+	ptr := atAnnotations.AppendToken(annotationProperties)
 	var properties []annotatedProperty
 	if err := json.Unmarshal([]byte(value), &properties); err != nil {
 		p.warn(m.errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
