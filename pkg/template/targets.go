@@ -27,10 +27,7 @@ import (
 //	  defaultChannel: stable-v1
 //	- name: v4.18
 //	  target: ocp=4.18
-type Targets struct {
-	file *strictyaml.File
-	list []target
-}
+type Targets struct{ list []target }
 
 // A target configures the catalog for one version of the platform.
 type target struct {
@@ -70,7 +67,7 @@ func ReadTargets(name string, text []byte) (*Targets, error) {
 			first[t.Name] = t.ptr
 		}
 	}
-	return &Targets{file, top.Targets}, place.JoinErrors(errs)
+	return &Targets{top.Targets}, place.JoinErrors(errs)
 }
 
 // check returns the mistakes in a target, and sets its form.

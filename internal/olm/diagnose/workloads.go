@@ -175,7 +175,6 @@ func (d *diagnosis) podsOf(namespace string, selector *metav1.LabelSelector) []o
 type trouble struct {
 	Evidence
 	reason  string // in the words of Kubernetes, such as ImagePullBackOff
-	image   string // of the container
 	message string // the last words of the container, too
 }
 
@@ -233,7 +232,6 @@ func (d *diagnosis) podTrouble(o object) (t trouble, ok bool) {
 
 // fromContainer sets the reason why a container does not run, and reports whether there is one.
 func (t *trouble) fromContainer(c *corev1.ContainerStatus) bool {
-	t.image = c.Image
 	ended := c.State.Terminated
 	switch waiting := c.State.Waiting; {
 	case waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, waiting.Reason):
