@@ -102,7 +102,7 @@ func (d *diagnosis) read() {
 func (d *diagnosis) readEvent(o object) {
 	var e event
 	if err := cluster.As(o.Value, &e); err != nil {
-		d.unreadable(cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos}, err)
+		d.unreadable(o.Value, err)
 		return
 	}
 	if e.Type != corev1.EventTypeWarning {
@@ -199,7 +199,7 @@ func (d *diagnosis) podTrouble(o object) (t trouble, ok bool) {
 		Status corev1.PodStatus `json:"status"`
 	}
 	if err := cluster.As(o.Value, &pod); err != nil {
-		d.unreadable(cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos}, err)
+		d.unreadable(o.Value, err)
 		return t, false
 	}
 	t.Object, t.Place = simulate.RefTo(o.Value), o.Pos
@@ -365,12 +365,7 @@ func (f *Finding) blameTroubles(all []trouble) {
 		case ref.Kind == kindPod && strings.Contains(t.message, "exit code"):
 			f.help(text, "kubectl", "logs", "-n", ref.Namespace, ref.Name, "--all-containers", "--previous")
 		default:
-			f.help(text, describe(ref)...)
+			f.help(text, kubectl("describe", ref)...)
 		}
 	}
-}
-
-// describe returns the command that shows an object with its events.
-func describe(ref simulate.Ref) []string {
-	return append([]string{"kubectl", "describe", resourceOf(ref.Kind), ref.Name}, inNamespace(ref.Namespace)...)
 }
