@@ -1,7 +1,8 @@
 // Package edit changes catalogs and templates in place: it adds a bundle, promotes it to another channel, deprecates or
 // removes an object of a package, and sets the default channel.
 //
-//	results, err := edit.Apply(ctx, []string{"catalog"}, edit.Promote{Bundle: "kiln.v2.0.0", To: "stable"}, edit.Options{})
+//	promote := edit.Promote{Bundle: "kiln.v2.0.0", To: "stable"}
+//	results, err := edit.Apply(ctx, []string{"catalog"}, promote, edit.Options{})
 //	if len(results[0].Problems) > 0 { … } // the package would not be valid, and nothing was written
 //
 // An edit replaces a few bytes of a file. Comments, order, quoting and indentation around them stay the same, and new
