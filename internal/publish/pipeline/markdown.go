@@ -86,7 +86,8 @@ func (s *Summary) title() string {
 	case s.Outcome == Checked:
 		return "Checked " + from
 	case len(s.Live) > 0:
-		return fmt.Sprintf("Published in part: %s, not %s", report.List(s.Live), report.List(s.Tags[len(s.Live):]))
+		tagged, missing := s.Tags[:len(s.Live)], s.Tags[len(s.Live):]
+		return fmt.Sprintf("Published in part: %s, not %s", report.List(tagged), report.List(missing))
 	case push != nil && push.Status == Skipped:
 		return "Failed: " + from
 	}
