@@ -30,6 +30,8 @@ func TestExpand(t *testing.T) {
 			return []value{{"": "a/oak", "base": "oak"}, {"": "b/elm", "base": "elm"}, {"": "c/yew", "base": "yew"}}, nil
 		case name == "number":
 			return []value{{"": "1"}, {"": "2"}}, nil
+		case name == "template":
+			return []value{{"": "{{end}}"}}, nil
 		}
 		return nil, errors.New("unknown")
 	}
@@ -41,6 +43,7 @@ func TestExpand(t *testing.T) {
 		{"f {tree} {tree.base}", "f a/oak oak|f b/elm elm|f c/yew yew"},
 		{"f {tree.base} {tree/2}", "f oak a/oak|f yew c/yew"},
 		{"{tree/9} {number}", "a/oak 1|a/oak 2"},
+		{"{template} {number}", "{{end}} 1|{{end}} 2"},
 		{`echo '{"a": 1, "b": {}}' {{.Package}} {k_m} ${HOME}`, `echo '{"a": 1, "b": {}}' {{.Package}} {k_m} ${HOME}`},
 		{"let file = data/*\nf {file}\ng", "g"},
 		{"f\ng {none}", "error: lines.txt:2: unknown"},

@@ -124,45 +124,59 @@ func expandChoices(line string) []string {
 var placeholder = regexp.MustCompile(`\{([a-z][a-z-]*)(?:\.([a-z]+))?(?:/([0-9]+))?\}`)
 
 // expandPlaceholders returns a line for each value of the first placeholder in a line, and of the others for each of
-// them. All placeholders of one name have the same value.
+// them. All placeholders of one name have the same value. What a value has in braces, such as {{end}} of a template,
+// is no placeholder.
 func (l *list) expandPlaceholders(
 	line string, values func(name, pattern string) ([]value, error),
-) (all []string, err error) {
-	first := placeholder.FindStringSubmatch(line)
-	if first == nil {
-		return []string{line}, nil
-	}
-	name, step := first[1], 1
+) ([]string, error) {
+	steps := map[string]int{}
+	var names []string
 	for _, found := range placeholder.FindAllStringSubmatch(line, -1) {
-		if found[1] == name && found[3] != "" {
-			step, _ = strconv.Atoi(found[3]) // of digits
+		name := found[1]
+		if steps[name] == 0 {
+			names, steps[name] = append(names, name), 1
+		}
+		if found[3] != "" {
+			steps[name], _ = strconv.Atoi(found[3]) // of digits
 		}
 	}
-	list, err := values(name, l.patterns[name])
-	if err != nil {
-		return nil, err
-	}
-	for chunk := range slices.Chunk(list, max(step, 1)) {
-		unknown := ""
-		text := placeholder.ReplaceAllStringFunc(line, func(text string) string {
-			found := placeholder.FindStringSubmatch(text)
-			if found[1] != name {
-				return text
-			}
-			with, ok := chunk[0][found[2]]
-			if !ok {
-				unknown = text
-			}
-			return with
-		})
-		if unknown != "" {
-			return nil, fmt.Errorf("%s: no such field", unknown)
-		}
-		more, err := l.expandPlaceholders(text, values)
+	all := []string{line}
+	for _, name := range names {
+		list, err := values(name, l.patterns[name])
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, more...)
+		var expanded []string
+		for _, text := range all {
+			for chunk := range slices.Chunk(list, max(steps[name], 1)) {
+				with, err := replacePlaceholders(text, name, chunk[0])
+				if err != nil {
+					return nil, err
+				}
+				expanded = append(expanded, with)
+			}
+		}
+		all = expanded
 	}
 	return all, nil
+}
+
+// replacePlaceholders replaces the placeholders of a name by the texts of a value.
+func replacePlaceholders(text, name string, v value) (string, error) {
+	unknown := ""
+	text = placeholder.ReplaceAllStringFunc(text, func(text string) string {
+		found := placeholder.FindStringSubmatch(text)
+		if found[1] != name {
+			return text
+		}
+		with, ok := v[found[2]]
+		if !ok {
+			unknown = text
+		}
+		return with
+	})
+	if unknown != "" {
+		return "", fmt.Errorf("%s: no such field", unknown)
+	}
+	return text, nil
 }

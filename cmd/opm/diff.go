@@ -217,7 +217,7 @@ func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path strin
 	}
 	opts := edit.Options{Package: f.pkg, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize)}
 	add.LikeOthers = false // keeps the manifests, so that they need not be read from the image
-	results, err := edit.ApplyAll(cmd.Context(), []string{dir}, add, opts)
+	results, err := edit.Apply(cmd.Context(), []string{dir}, add, opts)
 	if err != nil || len(results[0].Problems) > 0 {
 		return nil // the edit of the catalog itself reports it, with its path
 	}

@@ -82,7 +82,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
 		Warn: warnOfLeftovers(cmd),
 	}
-	results, err := edit.ApplyAll(cmd.Context(), paths, e, opts)
+	results, err := edit.Apply(cmd.Context(), paths, e, opts)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func hintRemove(ctx context.Context, paths []string, e edit.Edit, opts edit.Opti
 		return ""
 	}
 	opts.DryRun = true
-	results, err := edit.ApplyAll(ctx, paths, remove, opts)
+	results, err := edit.Apply(ctx, paths, remove, opts)
 	if err != nil {
 		return ""
 	}

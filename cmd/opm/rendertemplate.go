@@ -232,7 +232,8 @@ func (f *templateFlags) writeTargets(
 	return atomicfile.InDir(f.outputDir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
 			for _, r := range rendered {
-				if err := r.WriteDir(cmd.Context(), filepath.Join(stage.Name(), r.Name), f.format); err != nil {
+				dir, opts := filepath.Join(stage.Name(), r.Name), declcfg.WriteOptions{Format: f.format, Edit: r.Edit}
+				if err := declcfg.WriteDir(cmd.Context(), dir, r.Metas, opts); err != nil {
 					return fmt.Errorf("target %q: %w", r.Name, err)
 				}
 			}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/internal/imagecheck"
+	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
@@ -39,9 +41,9 @@ func ruleTables() []ruleTable {
 func allRules() *problem.Rules { return joinRules(ruleTables()) }
 
 // leveledRules returns the rules whose levels opm.yaml can set.
-func leveledRules() *problem.Rules {
+var leveledRules = sync.OnceValue(func() *problem.Rules {
 	return joinRules(slices.DeleteFunc(ruleTables(), func(t ruleTable) bool { return t.fixed }))
-}
+})
 
 func joinRules(tables []ruleTable) *problem.Rules {
 	var groups []*problem.Group
@@ -53,7 +55,14 @@ func joinRules(tables []ruleTable) *problem.Rules {
 
 // readConfig reads the named file or, for "", the opm.yaml beside ref; see [opmyaml.Read].
 func readConfig(name, ref string) (*opmyaml.Config, error) {
-	return opmyaml.Read(name, ref, func() []string { return leveledRules().Names() })
+	var hints nearest.Finder
+	return opmyaml.Read(name, ref, leveledRules, func(rule string) error {
+		rules := leveledRules()
+		if err := otherRule(rules, rule); err != nil {
+			return err
+		}
+		return fmt.Errorf("unknown rule %q%s", rule, hints.Hint(rule, rules.Names()))
+	})
 }
 
 func rulesCmd() *cobra.Command {
@@ -120,15 +129,23 @@ func checkRules(rules *problem.Rules, names []string) error {
 		return nil
 	}
 	for _, name := range names {
-		for _, t := range ruleTables() {
-			switch {
-			case rules.Has(name) || !t.rules.Has(name):
-			case t.fixed:
-				return usageError{fmt.Errorf("rule %q is of %s, whose levels are fixed", name, t.command)}
-			default:
-				return usageError{fmt.Errorf("rule %q is of %s, not of this command", name, t.command)}
-			}
+		if err := otherRule(rules, name); err != nil {
+			return usageError{err}
 		}
 	}
 	return usageError{fmt.Errorf("%w; opm rules lists them", err)}
+}
+
+// otherRule returns an error if a name is not the name of a rule in rules, but of one of another command.
+func otherRule(rules *problem.Rules, name string) error {
+	for _, t := range ruleTables() {
+		switch {
+		case rules.Has(name) || !t.rules.Has(name):
+		case t.fixed:
+			return fmt.Errorf("rule %q is of %s, whose levels are fixed", name, t.command)
+		default:
+			return fmt.Errorf("rule %q is of %s, not of this command", name, t.command)
+		}
+	}
+	return nil
 }

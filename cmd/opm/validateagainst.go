@@ -75,7 +75,8 @@ func (f *validateFlags) compareTemplate(
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := made.WriteDir(cmd.Context(), dir, declcfg.YAML); err != nil {
+	write := declcfg.WriteOptions{Format: declcfg.YAML, Edit: made.Edit}
+	if err := declcfg.WriteDir(cmd.Context(), dir, made.Metas, write); err != nil {
 		return nil, err
 	}
 	after := []declcfg.Source{{Name: dir, FS: os.DirFS(dir)}}

@@ -16,7 +16,6 @@
 package admission
 
 import (
-	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -213,5 +212,5 @@ func (u unique[T]) add(at *field.Path, value T) field.ErrorList {
 
 // forbiddenChange returns an error about a field that may not change if an object is immutable.
 func forbiddenChange(name string) *field.Error {
-	return field.Forbidden(field.NewPath(name), fmt.Sprintf("field is immutable when `%s` is set", "immutable"))
+	return field.Forbidden(field.NewPath(name), "field is immutable when `immutable` is set")
 }

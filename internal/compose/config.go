@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -161,7 +160,7 @@ func (c *Config) checkReferences() (errs []*declcfg.Error) {
 
 // pointer returns the JSON pointer to a key of a reference.
 func pointer(i int, key string) jsontext.Pointer {
-	return jsontext.Pointer("/references").AppendToken(strconv.Itoa(i)).AppendToken(key)
+	return place.Item("/references", i).AppendToken(key)
 }
 
 // atName returns an error about the name of a reference.

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -244,37 +245,37 @@ func (c content) form() string {
 func (c *comparison) deprecations() []Deprecation {
 	before, after := c.before.messages[c.pkg], c.after.messages[c.pkg]
 	var all []Deprecation
-	for _, n := range allNames(before, after) {
-		b, was := before[n]
-		a, is := after[n]
-		if a != b || was != is {
-			others := was && is && a.others != b.others
-			all = append(all, Deprecation{n.schema, n.name, change(was, is), Values{b.text, a.text}, others})
-		}
+	for n, change := range changed(before, after) {
+		b, a := before[n], after[n]
+		others := change == Changed && a.others != b.others
+		all = append(all, Deprecation{n.schema, n.name, change, Values{b.text, a.text}, others})
 	}
 	return all
 }
 
 func (c *comparison) objects() []Object {
-	before, after := c.before.others[c.pkg], c.after.others[c.pkg]
 	var all []Object
-	for _, n := range allNames(before, after) {
-		b, was := before[n]
-		a, is := after[n]
-		if a != b || was != is {
-			all = append(all, Object{n.schema, n.name, change(was, is)})
-		}
+	for n, change := range changed(c.before.others[c.pkg], c.after.others[c.pkg]) {
+		all = append(all, Object{n.schema, n.name, change})
 	}
 	return all
 }
 
-// allNames returns the names in either map, sorted, packages first.
-func allNames[T any](before, after map[name]T) []name {
+// changed yields the names whose values differ, or that only one of the maps has, sorted, packages first.
+func changed[T comparable](before, after map[name]T) iter.Seq2[name, Change] {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.SortFunc(names, func(a, b name) int {
 		return cmp.Or(schemaOrder(a)-schemaOrder(b), cmp.Compare(a.schema, b.schema), cmp.Compare(a.name, b.name))
 	})
-	return slices.Compact(names)
+	return func(yield func(name, Change) bool) {
+		for _, n := range slices.Compact(names) {
+			b, was := before[n]
+			a, is := after[n]
+			if (a != b || was != is) && !yield(n, change(was, is)) {
+				return
+			}
+		}
+	}
 }
 
 // schemaOrder orders packages, channels, bundles, and then all other schemas.

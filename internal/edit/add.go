@@ -47,6 +47,8 @@ type Updates struct {
 	SkipRange string
 }
 
+func (u Updates) isZero() bool { return u.Replaces == nil && len(u.Skips) == 0 && u.SkipRange == "" }
+
 func (a Add) subject() (schema, name string) { return declcfg.SchemaPackage, a.Bundle.Package }
 
 func (a Add) apply(p *pkg) error {
@@ -184,7 +186,7 @@ const createHint = "--create makes it"
 // create writes a new package with one channel and one bundle: in a directory to its own file, otherwise to the end of
 // the catalog file.
 func (t *target) create(ctx context.Context, a Add) (*plan, error) {
-	if u := a.Updates; u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
+	if !a.Updates.isZero() {
 		return nil, fmt.Errorf("the first bundle of package %q updates no other: leave out its updates", a.Bundle.Package)
 	}
 	file, form := t.newFile(a.Bundle.Package)
@@ -287,7 +289,7 @@ var errSemver = errors.New("a semver template lists images only: its channels, t
 	"follow from the versions")
 
 func (p *pkg) addToStage(image, stage string, u Updates) error {
-	if u.Replaces != nil || len(u.Skips) > 0 || u.SkipRange != "" {
+	if !u.isZero() {
 		return errSemver
 	}
 	name := strings.ToLower(stage)

@@ -55,8 +55,8 @@ func quoted(name string) string {
 	return string(append(text, '"'))
 }
 
-func (w *writer) diffs(plans []*plan) error {
-	for _, p := range plans {
+func (w *writer) diffs() error {
+	for _, p := range w.plans {
 		if p.edited == nil {
 			p.result.Diff = Diff(os.DevNull, nil, p.file, p.content)
 		}

@@ -1,8 +1,9 @@
 // Package edit changes catalogs and templates in place: it adds a bundle, promotes it to another channel, deprecates or
 // removes an object of a package, and sets the default channel.
 //
-//	result, err := edit.Apply(ctx, "catalog", edit.Promote{Bundle: "kiln.v2.0.0", To: "stable"}, edit.Options{})
-//	if len(result.Problems) > 0 { … } // the package would not be valid, and nothing was written
+//	promote := edit.Promote{Bundle: "kiln.v2.0.0", To: "stable"}
+//	results, err := edit.Apply(ctx, []string{"catalog"}, promote, edit.Options{})
+//	if len(results[0].Problems) > 0 { … } // the package would not be valid, and nothing was written
 //
 // An edit replaces a few bytes of a file. Comments, order, quoting and indentation around them stay the same, and new
 // text takes the style of its neighbours; a new object is placed where opm fmt would place it. Only the documents that
@@ -72,7 +73,7 @@ type Result struct {
 	Problems []*problem.Problem
 
 	// Absent is the error that the catalog does not have the package that is edited in others. The catalog is not changed,
-	// and the rest of the result is empty. Only [ApplyAll] returns it.
+	// and the rest of the result is empty.
 	Absent error
 }
 
@@ -92,20 +93,11 @@ const (
 	Deleted Change = "deleted"
 )
 
-// Apply makes an edit to a catalog, which is a directory or a file, or to a template.
-func Apply(ctx context.Context, path string, e Edit, o Options) (*Result, error) {
-	results, err := ApplyAll(ctx, []string{path}, e, o)
-	if err != nil {
-		return nil, err
-	}
-	return results[0], nil
-}
-
-// ApplyAll makes the same edit to several catalogs and templates, and returns their results in the order of the paths.
-// Nothing is written if the edit fails for one of them, or if one of them would not be valid. The error joins all
-// errors. Catalogs without the package are left out if another one has it: see [Result.Absent].
+// Apply makes the same edit to catalogs, which are directories or files, and to templates, and returns the results in
+// the order of the paths. Nothing is written if the edit fails for one of them, or if one of them would not be valid.
+// The error joins all errors. Catalogs without the package are left out if another one has it: see [Result.Absent].
 // Leftovers of killed edits are removed first, and their changes are rolled back: see [atomicfile.Tx].
-func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, error) {
+func Apply(ctx context.Context, paths []string, e Edit, o Options) ([]*Result, error) {
 	if !o.DryRun {
 		for _, path := range paths {
 			o.warn(RemoveLeftovers(path))
@@ -149,7 +141,7 @@ func ApplyAll(ctx context.Context, paths []string, e Edit, o Options) ([]*Result
 	defer w.close()
 	w.list()
 	if o.DryRun {
-		return results, cmp.Or(w.check(), w.diffs(plans))
+		return results, cmp.Or(w.check(), w.diffs())
 	}
 	err = w.write()
 	for _, dir := range w.dirs() {

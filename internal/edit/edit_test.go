@@ -48,6 +48,16 @@ func write(t *testing.T) (dir, file string) {
 	return dir, file
 }
 
+// apply makes an edit to one catalog.
+func apply(t *testing.T, path string, e edit.Edit, o edit.Options) (*edit.Result, error) {
+	t.Helper()
+	results, err := edit.Apply(t.Context(), []string{path}, e, o)
+	if err != nil {
+		return nil, err
+	}
+	return results[0], nil
+}
+
 // TestApply checks that a file keeps its mode, that a symbolic link to it stays a link, and that no extra file remains.
 func TestApply(t *testing.T) {
 	dir, file := write(t)
@@ -60,7 +70,7 @@ func TestApply(t *testing.T) {
 	}
 	for i, path := range []string{dir, file, link} {
 		channel := []string{"next", "stable", "next"}[i]
-		r, err := edit.Apply(t.Context(), path, edit.DefaultChannel{Channel: channel}, edit.Options{})
+		r, err := apply(t, path, edit.DefaultChannel{Channel: channel}, edit.Options{})
 		if err != nil || len(r.Problems) > 0 {
 			t.Fatal(r, err)
 		}
@@ -94,14 +104,14 @@ func TestLocked(t *testing.T) {
 	}
 	e := edit.Deprecate{Kind: edit.Bundle, Name: "oak.v1.0.0", Message: "old"}
 	const want = "oak.yaml: another edit is changing the file; run the command again"
-	if _, err := edit.Apply(t.Context(), file, e, edit.Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+	if _, err := apply(t, file, e, edit.Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	unlock()
 	if text, err := os.ReadFile(file); err != nil || string(text) != catalog {
 		t.Errorf("%v, %s", err, text)
 	}
-	if _, err := edit.Apply(t.Context(), file, e, edit.Options{}); err != nil {
+	if _, err := apply(t, file, e, edit.Options{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -109,7 +119,7 @@ func TestLocked(t *testing.T) {
 // TestInvalid checks that an invalid package is not written, and that its problems have the positions they would have.
 func TestInvalid(t *testing.T) {
 	_, file := write(t)
-	r, err := edit.Apply(t.Context(), file, edit.Remove{Kind: edit.Channel, Name: "stable"}, edit.Options{})
+	r, err := apply(t, file, edit.Remove{Kind: edit.Channel, Name: "stable"}, edit.Options{})
 	if err != nil || len(r.Problems) != 1 || r.Problems[0].Rule != "default-channel" || r.Problems[0].Pos.Line != 3 {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -140,11 +150,11 @@ properties:
 		t.Fatal(err)
 	}
 	e := edit.Remove{Kind: edit.Channel, Name: "last", WithBundles: true}
-	r, err := edit.Apply(t.Context(), file, e, edit.Options{DryRun: true})
+	r, err := apply(t, file, e, edit.Options{DryRun: true})
 	if err != nil || strings.Count(string(r.Diff), "\n-") != strings.Count(last, "\n") {
 		t.Errorf("%s, %v", r.Diff, err)
 	}
-	if _, err := edit.Apply(t.Context(), file, e, edit.Options{}); err != nil {
+	if _, err := apply(t, file, e, edit.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != strings.TrimSpace(catalog) {
@@ -152,8 +162,8 @@ properties:
 	}
 }
 
-// TestApplyAllReadOnly checks that catalogs that could be written are unchanged if the directory of another cannot be.
-func TestApplyAllReadOnly(t *testing.T) {
+// TestSeveralReadOnly checks that catalogs that could be written are unchanged if the directory of another cannot be.
+func TestSeveralReadOnly(t *testing.T) {
 	_, first := write(t)
 	dir, last := write(t)
 	if err := os.Chmod(dir, 0o500); err != nil {
@@ -164,7 +174,7 @@ func TestApplyAllReadOnly(t *testing.T) {
 		_ = f.Close()
 		t.Skip("the user can write to all directories")
 	}
-	_, err := edit.ApplyAll(t.Context(), []string{first, last}, edit.DefaultChannel{Channel: "next"}, edit.Options{})
+	_, err := edit.Apply(t.Context(), []string{first, last}, edit.DefaultChannel{Channel: "next"}, edit.Options{})
 	if want := "create " + last + ": permission denied"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -173,8 +183,8 @@ func TestApplyAllReadOnly(t *testing.T) {
 	}
 }
 
-// TestApplyAllFileSystems checks that catalogs on several file systems are edited together.
-func TestApplyAllFileSystems(t *testing.T) {
+// TestSeveralFileSystems checks that catalogs on several file systems are edited together.
+func TestSeveralFileSystems(t *testing.T) {
 	_, first := write(t)
 	dir, err := os.MkdirTemp("/dev/shm", "opm-edit-") //nolint:usetesting // on another file system than t.TempDir
 	if err != nil {
@@ -186,7 +196,7 @@ func TestApplyAllFileSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := []string{first, last}
-	if _, err := edit.ApplyAll(t.Context(), paths, edit.DefaultChannel{Channel: "next"}, edit.Options{}); err != nil {
+	if _, err := edit.Apply(t.Context(), paths, edit.DefaultChannel{Channel: "next"}, edit.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range paths {
@@ -196,8 +206,8 @@ func TestApplyAllFileSystems(t *testing.T) {
 	}
 }
 
-// TestApplyAllSameFile checks that a file that two catalogs share through a link is named.
-func TestApplyAllSameFile(t *testing.T) {
+// TestSeveralSameFile checks that a file that two catalogs share through a link is named.
+func TestSeveralSameFile(t *testing.T) {
 	_, file := write(t)
 	link := filepath.Join(t.TempDir(), "oak.yaml")
 	if err := os.Symlink(file, link); err != nil {
@@ -206,15 +216,15 @@ func TestApplyAllSameFile(t *testing.T) {
 	want := link + ": the file is the same as " + file + "; leave out one of the two catalogs"
 	for _, dryRun := range []bool{true, false} {
 		e, o := edit.DefaultChannel{Channel: "next"}, edit.Options{DryRun: dryRun}
-		_, err := edit.ApplyAll(t.Context(), []string{file, link}, e, o)
+		_, err := edit.Apply(t.Context(), []string{file, link}, e, o)
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
 
-// TestApplyAll checks that an edit of several catalogs changes all of them or none.
-func TestApplyAll(t *testing.T) {
+// TestSeveral checks that an edit of several catalogs changes all of them or none.
+func TestSeveral(t *testing.T) {
 	dir := t.TempDir()
 	var files, before []string
 	for i, text := range []string{catalog, catalog, strings.ReplaceAll(catalog, "next", "slow")} {
@@ -224,13 +234,13 @@ func TestApplyAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := edit.ApplyAll(t.Context(), files, edit.DefaultChannel{Channel: "next"}, edit.Options{})
+	_, err := edit.Apply(t.Context(), files, edit.DefaultChannel{Channel: "next"}, edit.Options{})
 	const want = `2.yaml: package "oak" has no channel "next"`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	remove := edit.Remove{Kind: edit.Channel, Name: "stable"}
-	results, err := edit.ApplyAll(t.Context(), files[:2], remove, edit.Options{})
+	results, err := edit.Apply(t.Context(), files[:2], remove, edit.Options{})
 	if err != nil || len(results) != 2 || len(results[1].Problems) == 0 {
 		t.Errorf("removing the default channel: %v, %v", results, err)
 	}
@@ -239,7 +249,7 @@ func TestApplyAll(t *testing.T) {
 			t.Errorf("%s changed after a failure: %v\n%s", file, err, got)
 		}
 	}
-	results, err = edit.ApplyAll(t.Context(), files[:2], edit.DefaultChannel{Channel: "next"}, edit.Options{})
+	results, err = edit.Apply(t.Context(), files[:2], edit.DefaultChannel{Channel: "next"}, edit.Options{})
 	if err != nil || len(results) != 2 {
 		t.Fatalf("got %v, %v", results, err)
 	}
@@ -287,7 +297,7 @@ func TestDiff(t *testing.T) {
 		{edit.Remove{Kind: edit.Package, Name: "oak"}, "@@ -1,23 +0,0 @@\n-" +
 			strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n-") + "\n"},
 	} {
-		r, err := edit.Apply(t.Context(), file, tt.remove, edit.Options{DryRun: true})
+		r, err := apply(t, file, tt.remove, edit.Options{DryRun: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +357,7 @@ func TestRepeatInStyles(t *testing.T) {
 func deprecate(t *testing.T, file, message string) []string {
 	t.Helper()
 	e := edit.Deprecate{Kind: edit.Bundle, Name: "oak.v1.0.0", Message: message}
-	r, err := edit.Apply(t.Context(), file, e, edit.Options{})
+	r, err := apply(t, file, e, edit.Options{})
 	if err != nil || len(r.Problems) > 0 {
 		t.Fatalf("%q: %v, %v", message, r, err)
 	}
@@ -386,10 +396,10 @@ func TestResume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := edit.Options{Package: "oak", Create: true}
-			apply := func(dir string, dry bool) string {
+			change := func(dir string, dry bool) string {
 				t.Helper()
 				opts.DryRun = dry
-				r, err := edit.Apply(t.Context(), dir, e, opts)
+				r, err := apply(t, dir, e, opts)
 				if err != nil || len(r.Problems) > 0 {
 					t.Fatalf("%+v, %v", r, err)
 				}
@@ -397,12 +407,12 @@ func TestResume(t *testing.T) {
 			}
 			dir := writeFiles(t, split)
 			var order []string
-			for line := range strings.Lines(apply(dir, true)) {
+			for line := range strings.Lines(change(dir, true)) {
 				if path, ok := strings.CutPrefix(line, "--- "); ok {
 					order = append(order, filepath.Base(strings.TrimSpace(path)))
 				}
 			}
-			apply(dir, false)
+			change(dir, false)
 			after := readFiles(t, dir)
 			for done := range order {
 				files := maps.Clone(split)
@@ -413,7 +423,7 @@ func TestResume(t *testing.T) {
 					}
 				}
 				dir := writeFiles(t, files)
-				if apply(dir, false); !maps.Equal(readFiles(t, dir), after) {
+				if change(dir, false); !maps.Equal(readFiles(t, dir), after) {
 					t.Errorf("after %q of %q: %q, want %q", order[:done], order, readFiles(t, dir), after)
 				}
 			}

@@ -194,11 +194,16 @@ func headerSize(text []byte) (size int) {
 
 // between returns the comments between two objects in YAML.
 func (f *formatter) between(from, to int64) ([]byte, error) {
+	text, err := f.read(from, to)
+	return commentsOf(text), err
+}
+
+func (f *formatter) read(from, to int64) ([]byte, error) {
 	text := make([]byte, to-from)
 	if n, err := f.r.ReadAt(text, from); n < len(text) {
 		return nil, cmp.Or(err, document.ErrChanged)
 	}
-	return commentsOf(text), nil
+	return text, nil
 }
 
 // commentsOf returns the comment lines of a text, and the comments after document markers.
@@ -231,9 +236,9 @@ func (f *formatter) sorted() []*formatObject {
 }
 
 func (f *formatter) format(o *formatObject) ([]byte, error) {
-	text := make([]byte, o.size)
-	if n, err := f.r.ReadAt(text, o.offset); n < len(text) {
-		return nil, cmp.Or(err, document.ErrChanged)
+	text, err := f.read(o.offset, o.offset+int64(o.size))
+	if err != nil {
+		return nil, err
 	}
 	if !o.yaml {
 		out, err := layout.JSON(make([]byte, 0, len(text)), text, keyOrder())
@@ -250,7 +255,7 @@ func (f *formatter) format(o *formatObject) ([]byte, error) {
 	if len(o.before) == 0 && len(o.after) == 0 && isPrinted(text) {
 		return append(append(out, before...), text...), nil
 	}
-	out, err := layout.YAML(out, slices.Concat(before, text, o.after), keyOrder())
+	out, err = layout.YAML(out, slices.Concat(before, text, o.after), keyOrder())
 	return out, o.placed(err, bytes.Count(before, newline))
 }
 

@@ -27,9 +27,8 @@ type Writer struct {
 type commandStart int
 
 const (
-	noCommand commandStart = iota
-	oneHash
-	twoHashes // maybe followed by a word
+	noCommand commandStart = 0
+	twoHashes commandStart = 2 // maybe followed by a word
 )
 
 // NewWriter returns a Writer that writes to w.

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -44,7 +45,9 @@ func (p *Plan) resolve(ctx context.Context, img *Image) error {
 	if img.dir != nil && img.Manifests != nil {
 		return p.findExisting(ctx, img)
 	}
-	r := resolver{plan: p, img: img, links: map[v1.Hash]*links{}}
+	r := resolver{plan: p, img: img, links: map[v1.Hash]*links{}, found: foundManifests{
+		slots: semaphore.NewWeighted(maxPerImage), all: map[v1.Hash]manifest{}, walked: map[v1.Hash]bool{},
+	}}
 	root, err := r.root(ctx)
 	if err != nil {
 		return err

@@ -37,9 +37,8 @@ type manifest struct {
 	children []v1.Hash // manifests of an index, each once
 }
 
-// foundManifests are the manifests of an image that were found so far. The zero value has none.
+// foundManifests are the manifests of an image that were found so far.
 type foundManifests struct {
-	once  sync.Once
 	slots *semaphore.Weighted // has a slot for each request
 
 	flights singleflight.Group // by digest
@@ -50,15 +49,8 @@ type foundManifests struct {
 	bytes  int64            // of all responses
 }
 
-func (f *foundManifests) init() {
-	f.once.Do(func() {
-		f.slots, f.all, f.walked = semaphore.NewWeighted(maxPerImage), map[v1.Hash]manifest{}, map[v1.Hash]bool{}
-	})
-}
-
 // get returns a manifest that was found before.
 func (f *foundManifests) get(digest v1.Hash) (m manifest, ok bool) {
-	f.init()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	m, ok = f.all[digest]
@@ -67,7 +59,6 @@ func (f *foundManifests) get(digest v1.Hash) (m manifest, ok bool) {
 
 // add adds a manifest with its text and returns it, or the equal one that was found before. The error is about a limit.
 func (f *foundManifests) add(m manifest, raw []byte, plan *Plan) (manifest, error) {
-	f.init()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.bytes += m.node.Size
@@ -87,7 +78,6 @@ func (f *foundManifests) add(m manifest, raw []byte, plan *Plan) (manifest, erro
 
 // walk records that walk returns a manifest, and reports whether that is the first time.
 func (f *foundManifests) walk(digest v1.Hash) bool {
-	f.init()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.walked[digest]
@@ -122,7 +112,6 @@ func (f *foundManifests) inOrder(nodes []Node) []Node {
 
 // ask calls fn, which sends one request, when few enough others are running for the image and for the plan.
 func (r *resolver) ask(ctx context.Context, fn func() error) error {
-	r.found.init()
 	if err := r.found.slots.Acquire(ctx, 1); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Package opmyaml reads opm.yaml, the file beside a catalog that configures its checks.
 //
-//	config, err := opmyaml.Read("", "catalog", rules.Names)
+//	config, err := opmyaml.Read("", "catalog", validate.Rules, unknownRule)
 package opmyaml
 
 import (
@@ -72,8 +72,9 @@ func (l *level) UnmarshalJSON(text []byte) error {
 }
 
 // Read reads the named file or, for "", the opm.yaml beside the file or directory ref. Without such a file, the Config
-// is empty. rules returns the names of all rules; other names in the file are errors. Every mistake has its place.
-func Read(name, ref string, rules func() []string) (*Config, error) {
+// is empty. rules returns the rules whose levels the file can set; for each other name, unknown returns the error.
+// Every mistake has its place.
+func Read(name, ref string, rules func() *problem.Rules, unknown func(rule string) error) (*Config, error) {
 	c := new(Config)
 	defer c.setLevels()
 	path := Path(name, ref)
@@ -99,7 +100,7 @@ func Read(name, ref string, rules func() []string) (*Config, error) {
 		return nil, err
 	}
 	var wrong strictyaml.Problems
-	c.checkRules(file, rules(), &wrong)
+	c.checkRules(file, rules(), unknown, &wrong)
 	named := func(ptr jsontext.Pointer, name *string) {
 		*name = beside(path, *name)
 		if info, err := os.Stat(*name); err == nil { // a new baseline does not exist yet
@@ -139,19 +140,14 @@ func beside(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// checkRules reports rules that are not among the names.
-func (c *Config) checkRules(file *strictyaml.File, names []string, wrong *strictyaml.Problems) {
-	known := map[string]bool{}
-	for _, name := range names {
-		known[name] = true
-	}
-	var hints nearest.Finder
-	check := func(at jsontext.Pointer, rules map[string]level) {
-		for _, name := range slices.Sorted(maps.Keys(rules)) { // always report the same ones of very many
-			if !known[name] {
-				wrong.Add(func() *declcfg.Error {
-					return file.Errorf(at.AppendToken(name), "unknown rule %q%s", name, hints.Hint(name, names))
-				})
+// checkRules reports names that are not the names of rules.
+func (c *Config) checkRules(
+	file *strictyaml.File, rules *problem.Rules, unknown func(string) error, wrong *strictyaml.Problems,
+) {
+	check := func(at jsontext.Pointer, levels map[string]level) {
+		for _, name := range slices.Sorted(maps.Keys(levels)) { // always report the same ones of very many
+			if !rules.Has(name) {
+				wrong.Add(func() *declcfg.Error { return file.Errorf(at.AppendToken(name), "%w", unknown(name)) })
 			}
 		}
 	}

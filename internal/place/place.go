@@ -80,6 +80,9 @@ func posOf(err error) Pos {
 	return Pos{}
 }
 
+// Item returns the JSON pointer to the item i of a list, from 0.
+func Item(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
+
 // Path returns a JSON pointer in the notation of messages: entries[2].name.
 func Path(ptr jsontext.Pointer) string {
 	var b strings.Builder

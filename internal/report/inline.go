@@ -37,6 +37,9 @@ func Names(names []string) []string {
 	return marked
 }
 
+// List marks names and joins them with commas.
+func List(names []string) string { return strings.Join(Names(names), ", ") }
+
 // Strong emphasizes words without names in Markdown.
 func Strong(words string) string { return strongMark + words + endMark }
 

@@ -350,25 +350,15 @@ func (o *Outline) Providing(api declcfg.GVK) ([]string, error) { return o.provid
 func (o *Outline) Read(name string) (*Catalog, error) {
 	c := &Catalog{Index: &declcfg.Index{}}
 	for p := range o.index.Each(append([]string{name}, o.claims[name]...)...) {
-		for d := range parallel.Map(context.Background(), 0, slices.Values(p.Metas()), decode) {
-			if d.err != nil {
-				return nil, d.err
+		metas, i := p.Metas(), 0
+		for v, err := range parallel.Try(context.Background(), 0, slices.Values(metas), (*declcfg.Meta).Decode) {
+			if err != nil {
+				return nil, err
 			}
-			c.Add(d.meta, d.value)
+			c.Add(metas[i], v)
+			i++
 		}
 	}
 	c.interned = nil
 	return c, nil
-}
-
-// A decoded is an object that was read again, or the error of reading it.
-type decoded struct {
-	meta  *declcfg.Meta
-	value any
-	err   error
-}
-
-func decode(m *declcfg.Meta) decoded {
-	v, err := m.Decode()
-	return decoded{m, v, err}
 }

@@ -17,7 +17,6 @@ import (
 // hundredth of the catalog, and searching it does not read the catalog. It is safe for concurrent use.
 type Index struct {
 	blocks []block // sorted by package
-	size   int
 }
 
 // A block holds the compressed values of successive objects of a package. It starts with a text that has the name,
@@ -40,12 +39,13 @@ var ErrTooLarge = errors.New("the catalog is too large to be searched")
 func NewIndex(objects iter.Seq2[*declcfg.Object, error], limit int) (*Index, error) {
 	x := &Index{}
 	w := indexWriter{}
+	size := 0
 	flush := func() error {
 		if b, ok := w.block(); ok {
 			x.blocks = append(x.blocks, b)
-			x.size += len(b.compressed)
+			size += len(b.compressed)
 		}
-		if x.size > limit {
+		if size > limit {
 			return ErrTooLarge
 		}
 		return nil
@@ -69,9 +69,6 @@ func NewIndex(objects iter.Seq2[*declcfg.Object, error], limit int) (*Index, err
 	slices.SortStableFunc(x.blocks, func(a, b block) int { return strings.Compare(a.pkg, b.pkg) })
 	return x, nil
 }
-
-// Size returns the size of the index in bytes.
-func (x *Index) Size() int { return x.size }
 
 // PackageSize returns the size of the values of a package in bytes, or, if its name is "", of the package with the
 // most: the maximum size of the matches of one package.

@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -182,16 +183,11 @@ func (p *parser) findAPIs(m *manifests, c *csv) *apis {
 }
 
 func crdPointer(list string, i int) jsontext.Pointer {
-	return pointer("spec", "customresourcedefinitions", list, strconv.Itoa(i))
+	return place.Item(jsontext.Pointer("/spec/customresourcedefinitions").AppendToken(list), i)
 }
 
-// pointer returns the pointer with these keys and indexes.
-func pointer(tokens ...string) (ptr jsontext.Pointer) {
-	for _, token := range tokens {
-		ptr = ptr.AppendToken(token)
-	}
-	return ptr
-}
+// atAnnotations points to the annotations of a ClusterServiceVersion.
+const atAnnotations = jsontext.Pointer("/metadata/annotations")
 
 // customResource returns the kind that r names.
 func (p *parser) customResource(m *manifest, ptr jsontext.Pointer, r apiReference) (definedAPI, bool) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -23,7 +24,7 @@ type propertyOfCatalog struct {
 // pointer returns the place of the value at ptr of the object, in the object of the catalog. A manifest is one string
 // there.
 func (p propertyOfCatalog) pointer(ptr jsontext.Pointer) jsontext.Pointer {
-	at := element("/properties", p.index)
+	at := place.Item("/properties", p.index)
 	if !p.metadata {
 		return at
 	}
@@ -40,12 +41,12 @@ func ContentsOf(b *declcfg.Bundle) *Contents {
 	for i := range b.Properties {
 		switch p := &b.Properties[i]; {
 		case isDependency(p.Type):
-			c.Dependencies = append(c.Dependencies, Dependency{Property: p.Type, ptr: element("/properties", i)})
+			c.Dependencies = append(c.Dependencies, Dependency{Property: p.Type, ptr: place.Item("/properties", i)})
 		case p.Type != declcfg.PropertyBundleObject:
 		default:
 			object, err := c.readProperty(p, found)
 			if err != nil {
-				r := Refusal{Kind: RefusedManifest, Err: err, Pointer: element("/properties", i)}
+				r := Refusal{Kind: RefusedManifest, Err: err, Pointer: place.Item("/properties", i)}
 				c.unreadable = append(c.unreadable, r)
 				c.unreadableCSV = c.unreadableCSV || object == c.CSV
 			}

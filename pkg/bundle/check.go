@@ -207,7 +207,7 @@ func (c *checker) checkMetadata(mediaType string) {
 		c.report(ruleLeftOut, err)
 	}
 	for i, d := range all.dependencies {
-		c.checkDependency(all.from.dependencies, element("/dependencies", i), d)
+		c.checkDependency(all.from.dependencies, place.Item("/dependencies", i), d)
 	}
 }
 
@@ -229,7 +229,7 @@ func (c *checker) checkAnnotations(doc *document, mediaType string) bool {
 		}
 	}
 	if raw, ok := file.Annotations[platform.AnnotationVersions]; ok {
-		c.checkReleases(doc, pointer("annotations", platform.AnnotationVersions), raw)
+		c.checkReleases(doc, jsontext.Pointer("/annotations").AppendToken(platform.AnnotationVersions), raw)
 	}
 	return true
 }
@@ -267,7 +267,7 @@ func joinReleases(all []platform.Version) string {
 
 // checkAnnotation checks one annotation. want is its value according to the files, if they determine it.
 func (c *checker) checkAnnotation(doc *document, key string, raw jsontext.Value, want string) {
-	ptr := pointer("annotations", key)
+	ptr := jsontext.Pointer("/annotations").AppendToken(key)
 	var decoded text
 	if _, err := decode(raw, &decoded); err != nil {
 		c.reportAt(ruleAnnotations, doc, ptr, "%w", err)

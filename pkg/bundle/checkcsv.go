@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -48,7 +48,7 @@ func (c *checker) checkCSV() {
 			legible.ExplainWhiteSpace(err, version, ""))
 	}
 	for key := range c.csv.Annotations {
-		ptr := pointer("metadata", "annotations", key)
+		ptr := atAnnotations.AppendToken(key)
 		if key == annotationProperties {
 			c.reportCSV(ruleCSVProperties, ptr, "move the properties to metadata/properties.yaml")
 		}
@@ -73,7 +73,7 @@ func (c *checker) checkKeysInAnnotations() {
 			continue
 		}
 		for k := range doc.Duplicates() {
-			c.reportCSV(ruleDuplicateKey, pointer("metadata", "annotations", key),
+			c.reportCSV(ruleDuplicateKey, atAnnotations.AppendToken(key),
 				"line %d of the JSON: key %q is already defined in line %d: the last value is used",
 				k.Repeat.Line, k.Key, k.First.Line)
 		}
@@ -143,7 +143,7 @@ func (c *checker) checkInstallModes() {
 	supported := make(map[v1alpha1.InstallModeType]bool)
 	for i, mode := range modes {
 		if _, ok := supported[mode.Type]; ok {
-			c.reportCSV(ruleCSVInstallModeTwice, element("/spec/installModes", i), "%s is already listed", mode.Type)
+			c.reportCSV(ruleCSVInstallModeTwice, place.Item("/spec/installModes", i), "%s is already listed", mode.Type)
 		}
 		supported[mode.Type] = supported[mode.Type] || mode.Supported
 	}
@@ -158,7 +158,7 @@ func (c *checker) checkInstallModes() {
 	// A conversion webhook serves a CustomResourceDefinition, which belongs to the whole cluster.
 	for i, webhook := range c.csv.Spec.WebhookDefinitions {
 		if len(webhook.ConversionCRDs) > 0 {
-			ptr := element("/spec/webhookdefinitions", i)
+			ptr := place.Item("/spec/webhookdefinitions", i)
 			c.reportCSV(ruleCSVInstallModes, ptr, "with conversionCRDs, AllNamespaces must be the only supported mode")
 		}
 	}
@@ -178,7 +178,7 @@ func (c *checker) checkRelease() {
 		return
 	}
 	if c.csv.Annotations[annotationSubstitutes] != "" {
-		ptr := pointer("metadata", "annotations", annotationSubstitutes)
+		ptr := atAnnotations.AppendToken(annotationSubstitutes)
 		c.reportCSV(ruleCSVRelease, ptr, "cannot be combined with spec.release")
 	}
 	want := fmt.Sprintf("%s-v%s-%s", c.pkg, c.csv.Spec.Version.String(), release)
@@ -198,9 +198,9 @@ func (c *checker) checkExamples() {
 		c.reportCSV(ruleCSVNoExamples, "/metadata", "no annotation %s", annotationExamples)
 		return
 	}
-	ptr := pointer("metadata", "annotations", key)
+	ptr := atAnnotations.AppendToken(key)
 	if _, both := c.csv.Annotations[annotationOldExamples]; both && key != annotationOldExamples {
-		old := pointer("metadata", "annotations", annotationOldExamples)
+		old := atAnnotations.AppendToken(annotationOldExamples)
 		c.reportCSV(ruleLeftOut, old, "ignored: examples are read from %s", key)
 	}
 	kinds, err := exampleKinds(examples)
@@ -286,7 +286,7 @@ func (c *checker) checkRelatedImages() {
 	known := map[string]bool{}
 	for i, image := range c.csv.Spec.RelatedImages {
 		known[image.Image] = true
-		ptr := pointer("spec", "relatedImages", strconv.Itoa(i))
+		ptr := place.Item("/spec/relatedImages", i)
 		if image.Image == "" {
 			c.reportCSV(ruleRelatedImageEmpty, ptr, "no image")
 			continue
@@ -295,7 +295,7 @@ func (c *checker) checkRelatedImages() {
 	}
 	if image := c.csv.Annotations[annotationImage]; image != "" {
 		if _, err := reference.CheckImage(image); err != nil {
-			ptr := pointer("metadata", "annotations", annotationImage)
+			ptr := atAnnotations.AppendToken(annotationImage)
 			c.reportCSV(ruleImageMention, ptr, "%q is not a valid image reference: %w", image, err)
 		}
 	}
@@ -307,7 +307,7 @@ func (c *checker) checkRelatedImages() {
 		}
 	}
 	for i := range deployments {
-		ptr := element("/spec/install/spec/deployments", i) + "/spec/template/spec"
+		ptr := place.Item("/spec/install/spec/deployments", i) + "/spec/template/spec"
 		pod := &deployments[i].Spec.Template.Spec
 		c.checkImages(ptr+"/containers", pod.Containers, known)
 		c.checkImages(ptr+"/initContainers", pod.InitContainers, known)
@@ -324,13 +324,13 @@ func (c *checker) checkReference(ptr jsontext.Pointer, image string) {
 func (c *checker) checkImages(ptr jsontext.Pointer, containers []corev1.Container, known map[string]bool) {
 	for i := range containers {
 		if image := containers[i].Image; image != "" {
-			c.checkReference(element(ptr, i)+"/image", image)
+			c.checkReference(place.Item(ptr, i)+"/image", image)
 		}
 		for j, v := range containers[i].Env {
 			if !strings.HasPrefix(v.Name, envImagePrefix) || v.Value == "" || known[v.Value] {
 				continue
 			}
-			at := element(element(ptr, i)+"/env", j) + "/value"
+			at := place.Item(place.Item(ptr, i)+"/env", j) + "/value"
 			if _, err := reference.CheckImage(v.Value); err != nil {
 				c.reportCSV(ruleImageMention, at, "%s: %q is not a valid image reference: %w", v.Name, v.Value, err)
 				continue
@@ -385,14 +385,14 @@ func (c *checker) checkHub() {
 		return err
 	}
 	for i, maintainer := range spec.Maintainers {
-		c.checkContact(element("/spec/maintainers", i), maintainer.Name, "email", maintainer.Email, validAddress)
+		c.checkContact(place.Item("/spec/maintainers", i), maintainer.Name, "email", maintainer.Email, validAddress)
 	}
 	validURL := func(text string) error {
 		_, err := url.ParseRequestURI(text)
 		return err
 	}
 	for i, link := range spec.Links {
-		c.checkContact(element("/spec/links", i), link.Name, "url", link.URL, validURL)
+		c.checkContact(place.Item("/spec/links", i), link.Name, "url", link.URL, validURL)
 	}
 	if spec.Version.Equals(semver.Version{}) {
 		c.reportCSV(ruleHub, "/spec", "version is required")

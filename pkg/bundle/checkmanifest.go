@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/opm-toolchain/opm/internal/admission"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -278,7 +279,7 @@ func (c *checker) checkObject(m *manifest) {
 		var role rbacv1.ClusterRole
 		if c.decodeObject(m, &role) {
 			for i := range role.Rules {
-				c.checkPermission(m, element("/rules", i), &role.Rules[i])
+				c.checkPermission(m, place.Item("/rules", i), &role.Rules[i])
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/operator"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // checkOperator asks whether an API server creates the objects that OLM makes from the ClusterServiceVersion: the
@@ -24,13 +25,13 @@ func (c *checker) checkOperator() {
 	}
 	const at = "/spec/install/spec"
 	for i := range strategy.DeploymentSpecs {
-		c.checkDeployment(element(at+"/deployments", i), &strategy.DeploymentSpecs[i])
+		c.checkDeployment(place.Item(at+"/deployments", i), &strategy.DeploymentSpecs[i])
 	}
 	for i := range strategy.ClusterPermissions {
-		c.checkPermissions(element(at+"/clusterPermissions", i), &strategy.ClusterPermissions[i], clusterRoleErrors)
+		c.checkPermissions(place.Item(at+"/clusterPermissions", i), &strategy.ClusterPermissions[i], clusterRoleErrors)
 	}
 	for i := range strategy.Permissions {
-		c.checkPermissions(element(at+"/permissions", i), &strategy.Permissions[i], roleErrors)
+		c.checkPermissions(place.Item(at+"/permissions", i), &strategy.Permissions[i], roleErrors)
 	}
 }
 

@@ -28,7 +28,7 @@ func (c *checker) checkSchema() {
 		}
 		if !c.isReported(c.csvFile.pos(ptr)) {
 			rule, text := ruleCSVSchema, "OLM Classic cannot create the "+kindCSV+": %s"
-			if jsontext.Pointer("/metadata/annotations").Contains(ptr) {
+			if atAnnotations.Contains(ptr) {
 				rule, text = ruleManifestMetadata, "%s" // OLM v1 copies them to pods
 			}
 			c.reportCSV(rule, ptr, text, schemaMessage(err))

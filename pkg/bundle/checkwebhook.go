@@ -12,13 +12,14 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/opm-toolchain/opm/internal/operator"
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // checkWebhooks checks the webhook definitions: by the checks of both OLMs, and by those of Kubernetes for the objects
 // that they create. A webhook that only one OLM refuses is a warning.
 func (c *checker) checkWebhooks() {
 	at := func(e operator.WebhookError) jsontext.Pointer {
-		return element("/spec/webhookdefinitions", e.Index) + jsontext.Pointer(e.Path)
+		return place.Item("/spec/webhookdefinitions", e.Index) + jsontext.Pointer(e.Path)
 	}
 	classic := make(map[jsontext.Pointer]bool)
 	for _, e := range operator.CheckWebhooks(c.csv) {
@@ -40,7 +41,7 @@ func (c *checker) checkWebhooks() {
 	}
 	for i := range c.csv.Spec.WebhookDefinitions {
 		d := &c.csv.Spec.WebhookDefinitions[i]
-		ptr := element("/spec/webhookdefinitions", i)
+		ptr := place.Item("/spec/webhookdefinitions", i)
 		if err := operator.CheckConversionCRDs(d); err != nil {
 			c.reportCSV(ruleCSVWebhookOLM, ptr, "OLM Classic refuses it: %w", err)
 		}
@@ -105,7 +106,7 @@ func (c *checker) checkAdmission(ptr jsontext.Pointer, d *v1alpha1.WebhookDescri
 		c.reportCSV(ruleCSVWebhook, ptr+"/timeoutSeconds", "%d: want 1 to 30 seconds", *s)
 	}
 	for i := range d.Rules {
-		c.checkAdmissionRule(element(ptr+"/rules", i), &d.Rules[i])
+		c.checkAdmissionRule(place.Item(ptr+"/rules", i), &d.Rules[i])
 	}
 }
 
@@ -113,7 +114,7 @@ func (c *checker) checkAdmissionRule(ptr jsontext.Pointer, r *admissionv1.RuleWi
 	var operations []string
 	for i, o := range r.Operations {
 		operations = append(operations, string(o))
-		checkWord(c, element(ptr+"/operations", i), &o, admissionv1.Create, admissionv1.Update, admissionv1.Delete,
+		checkWord(c, place.Item(ptr+"/operations", i), &o, admissionv1.Create, admissionv1.Update, admissionv1.Delete,
 			admissionv1.Connect, admissionv1.OperationAll)
 	}
 	for _, list := range []struct {

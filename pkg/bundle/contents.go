@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -97,19 +98,19 @@ func (c *Contents) collectDependencies(meta *metadata, annotated []annotatedProp
 		}
 	}
 	for i := range c.CSV.Spec.CustomResourceDefinitions.Required {
-		add(declcfg.PropertyGVKRequired, csv, element("/spec/customresourcedefinitions/required", i))
+		add(declcfg.PropertyGVKRequired, csv, place.Item("/spec/customresourcedefinitions/required", i))
 	}
 	for i := range c.CSV.Spec.APIServiceDefinitions.Required {
-		add(declcfg.PropertyGVKRequired, csv, element("/spec/apiservicedefinitions/required", i))
+		add(declcfg.PropertyGVKRequired, csv, place.Item("/spec/apiservicedefinitions/required", i))
 	}
 	for _, property := range annotated {
-		add(property.Type, csv, pointer("metadata", "annotations", annotationProperties))
+		add(property.Type, csv, atAnnotations.AppendToken(annotationProperties))
 	}
 	for i, d := range meta.properties {
-		add(string(d.Type), meta.from.properties, element("/properties", i))
+		add(string(d.Type), meta.from.properties, place.Item("/properties", i))
 	}
 	for i, d := range meta.dependencies {
-		add(requirementType(string(d.Type)), meta.from.dependencies, element("/dependencies", i))
+		add(requirementType(string(d.Type)), meta.from.dependencies, place.Item("/dependencies", i))
 	}
 }
 

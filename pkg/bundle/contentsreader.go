@@ -18,6 +18,7 @@ import (
 	kubejson "k8s.io/apimachinery/pkg/util/json"
 
 	documents "github.com/opm-toolchain/opm/internal/document"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -203,7 +204,7 @@ func (r *contentsReader) addItem(m *manifest, object *unstructured.Unstructured)
 
 // item returns the manifest of an item of a list.
 func (m *manifest) item(i int) *manifest {
-	child := &manifest{document: m.document, at: element("/items", i)}
+	child := &manifest{document: m.document, at: place.Item("/items", i)}
 	for key, list := range documents.Children(m.printed) {
 		if key != "items" {
 			continue
@@ -258,7 +259,7 @@ func (r *contentsReader) annotatedProperties() (properties []annotatedProperty, 
 		return nil, true
 	}
 	if err := json.Unmarshal([]byte(text), &properties); err != nil {
-		ptr := pointer("metadata", "annotations", annotationProperties)
+		ptr := atAnnotations.AppendToken(annotationProperties)
 		r.fail(r.ErrorIn(r.CSV, ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
 		return nil, false
 	}

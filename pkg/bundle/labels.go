@@ -79,7 +79,7 @@ func (l Labels) check(name string, annotations []byte) error {
 		case !ok:
 			errs = append(errs, doc.errorIn("/annotations", fmt.Errorf("no %s: want %q", label[0], label[1])))
 		case string(value) != label[1]:
-			ptr := pointer("annotations", label[0])
+			ptr := jsontext.Pointer("/annotations").AppendToken(label[0])
 			errs = append(errs, doc.errorIn(ptr, fmt.Errorf("want %q, found %q", label[1], string(value))))
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -69,7 +69,7 @@ func (p *parser) declared(m *manifests, meta *metadata, c *csv, all *apis) []dec
 func (p *parser) candidates(m *manifests, meta *metadata, c *csv) []candidate {
 	var list []candidate
 	for i, d := range meta.properties {
-		list = append(list, candidate{d.property(), meta.from.properties, element("/properties", i)})
+		list = append(list, candidate{d.property(), meta.from.properties, place.Item("/properties", i)})
 	}
 	pkg := build(declcfg.PropertyPackage, declcfg.PackageProperty{
 		PackageName: string(meta.annotations.Package),
@@ -88,8 +88,6 @@ func (p *parser) candidates(m *manifests, meta *metadata, c *csv) []candidate {
 	})
 }
 
-func element(list jsontext.Pointer, i int) jsontext.Pointer { return list.AppendToken(strconv.Itoa(i)) }
-
 // An annotatedProperty is a property in the annotation of a ClusterServiceVersion.
 type annotatedProperty struct {
 	Type  string          `json:"type"`
@@ -102,7 +100,7 @@ func (p *parser) annotated(m *manifest, annotations map[string]string) []candida
 	if !ok {
 		return nil
 	}
-	ptr := pointer("metadata", "annotations", annotationProperties)
+	ptr := atAnnotations.AppendToken(annotationProperties)
 	var properties []annotatedProperty
 	if err := json.Unmarshal([]byte(value), &properties); err != nil {
 		p.warn(m.errorIn(ptr, fmt.Errorf("want a list of properties as JSON: %w", err)))
@@ -119,7 +117,7 @@ func (p *parser) annotated(m *manifest, annotations map[string]string) []candida
 func (p *parser) dependencies(meta *metadata, all *apis) []declcfg.Property {
 	var list []declcfg.Property
 	for i, d := range meta.dependencies {
-		dependency := candidate{d.property(), meta.from.dependencies, element("/dependencies", i)}
+		dependency := candidate{d.property(), meta.from.dependencies, place.Item("/dependencies", i)}
 		switch dependency.Type {
 		case declcfg.PropertyGVK:
 			var api declcfg.GVKRequired

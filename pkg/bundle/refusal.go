@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/installmode"
 	"github.com/opm-toolchain/opm/internal/operator"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -189,12 +190,12 @@ func (j *judge) checkDeployments() {
 	seen := map[string]bool{}
 	for i, d := range j.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if seen[d.Name] {
-			j.refuse(RefusedDeployment, element(atDeployments, i),
+			j.refuse(RefusedDeployment, place.Item(atDeployments, i),
 				"cluster service version contains duplicate strategy deployment spec '%s'", d.Name)
 		}
 		seen[d.Name] = true
 		if errs := validation.IsDNS1123Subdomain(d.Name); len(errs) > 0 {
-			j.refuse(RefusedDeployment, element(atDeployments, i),
+			j.refuse(RefusedDeployment, place.Item(atDeployments, i),
 				"invalid cluster service version strategy deployment name '%s': %s", d.Name, strings.Join(errs, ", "))
 		}
 	}
@@ -214,7 +215,7 @@ func (j *judge) checkDefinitions() {
 	}
 	for i, owned := range j.CSV.Spec.CustomResourceDefinitions.Owned {
 		if !seen[owned.Name] {
-			j.refuse(RefusedDefinition, element(atOwned, i), "cluster service definition references owned custom "+
+			j.refuse(RefusedDefinition, place.Item(atOwned, i), "cluster service definition references owned custom "+
 				"resource definition '%s' not found in bundle", owned.Name)
 		}
 	}
@@ -236,7 +237,7 @@ func (j *judge) checkWebhooks() {
 			continue
 		}
 		if !slices.Equal(modes, []string{string(v1alpha1.InstallModeTypeAllNamespaces)}) {
-			j.refuse(RefusedWebhook, element(atWebhooks, i),
+			j.refuse(RefusedWebhook, place.Item(atWebhooks, i),
 				"bundle contains conversion webhook %q and supports install modes %v - conversion webhooks are only "+
 					"supported for bundles that only support AllNamespaces install mode", w.GenerateName, modes)
 		}
@@ -245,7 +246,7 @@ func (j *judge) checkWebhooks() {
 		}
 	}
 	for _, err := range operator.CheckWebhooksV1(j.CSV) {
-		j.refuse(RefusedWebhook, element(atWebhooks, err.Index), "%w", err.Err)
+		j.refuse(RefusedWebhook, place.Item(atWebhooks, err.Index), "%w", err.Err)
 	}
 	for _, crd := range j.CRDs {
 		if converted[crd.Name] && crd.Spec.PreserveUnknownFields {

@@ -12,8 +12,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/skim"
@@ -80,15 +78,7 @@ func (t strictType) check(printed jsontext.Value) (ptr jsontext.Pointer, err err
 	if cursor := skim.New(printed); cursor.SkipAs(t.shape) {
 		return "", nil
 	}
-	object := new(unstructured.Unstructured)
-	if err := object.UnmarshalJSON(printed); err != nil {
-		return "", err
-	}
-	err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, t.build())
-	if err == nil {
-		return "", nil
-	}
-	return placed(printed, t.build(), err)
+	return decodeExact(printed, t.build())
 }
 
 // placed returns the error of converting a manifest to the type of v, with the pointer to the value if that is known:

@@ -85,11 +85,7 @@ func podmanEntry(p authPlace, data []byte, t authTarget) (authn.AuthConfig, erro
 func (f *authFile) dockerEntry(t authTarget) (authn.AuthConfig, error) {
 	type fields authn.AuthConfig // without its UnmarshalJSON, which sets Auth
 	for _, key := range slices.Sorted(maps.Keys(f.Auths)) {
-		server := key
-		if u, err := url.Parse(key); err == nil && u.Host != "" {
-			server = u.Host
-		}
-		if podmanName(server) != t.host {
+		if entryPlace(key) != t.host {
 			continue
 		}
 		var c fields
@@ -107,11 +103,7 @@ func (f *authFile) dockerEntry(t authTarget) (authn.AuthConfig, error) {
 func (f *authFile) brokenEntry(t authTarget) (broken string) {
 	most := 0
 	for _, key := range slices.Sorted(maps.Keys(f.Auths)) {
-		place := key
-		if u, err := url.Parse(key); err == nil && u.Host != "" {
-			place = u.Host
-		}
-		place = podmanName(place)
+		place := entryPlace(key)
 		if t.repository != place && !strings.HasPrefix(t.repository, place+"/") || len(place) < most {
 			continue
 		}
@@ -126,6 +118,14 @@ func (f *authFile) brokenEntry(t authTarget) (broken string) {
 		}
 	}
 	return broken
+}
+
+// entryPlace returns podman's name for the registry or the repository of an entry, whose key may be a URL.
+func entryPlace(key string) string {
+	if u, err := url.Parse(key); err == nil && u.Host != "" {
+		key = u.Host
+	}
+	return podmanName(key)
 }
 
 // errBrokenEntry is the error for an entry that is ignored.

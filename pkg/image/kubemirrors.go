@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -232,7 +231,7 @@ func isMirrorList(o mirrorObject) bool { return strings.HasSuffix(o.Kind, "List"
 func (r *mirrorReader) object(o mirrorObject, at jsontext.Pointer, root bool) {
 	if root && isMirrorList(o) {
 		for i, item := range o.Items {
-			r.object(item, at+jsontext.Pointer(fmt.Sprintf("/items/%d", i)), false)
+			r.object(item, place.Item(at+"/items", i), false)
 		}
 		return
 	}
@@ -249,7 +248,7 @@ func (r *mirrorReader) object(o mirrorObject, at jsontext.Pointer, root bool) {
 			continue
 		}
 		for i, e := range o.Spec[key] {
-			r.entry(e, at.AppendToken(strconv.Itoa(i)), field)
+			r.entry(e, place.Item(at, i), field)
 		}
 	}
 }
@@ -267,7 +266,7 @@ func (r *mirrorReader) entry(e mirrorEntry, at jsontext.Pointer, field string) {
 	}
 	for i, mirror := range e.Mirrors {
 		if err := checkLocation(mirror, false); err != nil {
-			r.fail(r.Errorf(at+jsontext.Pointer(fmt.Sprintf("/mirrors/%d", i)), "%w", err))
+			r.fail(r.Errorf(place.Item(at+"/mirrors", i), "%w", err))
 		}
 	}
 	blocker, policyAt := "", at+"/mirrorSourcePolicy"

@@ -173,7 +173,7 @@ func (o *Opener) resolve(ctx context.Context, ref string, s source, raw []byte, 
 	if err != nil {
 		return nil, err
 	}
-	chooser := chooser{source: s, limits: o.opts.Limits, want: o.platform}
+	chooser := chooser{source: s, want: o.platform}
 	m, err := chooser.choose(ctx, top, root.Digest)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,6 @@ func satisfies(have, want v1.Platform) bool {
 // A chooser finds the manifest for a platform in an index.
 type chooser struct {
 	source  source
-	limits  Limits
 	want    v1.Platform
 	read    int      // number of indexes read
 	offered []string // the available platforms

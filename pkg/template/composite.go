@@ -142,7 +142,7 @@ func ParseComposite(
 	}
 	for i := range from.Components {
 		c := &from.Components[i]
-		c.file, c.ptr = file, index("/components", i)
+		c.file, c.ptr = file, place.Item("/components", i)
 		errs = append(errs, c.check(to.Catalogs)...)
 	}
 	return &Composite{from.Components}, place.JoinErrors(errs)

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -26,7 +27,7 @@ type entry struct {
 // warning. With byImage, bundles have only an image and need no package.
 func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []entry) {
 	for i, raw := range list {
-		e := entry{ptr: index("/entries", i), raw: raw}
+		e := entry{ptr: place.Item("/entries", i), raw: raw}
 		object, err := declcfg.NewObject(declcfg.Pos{}, raw)
 		if err == nil {
 			e.Meta = object.Meta
@@ -98,7 +99,7 @@ func dropUnknown(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
 	case reflect.Slice:
 		for i := range v.Len() {
 			if elem := v.Index(i); elem.Kind() == reflect.Struct {
-				dropUnknown(elem, index(at, i), dropped)
+				dropUnknown(elem, place.Item(at, i), dropped)
 			}
 		}
 	case reflect.Struct:

@@ -38,11 +38,6 @@ func (c *Catalog) Edit(b *declcfg.Bundle) error {
 	return render.Changes{Form: c.form}.Edit(b)
 }
 
-// WriteDir writes the catalog to a new directory as [declcfg.WriteDir] does.
-func (c *Catalog) WriteDir(ctx context.Context, dir string, f declcfg.Format) error {
-	return declcfg.WriteDir(ctx, dir, c.Metas, declcfg.WriteOptions{Format: f, Edit: c.Edit})
-}
-
 // Index returns the index of the catalog. If check is not nil, Index calls it for each object, and returns its first
 // error.
 func (c *Catalog) Index(check func(*declcfg.Meta, any) error) (*declcfg.Index, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -79,7 +80,7 @@ func (s *semverSpec) images() (all []reference) {
 	for i, stage := range s.stages() {
 		for j, b := range stage.Bundles {
 			ptr := jsontext.Pointer("/" + stageNames[i] + "/bundles")
-			all = append(all, reference{b.Image, index(ptr, j).AppendToken("image")})
+			all = append(all, reference{b.Image, place.Item(ptr, j).AppendToken("image")})
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -32,7 +33,7 @@ func (s *substitutes) check(t *Template) {
 	s.entries = t.readEntries(s.Entries, false)
 	used := map[string]jsontext.Pointer{} // key and value of a substitution, such as "base kiln.v1.0.0"
 	for i, sub := range s.Substitutions {
-		ptr := index("/substitutions", i)
+		ptr := place.Item("/substitutions", i)
 		switch {
 		case sub.Name == "" && sub.Base == "":
 			t.fail(ptr, "a substitution needs a name, which is an image, and a base, which is a bundle")
@@ -58,7 +59,7 @@ func (s *substitutes) pkg() string { return onlyPackage(s.entries) }
 
 func (s *substitutes) images() (all []reference) {
 	for i, sub := range s.Substitutions {
-		all = append(all, reference{sub.Name, index("/substitutions", i).AppendToken("name")})
+		all = append(all, reference{sub.Name, place.Item("/substitutions", i).AppendToken("name")})
 	}
 	return all
 }
@@ -89,7 +90,7 @@ func (s *substitutes) firstBase(file *strictyaml.File) *declcfg.Error {
 	if slices.Contains(names, base) {
 		return nil
 	}
-	return file.Errorf(index("/substitutions", 0).AppendToken("base"), noBase, base, nearest.Hint(base, names))
+	return file.Errorf(place.Item("/substitutions", 0).AppendToken("base"), noBase, base, nearest.Hint(base, names))
 }
 
 const noBase = "no bundle %q%s" // base, hint
@@ -114,7 +115,7 @@ func (s *substitutes) render(r *rendering) {
 		}
 	}
 	for i, sub := range s.Substitutions {
-		w.substitute(index("/substitutions", i), sub)
+		w.substitute(place.Item("/substitutions", i), sub)
 	}
 }
 

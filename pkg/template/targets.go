@@ -27,10 +27,7 @@ import (
 //	  defaultChannel: stable-v1
 //	- name: v4.18
 //	  target: ocp=4.18
-type Targets struct {
-	file *strictyaml.File
-	list []target
-}
+type Targets struct{ list []target }
 
 // A target configures the catalog for one version of the platform.
 type target struct {
@@ -62,7 +59,7 @@ func ReadTargets(name string, text []byte) (*Targets, error) {
 	first := map[string]jsontext.Pointer{}
 	for i := range top.Targets {
 		t := &top.Targets[i]
-		t.file, t.ptr = file, index("/targets", i)
+		t.file, t.ptr = file, place.Item("/targets", i)
 		errs = append(errs, t.check()...)
 		if before, again := first[t.Name]; again {
 			errs = append(errs, file.Errorf(t.ptr+"/name", "target %q is already defined at %s", t.Name, file.Pos(before)[0]))
@@ -70,7 +67,7 @@ func ReadTargets(name string, text []byte) (*Targets, error) {
 			first[t.Name] = t.ptr
 		}
 	}
-	return &Targets{file, top.Targets}, place.JoinErrors(errs)
+	return &Targets{top.Targets}, place.JoinErrors(errs)
 }
 
 // check returns the mistakes in a target, and sets its form.
@@ -148,7 +145,7 @@ func (r *rendering) adaptToTarget() {
 	for key, list := range map[string][]string{"include": t.Include, "exclude": t.Exclude} {
 		for i, name := range list {
 			if !slices.Contains(r.names, name) {
-				r.errs = append(r.errs, t.file.Errorf(index(t.ptr.AppendToken(key), i),
+				r.errs = append(r.errs, t.file.Errorf(place.Item(t.ptr.AppendToken(key), i),
 					"the template has no bundle %q%s", name, r.hints.Hint(name, r.names)))
 			}
 		}

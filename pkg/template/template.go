@@ -13,7 +13,6 @@ package template
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -239,10 +238,6 @@ func (r *rendering) fail(ptr jsontext.Pointer, format string, args ...any) {
 }
 
 func (r *rendering) add(object any) { r.objects = append(r.objects, object) }
-
-func index(list jsontext.Pointer, i int) jsontext.Pointer {
-	return list.AppendToken(fmt.Sprint(i))
-}
 
 // Shapes returns the Go types of template files by schema: structs with json tags, whose fields are in the order in
 // which authors write the keys. A [jsontext.Value] in a list is a catalog object.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -40,7 +41,7 @@ func (s *scope) bundle(b *declcfg.Bundle) {
 func (s *scope) properties(b *declcfg.Bundle) {
 	for i := range b.Properties {
 		p := &b.Properties[i]
-		at := index("/properties", i)
+		at := place.Item("/properties", i)
 		if p.Type == "" {
 			s.add(rulePropertyType, at+"/type", "the property has no type")
 		}
@@ -93,7 +94,7 @@ func (s *scope) packageProperty(b *declcfg.Bundle) {
 		return
 	}
 	isPackage := func(p declcfg.Property) bool { return p.Type == declcfg.PropertyPackage }
-	at := index("/properties", slices.IndexFunc(b.Properties, isPackage)) + "/value"
+	at := place.Item("/properties", slices.IndexFunc(b.Properties, isPackage)) + "/value"
 	if value.PackageName != b.Package && b.Package != "" {
 		why := ""
 		if found := legible.WhiteSpace(value.PackageName, ""); found != "" {
@@ -204,7 +205,7 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 	tags, first := 0, 0
 	for i := range images {
 		image := images[i].Image
-		at := index("/relatedImages", i) + "/image"
+		at := place.Item("/relatedImages", i) + "/image"
 		if image == "" {
 			s.add(ruleRelatedImageEmpty, at, "related image %q is empty", images[i].Name)
 			continue
@@ -217,7 +218,7 @@ func (s *scope) relatedImages(images []declcfg.RelatedImage) {
 		}
 	}
 	if tags > 0 {
-		s.add(ruleRelatedImageTag, index("/relatedImages", first)+"/image",
+		s.add(ruleRelatedImageTag, place.Item("/relatedImages", first)+"/image",
 			"%d of %d related images have no digest, first %q", tags, len(images), images[first].Image)
 	}
 }
@@ -297,7 +298,7 @@ func (s *scope) sizes(b *declcfg.Bundle) {
 			size = base64.StdEncoding.DecodedLen(size) // the JSON around the base64 text is negligible
 			var object declcfg.BundleObject
 			if size > maxObject && p.Unmarshal(&object) == nil && len(object.Data) > maxObject {
-				s.add(ruleObjectSize, index("/properties", i)+"/value", "the manifest has %d bytes; a ConfigMap holds %d",
+				s.add(ruleObjectSize, place.Item("/properties", i)+"/value", "the manifest has %d bytes; a ConfigMap holds %d",
 					len(object.Data), maxObject)
 			}
 			manifests += size

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -47,7 +48,7 @@ func (s *scope) entries(entries []declcfg.Entry) {
 	seen := make(map[string]bool, len(entries))
 	for i := range entries {
 		e := &entries[i]
-		at := index("/entries", i)
+		at := place.Item("/entries", i)
 		if e.Name == "" {
 			s.add(ruleEntryName, at+"/name", "the entry has no name")
 		} else if seen[e.Name] {
@@ -60,9 +61,9 @@ func (s *scope) entries(entries []declcfg.Entry) {
 		s.name(at+"/replaces", e.Replaces)
 		for j, skip := range e.Skips {
 			if skip == "" {
-				s.add(ruleEmptySkip, index(at+"/skips", j), "skip[%d] is empty: entry %q skips an empty name", j, e.Name)
+				s.add(ruleEmptySkip, place.Item(at+"/skips", j), "skip[%d] is empty: entry %q skips an empty name", j, e.Name)
 			}
-			s.name(index(at+"/skips", j), skip)
+			s.name(place.Item(at+"/skips", j), skip)
 		}
 		if e.SkipRange == "" {
 			continue
@@ -108,7 +109,7 @@ func (s *scope) misnamedHeads(entries []declcfg.Entry, p graph.Problem) bool {
 		return false
 	}
 	for _, i := range slices.Sorted(maps.Keys(meant)) {
-		s.add(ruleChannelHead, index("/entries", i)+"/replaces",
+		s.add(ruleChannelHead, place.Item("/entries", i)+"/replaces",
 			"multiple channel heads found in graph: %s: %q replaces %q, and the channel has no such entry (did you mean %q?)",
 			strings.Join(p.Names, ", "), entries[i].Name, entries[i].Replaces, meant[i])
 	}

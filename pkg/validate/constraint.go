@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -70,7 +71,7 @@ func (s *scope) term(at jsontext.Pointer, c *requirement) {
 
 func (s *scope) terms(at jsontext.Pointer, t terms) {
 	for i := range t.Constraints {
-		s.term(index(at, i), &t.Constraints[i])
+		s.term(place.Item(at, i), &t.Constraints[i])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -17,7 +18,7 @@ func (s *scope) deprecations(d *declcfg.Deprecations) {
 	seen := map[[2]string]bool{}
 	for i := range d.Entries {
 		e := &d.Entries[i]
-		ref, at := e.Reference, index("/entries", i)
+		ref, at := e.Reference, place.Item("/entries", i)
 		rule := ruleDeprecationReference
 		switch {
 		case ref.Schema == "":

@@ -165,10 +165,6 @@ func (s *scope) other() {
 	}
 }
 
-func index(list jsontext.Pointer, i int) jsontext.Pointer {
-	return list + "/" + jsontext.Pointer(strconv.Itoa(i))
-}
-
 var objectRules = &problem.Group{Title: "Any object", Rules: []*problem.Rule{
 	ruleRead, ruleType, rulePortable, ruleDuplicateKey, ruleMisspelledKey, ruleUnknownKey, ruleUTF8, ruleWhiteSpace,
 	ruleUnknownSchema, ruleSchema, ruleUserSchema, ruleNoObjects, ruleUnmergedShard,

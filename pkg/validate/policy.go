@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -102,22 +103,17 @@ func (r *relations) policy(p *declcfg.PackageIndex) {
 // skips reports entries that replace or skip a bundle if the update from its version is larger than the policy allows.
 func (r *relations) skips(p *declcfg.PackageIndex, largest *Skip) {
 	versions := versionsOf(p)
-	for _, c := range p.Channels {
-		if c.Value == nil {
-			continue
+	eachEntry(p, func(channel *declcfg.Meta, i int, e *declcfg.Entry) {
+		to := versions[e.Name]
+		if to == nil {
+			return
 		}
-		for i, e := range c.Value.Entries {
-			to := versions[e.Name]
-			if to == nil {
-				continue
-			}
-			for _, name := range slices.Concat([]string{e.Replaces}, e.Skips) {
-				if from := versions[name]; from != nil && !largest.allows(from, to) {
-					r.of(c.Meta).add(rulePolicySkip, index("/entries", i), "the update from %q to %q is too large", name, e.Name)
-				}
+		for _, name := range slices.Concat([]string{e.Replaces}, e.Skips) {
+			if from := versions[name]; from != nil && !largest.allows(from, to) {
+				r.of(channel).add(rulePolicySkip, place.Item("/entries", i), "the update from %q to %q is too large", name, e.Name)
 			}
 		}
-	}
+	})
 }
 
 // policyOfPackages prepares what the policy says about packages, as it is asked for each of them.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -41,7 +42,7 @@ func (s *scope) propertyType(at jsontext.Pointer, typ string) {
 // otherProperties checks the properties of packages and channels; OLM uses none of them.
 func (s *scope) otherProperties(properties []declcfg.Property) {
 	for i := range properties {
-		s.propertyType(index("/properties", i), properties[i].Type)
+		s.propertyType(place.Item("/properties", i), properties[i].Type)
 	}
 }
 
@@ -141,7 +142,7 @@ func (s *scope) dependencies(properties []declcfg.Property) {
 		}
 	}
 	if types != nil {
-		s.add(ruleV1Dependency, index("/properties", first)+"/type", "OLM v1 refuses a bundle with dependencies (%s)",
+		s.add(ruleV1Dependency, place.Item("/properties", first)+"/type", "OLM v1 refuses a bundle with dependencies (%s)",
 			strings.Join(types, ", "))
 	}
 }
@@ -158,7 +159,7 @@ func (s *scope) kinds(properties []declcfg.Property) {
 			continue
 		}
 		if before, ok := first[kind]; ok {
-			s.add(ruleDuplicateGVK, index("/properties", i)+"/value", "kind %s of %s/%s is already in properties[%d]",
+			s.add(ruleDuplicateGVK, place.Item("/properties", i)+"/value", "kind %s of %s/%s is already in properties[%d]",
 				kind.Kind, kind.Group, kind.Version, before)
 			continue
 		}

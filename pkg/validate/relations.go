@@ -10,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -187,23 +188,31 @@ func (r *relations) defaultChannel(p *declcfg.PackageIndex, channels names) {
 }
 
 func (r *relations) entryBundles(p *declcfg.PackageIndex, bundles names) {
+	eachEntry(p, func(channel *declcfg.Meta, i int, e *declcfg.Entry) {
+		if e.Name == "" || bundles.set[e.Name] {
+			return
+		}
+		name := e.Name
+		if legible.WhiteSpace(name, "") != "" {
+			name = strconv.Quote(name)
+		}
+		f := r.of(channel).add(ruleEntryBundle, place.Item("/entries", i)+"/name",
+			"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
+			p.Name, name, r.hints.Hint(e.Name, bundles.list))
+		if f != nil {
+			f.bundle, f.names = e.Name, []string{e.Name}
+		}
+	})
+}
+
+// eachEntry calls fn with the entries of each channel of a package that can be decoded, in order.
+func eachEntry(p *declcfg.PackageIndex, fn func(channel *declcfg.Meta, i int, e *declcfg.Entry)) {
 	for _, c := range p.Channels {
 		if c.Value == nil {
 			continue
 		}
-		for i, e := range c.Value.Entries {
-			if e.Name != "" && !bundles.set[e.Name] {
-				s, name := r.of(c.Meta), e.Name
-				if legible.WhiteSpace(name, "") != "" {
-					name = strconv.Quote(name)
-				}
-				f := s.add(ruleEntryBundle, index("/entries", i)+"/name",
-					"no olm.bundle blobs found in package %q for olm.channel entries [%s]%s",
-					p.Name, name, r.hints.Hint(e.Name, bundles.list))
-				if f != nil {
-					f.bundle, f.names = e.Name, []string{e.Name}
-				}
-			}
+		for i := range c.Value.Entries {
+			fn(c.Meta, i, &c.Value.Entries[i])
 		}
 	}
 }
@@ -241,7 +250,7 @@ func (r *relations) deprecations(p *declcfg.PackageIndex, channels, bundles name
 				continue
 			}
 			if name := e.Reference.Name; name != "" && !known.set[name] {
-				at := index("/entries", i) + "/reference/name"
+				at := place.Item("/entries", i) + "/reference/name"
 				f := r.of(d.Meta).add(ruleDeprecationReference, at, "cannot deprecate %s %q for package %q: %s not found%s",
 					what, name, p.Name, what, r.hints.Hint(name, known.list))
 				if f != nil && e.Reference.Schema == declcfg.SchemaBundle {
@@ -288,19 +297,14 @@ func versionsOf(p *declcfg.PackageIndex) map[string]*declcfg.Version {
 // update.
 func (r *relations) ownRanges(p *declcfg.PackageIndex) {
 	versions := versionsOf(p)
-	for _, c := range p.Channels {
-		if c.Value == nil {
-			continue
+	eachEntry(p, func(channel *declcfg.Meta, i int, e *declcfg.Entry) {
+		version := versions[e.Name]
+		if e.SkipRange == "" || version == nil {
+			return
 		}
-		for i, e := range c.Value.Entries {
-			version := versions[e.Name]
-			if e.SkipRange == "" || version == nil {
-				continue
-			}
-			if in, err := graph.ParseRange(e.SkipRange); err == nil && in.Contains(version.Semver) {
-				r.of(c.Meta).add(ruleSkipRangeSelf, index("/entries", i)+"/skipRange",
-					"skipRange %q of entry %q includes its own version %s", e.SkipRange, e.Name, version.Semver)
-			}
+		if in, err := graph.ParseRange(e.SkipRange); err == nil && in.Contains(version.Semver) {
+			r.of(channel).add(ruleSkipRangeSelf, place.Item("/entries", i)+"/skipRange",
+				"skipRange %q of entry %q includes its own version %s", e.SkipRange, e.Name, version.Semver)
 		}
-	}
+	})
 }

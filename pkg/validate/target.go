@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -55,7 +56,7 @@ type manifestAPI struct {
 func needsOf(b *declcfg.Bundle) *needs {
 	n := new(needs)
 	for i := range b.Properties {
-		p, at := &b.Properties[i], index("/properties", i)
+		p, at := &b.Properties[i], place.Item("/properties", i)
 		switch p.Type {
 		case declcfg.PropertyCSVMetadata:
 			n.metadata = true
@@ -286,7 +287,7 @@ func headsOf(p *declcfg.PackageIndex) (heads []head) {
 		g := graph.New(c.Value.Entries)
 		for _, name := range g.Heads() {
 			if b := bundles[name]; b != nil {
-				heads = append(heads, head{c.Meta, index("/entries", g.Index(name)) + "/name", b})
+				heads = append(heads, head{c.Meta, place.Item("/entries", g.Index(name)) + "/name", b})
 			}
 		}
 	}

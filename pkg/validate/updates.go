@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -75,20 +76,20 @@ func (u *channelUpdates) check() {
 		}
 	}
 	for _, e := range u.channel.Entries() {
-		at := index("/entries", u.channel.Index(e.Name))
+		at := place.Item("/entries", u.channel.Index(e.Name))
 		b := u.pkg.Bundle(e.Name)
 		if b == nil {
 			continue
 		}
 		if e.Replaces != "" {
 			if skip := slices.Index(e.Skips, e.Replaces); skip >= 0 {
-				u.cause(u.skipped, e.Name, e.Replaces, ruleReplacesAndSkips, index(at+"/skips", skip),
+				u.cause(u.skipped, e.Name, e.Replaces, ruleReplacesAndSkips, place.Item(at+"/skips", skip),
 					"entry %q both replaces and skips %q", e.Name, e.Replaces)
 			}
 			u.checkDowngrade(b, e.Replaces, "replaces", at+"/replaces")
 		}
 		for j, skip := range e.Skips {
-			u.checkDowngrade(b, skip, "skips", index(at+"/skips", j))
+			u.checkDowngrade(b, skip, "skips", place.Item(at+"/skips", j))
 		}
 	}
 	if head, _ := u.channel.Entry(u.head.Name); head.Replaces == "" && len(u.channel.Entries()) > 1 {
@@ -142,7 +143,7 @@ func (u *channelUpdates) checkVersions() {
 }
 
 func (u *channelUpdates) entry(b *graph.Bundle) jsontext.Pointer {
-	return index("/entries", max(u.channel.Index(b.Name), 0))
+	return place.Item("/entries", max(u.channel.Index(b.Name), 0))
 }
 
 // isBelow reports whether b has no version or a lower version than c, whose version must not be nil.

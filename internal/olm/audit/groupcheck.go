@@ -191,7 +191,7 @@ func (c *GroupCheck) Report() *report.Report {
 	}
 	for _, s := range c.Shared {
 		r.Item(1, "its operators cannot provide APIs that operators of %s provide in %s: %s",
-			report.Name(s.Group.String()), operatorgroup.TargetText(s.Namespaces), list(s.APIs))
+			report.Name(s.Group.String()), operatorgroup.TargetText(s.Namespaces), report.List(s.APIs))
 	}
 	for _, a := range c.Assumed {
 		r.Item(0, "assumed: %s", legible.Message(a))

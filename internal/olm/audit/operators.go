@@ -240,7 +240,7 @@ func (o *Operator) scope(s Scope) string {
 		return "in the whole cluster"
 	case o.Namespace != "":
 		others := slices.DeleteFunc(slices.Clone(o.Watches), func(n string) bool { return n == o.Namespace })
-		return "in " + list(append([]string{o.Namespace}, others...))
+		return "in " + report.List(append([]string{o.Namespace}, others...))
 	case o.AllNamespaces:
 		return "in the namespaces that it watches, which may be all"
 	}
@@ -251,13 +251,13 @@ func verbs(verbs []string) string {
 	if slices.Contains(verbs, rbacv1.VerbAll) {
 		return "everything"
 	}
-	return list(verbs)
+	return report.List(verbs)
 }
 
 // objects returns the resources or URLs of a rule: pods, deployments.apps named x, /metrics.
 func objects(r rbacv1.PolicyRule) string {
 	if len(r.NonResourceURLs) > 0 {
-		return list(r.NonResourceURLs)
+		return report.List(r.NonResourceURLs)
 	}
 	var resources []string
 	for _, group := range r.APIGroups {
@@ -268,14 +268,12 @@ func objects(r rbacv1.PolicyRule) string {
 			resources = append(resources, resource)
 		}
 	}
-	text := list(resources)
+	text := report.List(resources)
 	if len(r.ResourceNames) > 0 {
-		text += " named " + list(r.ResourceNames)
+		text += " named " + report.List(r.ResourceNames)
 	}
 	return text
 }
 
 // RuleText returns a rule as text of a report, such as: get, list: pods, deployments.apps.
 func RuleText(r rbacv1.PolicyRule) string { return verbs(r.Verbs) + ": " + objects(r) }
-
-func list(names []string) string { return strings.Join(report.Names(names), ", ") }

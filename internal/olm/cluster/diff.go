@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -120,7 +119,7 @@ func (c *comparison) compare(ptr jsontext.Pointer, before, after jsontext.Value)
 		length := max(len(b), len(a))
 		b, a = append(b, make([]jsontext.Value, length-len(b))...), append(a, make([]jsontext.Value, length-len(a))...)
 		for i := range length {
-			c.compare(ptr.AppendToken(strconv.Itoa(i)), b[i], a[i])
+			c.compare(place.Item(ptr, i), b[i], a[i])
 		}
 	default:
 		c.fields = append(c.fields, Field{place.Path(ptr), before, after})

@@ -16,7 +16,6 @@ import (
 	"path"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -367,7 +366,7 @@ func (r *documentReader) list(raw jsontext.Value, ptr jsontext.Pointer, of metav
 		return
 	}
 	for i, item := range items {
-		r.object(item, ptr.AppendToken(strconv.Itoa(i)), of, depth)
+		r.object(item, place.Item(ptr, i), of, depth)
 	}
 }
 

@@ -30,8 +30,7 @@ func (d *diagnosis) catalogSource(o source) {
 	case status.Reason == v1alpha1.CatalogSourceRegistryServerError:
 		d.catalogDown(o, string(status.Reason)+": "+status.Message, metav1.Time{})
 	case err != "":
-		d.blameReaders(add(d, ruleCatalogSpec, o, err).help("correct the spec", "kubectl", "edit",
-			resourceOf(ref.Kind), ref.Name, "-n", ref.Namespace), o)
+		d.blameReaders(add(d, ruleCatalogSpec, o, err).help("correct the spec", kubectl("edit", ref)...), o)
 	case state != nil && isDown(state.LastObservedState):
 		message := "OLM is not connected to " + cmp.Or(state.Address, "it") + ": " + state.LastObservedState
 		d.catalogDown(o, message, state.LastConnectTime)
@@ -87,7 +86,7 @@ func (d *diagnosis) catalogDown(o source, message string, connected metav1.Time)
 	switch {
 	case len(f.Help) > 0:
 	case !catalogsource.HasPod(o.Value) && o.Value.Spec.Address != "":
-		f.help("start the server at "+o.Value.Spec.Address+", or delete the CatalogSource", deletion(ref)...)
+		f.help("start the server at "+o.Value.Spec.Address+", or delete the CatalogSource", kubectl("delete", ref)...)
 	case len(pods) == 0:
 		f.help("look at the pod of the catalog", "kubectl", "get", "pods,events", "-n", ref.Namespace, "-l",
 			catalogsource.LabelName+"="+ref.Name)
@@ -132,7 +131,7 @@ func (d *diagnosis) catalogUpdates(o source) {
 	}
 	if strings.Contains(spec.Image, "@") {
 		add(d, ruleCatalogDigest, o, "its image is polled, but named by digest: "+spec.Image+" never changes").
-			help("name the image by a tag", "kubectl", "edit", resourceOf(ref.Kind), ref.Name, "-n", ref.Namespace)
+			help("name the image by a tag", kubectl("edit", ref)...)
 	}
 	if status.Reason == v1alpha1.CatalogSourceIntervalInvalidError {
 		add(d, ruleCatalogPoll, o, "OLM polls every 15 minutes: "+status.Message).

@@ -1,10 +1,10 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
-	"github.com/opm-toolchain/opm/internal/shell"
 )
 
 // resources are the resources of the kinds whose short name is not unique in a cluster, as kubectl takes them.
@@ -28,10 +28,18 @@ func inNamespace(namespace string) []string {
 	return []string{"-n", namespace}
 }
 
-// deletion returns the command that deletes an object.
-func deletion(ref simulate.Ref) []string {
-	return append([]string{"kubectl", "delete", resourceOf(ref.Kind), ref.Name}, inNamespace(ref.Namespace)...)
+// kubectl returns the command that does something with one object.
+func kubectl(verb string, ref simulate.Ref, flags ...string) []string {
+	return slices.Concat([]string{"kubectl", verb, resourceOf(ref.Kind), ref.Name}, inNamespace(ref.Namespace), flags)
 }
+
+// patch returns the command that changes an object.
+func patch(ref simulate.Ref, change string) []string {
+	return kubectl("patch", ref, "--type", "merge", "-p", change)
+}
+
+// get returns the command that prints an object.
+func get(ref simulate.Ref) []string { return kubectl("get", ref, "-o", "yaml") }
 
 // deletions returns the command that deletes objects of one namespace.
 func deletions(refs []simulate.Ref) []string {
@@ -40,24 +48,4 @@ func deletions(refs []simulate.Ref) []string {
 		words = append(words, resourceOf(ref.Kind)+"/"+ref.Name)
 	}
 	return append(words, inNamespace(refs[0].Namespace)...)
-}
-
-// patch returns the command that changes an object.
-func patch(ref simulate.Ref, change string) []string {
-	words := append([]string{"kubectl", "patch", resourceOf(ref.Kind), ref.Name}, inNamespace(ref.Namespace)...)
-	return append(words, "--type", "merge", "-p", change)
-}
-
-// get returns the command that prints an object.
-func get(ref simulate.Ref) []string {
-	words := append([]string{"kubectl", "get", resourceOf(ref.Kind), ref.Name}, inNamespace(ref.Namespace)...)
-	return append(words, "-o", "yaml")
-}
-
-// commandLine returns a command line to paste, "" without words.
-func commandLine(words []string) string {
-	if len(words) == 0 {
-		return ""
-	}
-	return shell.Join(words...)
 }

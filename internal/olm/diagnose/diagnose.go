@@ -28,6 +28,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/operatorgroup"
 	"github.com/opm-toolchain/opm/internal/olm/simulate"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -181,7 +182,7 @@ func (f *Finding) since(t metav1.Time) *Finding {
 
 // help adds an action that would help, with the words of a command.
 func (f *Finding) help(text string, command ...string) *Finding {
-	f.Help = append(f.Help, Help{text, commandLine(command)})
+	f.Help = append(f.Help, Help{text, shell.Join(command...)})
 	return f
 }
 
@@ -197,8 +198,8 @@ func timeText(t metav1.Time) string {
 }
 
 // unreadable records an object that cannot be read.
-func (d *diagnosis) unreadable(o cluster.Object[cluster.Kubernetes], err error) {
-	d.Assumed = append(d.Assumed, fmt.Sprintf("%s is left out: %v", simulate.RefTo(o.Value), err))
+func (d *diagnosis) unreadable(o cluster.Kubernetes, err error) {
+	d.Assumed = append(d.Assumed, fmt.Sprintf("%s is left out: %v", simulate.RefTo(o), err))
 }
 
 // sort sorts the Findings: by severity, by rule, the ones with the most affected objects first, and by object.

@@ -45,7 +45,7 @@ func (d *diagnosis) clusterCatalogs() {
 			helpImage(f.since(progressing.LastTransitionTime), progressing.Message, o.Value.Spec.Source.Image.Ref)
 		case serving == nil && progressing == nil && d.knowsV1():
 			add(d, ruleUnresolved, o, "OLM v1 has not unpacked it yet").since(o.Value.CreationTimestamp).
-				help("see whether catalogd works on it", describe(ref)...)
+				help("see whether catalogd works on it", kubectl("describe", ref)...)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (d *diagnosis) clusterExtensions() {
 			f.help("look at the pods of the bundle", "kubectl", "get", "deployments,pods,events", "-n", o.Value.Spec.Namespace)
 		case len(conditions) == 0 && d.knowsV1():
 			add(d, ruleUnresolved, o, "OLM v1 has not resolved it yet").since(o.Value.CreationTimestamp).
-				help("see whether operator-controller works on it", describe(ref)...)
+				help("see whether operator-controller works on it", kubectl("describe", ref)...)
 		}
 	}
 }
@@ -153,10 +153,9 @@ func (d *diagnosis) helpExtension(f *Finding, o extension, message string) {
 		f.help("if no custom resource is affected, switch off the check of CustomResourceDefinitions",
 			patch(ref, `{"spec":{"install":{"preflight":{"crdUpgradeSafety":{"enforcement":"None"}}}}}`)...)
 	case has("InstallMode", "install mode", "watchNamespace"):
-		f.help("set or remove watchNamespace as the install modes of the bundle allow it", "kubectl", "edit",
-			resourceOf(ref.Kind), ref.Name)
+		f.help("set or remove watchNamespace as the install modes of the bundle allow it", kubectl("edit", ref)...)
 	default:
-		f.help("look at its conditions", describe(ref)...)
+		f.help("look at its conditions", kubectl("describe", ref)...)
 	}
 }
 

@@ -51,7 +51,7 @@ func (d *diagnosis) groupsOf(namespace string) {
 		for _, o := range groups[:min(len(groups), maxEvidence)] {
 			f.show(Evidence{simulate.RefTo(o.Value), o.Pos, "is one of them", timeText(o.Value.CreationTimestamp)})
 		}
-		f.help("delete all OperatorGroups but one, such as the newest", deletion(simulate.RefTo(groups[0].Value))...)
+		f.help("delete all OperatorGroups but one, such as the newest", kubectl("delete", simulate.RefTo(groups[0].Value))...)
 	}
 	d.blameNamespace(f, namespace)
 }

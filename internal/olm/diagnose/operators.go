@@ -177,7 +177,7 @@ func (x *updates) waits(o csv, f *Finding) {
 	if o.Value.Status.Phase == v1alpha1.CSVPhaseReplacing {
 		f.Message += "; no ClusterServiceVersion replaces it"
 	}
-	f.help("see whether olm-operator works on it", describe(f.Object)...)
+	f.help("see whether olm-operator works on it", kubectl("describe", f.Object)...)
 }
 
 // requirements explains an operator whose requirements are not met.
@@ -206,7 +206,7 @@ func (x *updates) requirements(o csv, f *Finding) {
 		}
 		return
 	}
-	f.help("create what is missing", describe(f.Object)...)
+	f.help("create what is missing", kubectl("describe", f.Object)...)
 }
 
 // deployments explains an operator whose Deployments are missing or not available.
@@ -257,7 +257,7 @@ func (x *updates) owners(o csv, f *Finding) {
 			}
 		}
 	}
-	f.help("delete one of the operators, with its Subscription", deletion(f.Object)...)
+	f.help("delete one of the operators, with its Subscription", kubectl("delete", f.Object)...)
 }
 
 // rivals explains an operator whose APIs another OperatorGroup provides, too.
@@ -313,7 +313,7 @@ func (x *updates) installModes(o csv, f *Finding) {
 	for g := range x.OperatorGroups.In(o.Value.Namespace) {
 		targets := operatorgroup.TargetText(g.Value.Status.Namespaces)
 		f.show(Evidence{Object: simulate.RefTo(g.Value), Place: g.Pos, Message: "targets " + targets})
-		f.help(text, "kubectl", "edit", "operatorgroup", g.Value.Name, "-n", g.Value.Namespace)
+		f.help(text, kubectl("edit", simulate.RefTo(g.Value))...)
 	}
 }
 

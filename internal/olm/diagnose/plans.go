@@ -159,7 +159,7 @@ func (d *diagnosis) retryPlan(f *Finding, o plan, user simulate.Ref) {
 			return
 		}
 	}
-	f.help(then+"delete the InstallPlan: OLM makes another one for "+user.String(), deletion(f.Object)...)
+	f.help(then+"delete the InstallPlan: OLM makes another one for "+user.String(), kubectl("delete", f.Object)...)
 }
 
 // forbiddenUser matches the user in the message of an API server.

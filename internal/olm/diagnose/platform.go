@@ -36,7 +36,7 @@ func (d *diagnosis) olm() {
 		}
 		f.blameTroubles(d.deploymentTroubles(o))
 		if len(f.Help) == 0 {
-			f.help("look at its pods", describe(f.Object)...)
+			f.help("look at its pods", kubectl("describe", f.Object)...)
 		}
 	}
 }
@@ -59,10 +59,10 @@ func (d *diagnosis) apiServices() {
 			ref := simulate.Ref{Kind: kindService, Namespace: o.Value.Spec.Service.Namespace, Name: o.Value.Spec.Service.Name}
 			services := d.others("", kindService)
 			if _, ok := services.Get(ref.Namespace, ref.Name); !ok {
-				f.help("delete the APIService if nothing serves it any longer", deletion(f.Object)...)
+				f.help("delete the APIService if nothing serves it any longer", kubectl("delete", f.Object)...)
 				break
 			}
-			f.help("repair the server behind its Service, or delete the APIService", describe(ref)...)
+			f.help("repair the server behind its Service, or delete the APIService", kubectl("describe", ref)...)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (d *diagnosis) platform() {
 			} `json:"status"`
 		}
 		if err := cluster.As(o.Value, &status); err != nil {
-			d.unreadable(cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos}, err)
+			d.unreadable(o.Value, err)
 			continue
 		}
 		for _, c := range status.Status.Conditions {

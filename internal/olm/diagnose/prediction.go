@@ -128,8 +128,7 @@ func (d *diagnosis) helpChange(f *Finding, namespace string, change resolve.Chan
 	case strings.HasPrefix(change.Text, "remove "):
 		f.help(change.Text, deletions(objects)...)
 	default:
-		f.help(change.Text, append([]string{"kubectl", "edit", resourceOf(objects[0].Kind), objects[0].Name},
-			inNamespace(namespace)...)...)
+		f.help(change.Text, kubectl("edit", objects[0])...)
 	}
 }
 
@@ -170,8 +169,7 @@ func (d *diagnosis) heldBack(namespace string) {
 			d.helpChange(f, namespace, change)
 		}
 		if len(decision.Changes) == 0 {
-			f.help("use another channel, or install the operator again", "kubectl", "edit", resourceOf(kindSubscription),
-				f.Object.Name, "-n", namespace)
+			f.help("use another channel, or install the operator again", kubectl("edit", f.Object)...)
 		}
 	}
 }

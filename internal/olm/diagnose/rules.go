@@ -13,7 +13,6 @@ const (
 	kindSubscription  = v1alpha1.SubscriptionKind
 	kindCSV           = v1alpha1.ClusterServiceVersionKind
 	kindCatalogSource = v1alpha1.CatalogSourceKind
-	kindPlan          = v1alpha1.InstallPlanKind
 	kindExtension     = "ClusterExtension"
 	kindCatalog       = "ClusterCatalog"
 	kindNamespace     = "Namespace"

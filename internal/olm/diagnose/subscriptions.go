@@ -70,7 +70,7 @@ func (d *diagnosis) failedJobs() []failedJob {
 			Status batchv1.JobStatus `json:"status"`
 		}
 		if err := cluster.As(o.Value, &job); err != nil {
-			d.unreadable(cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos}, err)
+			d.unreadable(o.Value, err)
 			continue
 		}
 		failed := failedJob{object: o, image: bundleImage(&job.Spec.Template.Spec), since: value(job.Status.StartTime)}
@@ -123,7 +123,8 @@ func (d *diagnosis) showJobs(f *Finding, jobs []failedJob) {
 		}
 		f.blameTroubles(job.troubles)
 		if len(f.Help) == 0 {
-			f.help("make the image available to the nodes: check its name, the mirror and the pull secret", describe(ref)...)
+			f.help("make the image available to the nodes: check its name, the mirror and the pull secret",
+				kubectl("describe", ref)...)
 		}
 		f.help("then delete the Job and its ConfigMap, so that OLM tries again at once", "kubectl", "delete", "job/"+ref.Name,
 			"configmap/"+ref.Name, "-n", ref.Namespace)
@@ -238,8 +239,7 @@ func (d *diagnosis) resolutionCause(o subscription, c v1alpha1.SubscriptionCondi
 	if name, ok := d.goneOperator(c.Message, namespace); ok {
 		f := add(d, ruleStale, o, name+" does not exist any longer, and OLM tries again at its next sync, in 15 minutes at "+
 			"most: "+c.Message)
-		return f.help("wait, or make OLM try again at once", "kubectl", "annotate", resourceOf(kindSubscription),
-			f.Object.Name, "-n", namespace, "--overwrite", "retry=now")
+		return f.help("wait, or make OLM try again at once", kubectl("annotate", f.Object, "--overwrite", "retry=now")...)
 	}
 	subject, rule := o, ruleResolution
 	var orphaned *Finding
@@ -255,7 +255,7 @@ func (d *diagnosis) resolutionCause(o subscription, c v1alpha1.SubscriptionCondi
 	}
 	if orphaned != nil {
 		if !d.explain(orphaned, namespace) {
-			orphaned.help("delete it if it is not needed", deletion(orphaned.Object)...)
+			orphaned.help("delete it if it is not needed", kubectl("delete", orphaned.Object)...)
 		}
 		return orphaned
 	}
@@ -340,7 +340,7 @@ func (d *diagnosis) helpResolution(f *Finding, o subscription) {
 	spec := o.Value.Spec
 	switch message := f.Message; {
 	case f.Rule == ruleDuplicate.Name:
-		f.help("delete one of the Subscriptions for package "+spec.Package, deletion(f.Object)...)
+		f.help("delete one of the Subscriptions for package "+spec.Package, kubectl("delete", f.Object)...)
 	case strings.Contains(message, "no operators found"):
 		f.help("ask the catalog for its packages, channels and bundles, then correct the Subscription", "kubectl", "get",
 			"packagemanifest", spec.Package, "-n", o.Value.Namespace, "-o", "yaml")
@@ -348,8 +348,7 @@ func (d *diagnosis) helpResolution(f *Finding, o subscription) {
 		f.help("add a catalog that has the required operator, in the namespace or the global one", "kubectl", "get",
 			"packagemanifests", "-n", o.Value.Namespace)
 	case strings.Contains(message, "deprecated"):
-		f.help("switch to a channel whose bundles are not deprecated", "kubectl", "edit", resourceOf(kindSubscription),
-			o.Value.Name, "-n", o.Value.Namespace)
+		f.help("switch to a channel whose bundles are not deprecated", kubectl("edit", f.Object)...)
 	default:
 		f.help("give the contents of the catalogs with --catalog, which explains the message", get(f.Object)...)
 	}
@@ -397,7 +396,7 @@ func (d *diagnosis) unfinishedSubscription(o subscription) {
 	case status.InstalledCSV != "" && !exists && status.State == v1alpha1.SubscriptionStateAtLatest && d.knowsOperators():
 		f := add(d, ruleOperatorMissing, o, "its installed ClusterServiceVersion "+status.InstalledCSV+" does not exist, "+
 			"and OLM does not install it again").since(status.LastUpdated)
-		f.help("delete the Subscription, and create it again", deletion(ref)...)
+		f.help("delete the Subscription, and create it again", kubectl("delete", ref)...)
 	case status.State == v1alpha1.SubscriptionStateAtLatest:
 	case d.outcomes[ref] != nil && (d.outcomes[ref].Waiting != nil || d.willInstall(ref)):
 	case d.down[kindSubscription] != nil:
@@ -409,7 +408,7 @@ func (d *diagnosis) unfinishedSubscription(o subscription) {
 		}
 		f := add(d, ruleUnresolved, o, message).since(status.LastUpdated)
 		f.show(d.warnings(simulate.Ref{Kind: kindNamespace, Name: ref.Namespace})...)
-		f.help("see whether catalog-operator works on it", describe(ref)...)
+		f.help("see whether catalog-operator works on it", kubectl("describe", ref)...)
 	}
 }
 

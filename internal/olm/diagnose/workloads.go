@@ -102,7 +102,7 @@ func (d *diagnosis) read() {
 func (d *diagnosis) readEvent(o object) {
 	var e event
 	if err := cluster.As(o.Value, &e); err != nil {
-		d.unreadable(cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos}, err)
+		d.unreadable(o.Value, err)
 		return
 	}
 	if e.Type != corev1.EventTypeWarning {
@@ -175,7 +175,6 @@ func (d *diagnosis) podsOf(namespace string, selector *metav1.LabelSelector) []o
 type trouble struct {
 	Evidence
 	reason  string // in the words of Kubernetes, such as ImagePullBackOff
-	image   string // of the container
 	message string // the last words of the container, too
 }
 
@@ -200,7 +199,7 @@ func (d *diagnosis) podTrouble(o object) (t trouble, ok bool) {
 		Status corev1.PodStatus `json:"status"`
 	}
 	if err := cluster.As(o.Value, &pod); err != nil {
-		d.unreadable(cluster.Object[cluster.Kubernetes]{Value: o.Value, Pos: o.Pos}, err)
+		d.unreadable(o.Value, err)
 		return t, false
 	}
 	t.Object, t.Place = simulate.RefTo(o.Value), o.Pos
@@ -233,7 +232,6 @@ func (d *diagnosis) podTrouble(o object) (t trouble, ok bool) {
 
 // fromContainer sets the reason why a container does not run, and reports whether there is one.
 func (t *trouble) fromContainer(c *corev1.ContainerStatus) bool {
-	t.image = c.Image
 	ended := c.State.Terminated
 	switch waiting := c.State.Waiting; {
 	case waiting != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, waiting.Reason):
@@ -367,12 +365,7 @@ func (f *Finding) blameTroubles(all []trouble) {
 		case ref.Kind == kindPod && strings.Contains(t.message, "exit code"):
 			f.help(text, "kubectl", "logs", "-n", ref.Namespace, ref.Name, "--all-containers", "--previous")
 		default:
-			f.help(text, describe(ref)...)
+			f.help(text, kubectl("describe", ref)...)
 		}
 	}
-}
-
-// describe returns the command that shows an object with its events.
-func describe(ref simulate.Ref) []string {
-	return append([]string{"kubectl", "describe", resourceOf(ref.Kind), ref.Name}, inNamespace(ref.Namespace)...)
 }

@@ -13,13 +13,7 @@ import (
 
 // Report returns a block for each Finding, and the numbers of healthy objects.
 func (r *Result) Report() *report.Report {
-	out := &report.Report{}
-	for _, c := range r.Contents {
-		out.Item(0, "contents of %s: %s", report.Name(c.Object()), legible.Message(c.Text()))
-	}
-	for _, a := range r.Assumed {
-		out.Item(0, "assumed: %s", legible.Message(a))
-	}
+	out := simulate.AssumedReport(r.Contents, r.Assumed)
 	for _, f := range r.Findings {
 		f.add(out)
 	}

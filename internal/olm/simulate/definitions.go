@@ -43,7 +43,7 @@ func (x *execution) createDefinition(
 	owner := types.NamespacedName{Namespace: x.plan.Namespace, Name: step.Resolving}
 	why := computed("InstallPlan " + x.plan.Name + " has it")
 	if b.Partial {
-		why = reason{why: why.why + "; its catalog does not have its manifests", verdict: NotEvaluable}
+		why = why.partial()
 	}
 	old, ok := x.State.CustomResourceDefinitions.Get("", crd.Name)
 	if !ok {

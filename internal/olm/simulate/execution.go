@@ -220,7 +220,7 @@ func (x *execution) createOperator(
 	}
 	why := computed("InstallPlan " + x.plan.Name + " has it")
 	if b.Partial {
-		why = reason{why: why.why + "; its catalog does not have its manifests", verdict: NotEvaluable}
+		why = why.partial()
 		text += ", deployments and permissions unknown"
 	}
 	create(x.run, text, why, created)

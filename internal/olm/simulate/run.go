@@ -120,6 +120,11 @@ func (why reason) after(minutes int) reason {
 	return why
 }
 
+// partial returns the same reason for a change of which not all is known, as a catalog has no manifests of its bundle.
+func (why reason) partial() reason {
+	return reason{why: why.why + "; its catalog does not have its manifests", verdict: NotEvaluable}
+}
+
 // event records a change of an object, which was read at pos.
 func (r *run) event(c cluster.Change, o cluster.Kubernetes, pos declcfg.Pos, text string, why reason) {
 	step := r.Steps + 1

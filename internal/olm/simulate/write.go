@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
+	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/report"
 )
@@ -21,7 +22,7 @@ const maxExplanation = 10
 
 // Report returns the Outcomes, the other objects that wait, and the numbers of changed objects of each kind.
 func (r *Result) Report() *report.Report {
-	out := r.assumed()
+	out := AssumedReport(r.Contents, r.Assumed)
 	out.Line("%s", endText(r))
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
@@ -161,7 +162,7 @@ var changeSigns = map[cluster.Change]string{cluster.Created: "+", cluster.Update
 // share a line. A reason is omitted if the previous event has it, or the last event of the step with the same kind and
 // change.
 func (r *Result) Timeline() *report.Report {
-	out := r.assumed()
+	out := AssumedReport(r.Contents, r.Assumed)
 	type subject struct {
 		kind   string
 		change cluster.Change
@@ -192,13 +193,13 @@ func (r *Result) Timeline() *report.Report {
 	return r.end(out)
 }
 
-// assumed returns a report of the contents and the assumptions.
-func (r *Result) assumed() *report.Report {
+// AssumedReport returns a report of the contents and the assumptions.
+func AssumedReport(contents []install.Origin, assumed []string) *report.Report {
 	out := &report.Report{}
-	for _, c := range r.Contents {
+	for _, c := range contents {
 		out.Item(0, "contents of %s: %s", report.Name(c.Object()), legible.Message(c.Text()))
 	}
-	for _, a := range r.Assumed {
+	for _, a := range assumed {
 		out.Item(0, "assumed: %s", legible.Message(a))
 	}
 	return out

@@ -26,7 +26,7 @@ func (s *Summary) report(limit int) *report.Report {
 		out.Line("Image %s, %s bytes", report.Name(s.Digest), size)
 	}
 	if len(s.Live) > 0 && len(s.Live) < len(s.Tags) {
-		out.Line("Live: %s", list(s.Live))
+		out.Line("Live: %s", report.List(s.Live))
 	}
 	var rows [][]string
 	for _, r := range s.Steps {
@@ -58,7 +58,7 @@ func ReportAll(all []*Summary) *report.Report {
 		if s.Outcome == Rejected || s.Outcome == Broken {
 			outcome = report.Strong(outcome)
 		}
-		rows = append(rows, []string{report.Name(s.Catalog), outcome, list(s.Tags)})
+		rows = append(rows, []string{report.Name(s.Catalog), outcome, report.List(s.Tags)})
 	}
 	var parts []string
 	for _, o := range []Outcome{Published, Unchanged, Checked, Rejected, Broken} {
@@ -76,7 +76,7 @@ func ReportAll(all []*Summary) *report.Report {
 }
 
 func (s *Summary) title() string {
-	to, from := list(s.Tags), report.Name(s.Catalog)
+	to, from := report.List(s.Tags), report.Name(s.Catalog)
 	push := resultOf(s.Steps, Push)
 	switch {
 	case s.Outcome == Published:
@@ -86,14 +86,13 @@ func (s *Summary) title() string {
 	case s.Outcome == Checked:
 		return "Checked " + from
 	case len(s.Live) > 0:
-		return fmt.Sprintf("Published in part: %s, not %s", list(s.Tags[:len(s.Live)]), list(s.Tags[len(s.Live):]))
+		tagged, missing := s.Tags[:len(s.Live)], s.Tags[len(s.Live):]
+		return fmt.Sprintf("Published in part: %s, not %s", report.List(tagged), report.List(missing))
 	case push != nil && push.Status == Skipped:
 		return "Failed: " + from
 	}
 	return "Not published: " + to
 }
-
-func list(names []string) string { return strings.Join(report.Names(names), ", ") }
 
 // addDetails adds the problems of the step, errors first, no hints and at most limit characters, then its changes and
 // commands.

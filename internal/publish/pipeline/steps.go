@@ -98,7 +98,8 @@ func (p *publication) renderTemplate(ctx context.Context, file string, text []by
 		return err
 	}
 	stage := filepath.Join(p.tmp, "stage")
-	if err := catalog.WriteDir(ctx, stage, declcfg.YAML); err != nil {
+	write := declcfg.WriteOptions{Format: declcfg.YAML, Edit: catalog.Edit}
+	if err := declcfg.WriteDir(ctx, stage, catalog.Metas, write); err != nil {
 		return err
 	}
 	defer os.RemoveAll(stage)
