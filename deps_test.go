@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term"},
 	"cmd/opm/internal/startup": {},
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
+	"cmd/opm/internal/process": {"internal/serve/memlimit"},
 	"pkg/serve": {
 		"internal/serve/store", "internal/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",

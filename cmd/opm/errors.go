@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -23,9 +24,6 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
-
-// interrupted is printed when a signal ended the program.
-const interrupted = "Error: interrupted"
 
 // A failure is the error of a command that has already printed the details.
 type failure struct {
@@ -63,7 +61,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	switch why := outputFailure(err); {
 	case errors.As(err, &f):
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(w, interrupted)
+		fmt.Fprintln(w, process.Interrupted)
 		return
 	case errors.As(err, &p):
 		const request = "please report this to the maintainers of opm, with the lines that follow"

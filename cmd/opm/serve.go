@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/internal/serve/listen"
@@ -119,8 +120,8 @@ func stopped(cmd *cobra.Command, log *slog.Logger, err error, args, names []stri
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log *slog.Logger) error {
-	p := processOf(cmd.Context())
-	p.honorMemoryLimit()
+	p := process.Of(cmd.Context())
+	p.HonorMemoryLimit()
 	profiling, err := profiles.Start(f.pprofAddr, f.pprofCapture, log)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	}
 	loading, loaded := context.WithCancel(cmd.Context())
 	defer loaded()
-	go p.limitGarbage(loading)
+	go p.LimitGarbage(loading)
 	if f.load.CacheOnly {
 		for _, r := range opts.Registries {
 			if err := serve.Cache(cmd.Context(), r.Load); err != nil {
@@ -145,7 +146,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 		profiling.Started()
 		loaded()
 	}
-	p.waitFor(f.server.Drain)
+	p.WaitFor(f.server.Drain)
 	return f.listenAndServe(cmd, opts, registries)
 }
 

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 )
 
 // TestMain makes the test binary available in PATH as opm, and runs the tests. Tests have two ways to run opm:
@@ -24,7 +26,7 @@ import (
 //     and with its own environment. It saves the start of the program, which takes longer than most commands.
 //   - As a program (exec.Command("opm"), or exec in scripts), for tests of signals, terminals, open files and servers.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(gcPercent)
+	debug.SetGCPercent(process.GCPercent)
 	switch filepath.Base(os.Args[0]) {
 	case "opm":
 		endWithTest()
@@ -112,8 +114,8 @@ type worker struct {
 
 const workerName = "opm-worker"
 
-// The garbage of a worker. A call leaves nothing, so with gcPercent a third of the time of tests would be spent on what
-// all calls share.
+// The garbage of a worker. A call leaves nothing, so with [process.GCPercent] a third of the time of tests would be spent
+// on what all calls share.
 const (
 	workerGCPercent = 400
 	workerMemory    = 256 << 20 // bytes, from which on it collects more often
