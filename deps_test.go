@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 		"pkg", "schemas", "internal", "cmd/opm/internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
 		json, "github.com/sirupsen/logrus",
 	},
-	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term"},
+	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term", "internal/reference"},
 	"cmd/opm/internal/startup": {},
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
 	"cmd/opm/internal/process": {"internal/serve/memlimit"},

@@ -87,7 +87,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer registry.Cache.Close()
-	done := display{cmd}.Start("building")
+	done := display(cmd).Start("building")
 	defer done()
 	platforms, closeBases, err := all[0].flags.open(cmd.Context(), registry) // the same for all
 	defer closeBases()

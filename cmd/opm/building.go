@@ -55,7 +55,7 @@ func (b *building) build(cmd *cobra.Command) (*publish.Image, error) {
 	}
 	built, err := publish.Build(cmd.Context(), declcfg.Source{
 		Name: b.dir, FS: os.DirFS(b.dir), MaxObject: sizeOf(cmd, maxObjectSize),
-		Read: display{cmd}.Read,
+		Read: display(cmd).Read,
 	}, b.opts)
 	if err == nil {
 		warnIfNone(cmd, built.Summary.Packages, "packages", b.dir)

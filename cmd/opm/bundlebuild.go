@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -90,7 +91,7 @@ func (f *bundleBuildFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	args = append(args, "-f", bundleDockerfile, "-t", f.tag, ".")
 	engine := exec.CommandContext(cmd.Context(), f.engine, args...)
-	engine.Stdout, engine.Stderr = dataOutput(cmd), stderrFile(cmd)
+	engine.Stdout, engine.Stderr = dataOutput(cmd), console.File(cmd.ErrOrStderr())
 	if err := engine.Run(); err != nil {
 		return fmt.Errorf("run %s: %w", strings.Join(engine.Args, " "), err)
 	}

@@ -45,7 +45,7 @@ func (f *imageFlags) openCatalog(cmd *cobra.Command, opts render.Options, refs .
 		return nil, err
 	}
 	opts.Images = images.opener
-	display{cmd}.showOpening(&opts, refs)
+	showOpening(cmd, &opts, refs)
 	opened, err := render.Open(cmd.Context(), refs, opts)
 	if err != nil {
 		images.close()
@@ -85,7 +85,7 @@ func (c *catalog) check(index *declcfg.Index, err error) error {
 func (f *imageFlags) openIndex(
 	cmd *cobra.Command, read func(context.Context, ...declcfg.Source) (*declcfg.Index, error), refs ...string,
 ) (*catalog, error) {
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	c, err := f.openCatalog(cmd, openOptions(cmd), refs...)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (f *imageFlags) openValidated(
 
 // openValid opens a catalog that must be valid, while "reading" is shown. If it is not, its problems are printed.
 func (f *imageFlags) openValid(cmd *cobra.Command, ref string) (*catalog, error) {
-	done := display{cmd}.Start("reading")
+	done := display(cmd).Start("reading")
 	defer done()
 	c, report, err := f.openValidated(cmd, openOptions(cmd), ref, validate.Options{ErrorsOnly: true})
 	if err != nil {
@@ -238,6 +238,17 @@ func openOptions(cmd *cobra.Command) render.Options {
 		MaxObject: sizeOf(cmd, maxObjectSize),
 		Limits:    image.Limits{Unpacked: sizeOf(cmd, maxImageSize)},
 	}
+}
+
+// showOpening makes opts count the opened references and the bytes read, if progress is shown.
+func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
+	d := display(cmd)
+	if !d.OnTerminal() {
+		return
+	}
+	d.Count(len(refs), "references")
+	d.Size(refs)
+	opts.Opened, opts.Read = d.Did, d.Read
 }
 
 // bundleImageOptions returns the options for bundles that are read from images in registries, with their manifests.

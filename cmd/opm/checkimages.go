@@ -74,7 +74,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 
 // check reads the catalog, and closes it before it looks up the images.
 func (f *imageCheck) check(cmd *cobra.Command, ref string) (*imagecheck.Report, error) {
-	d := display{cmd}
+	d := display(cmd)
 	defer d.Start("checking")()
 	c, err := f.images.openCatalog(cmd, openOptions(cmd), ref)
 	if err != nil {

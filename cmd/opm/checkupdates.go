@@ -98,7 +98,7 @@ func (f *updateCheck) run(cmd *cobra.Command, refs []string) error {
 
 // check reads the catalogs and bundles, and closes them before it opens further images.
 func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatecheck.Report, err error) {
-	opts, w := openOptions(cmd), display{cmd}
+	opts, w := openOptions(cmd), display(cmd)
 	opts.Jobs, opts.Bundles = f.jobs, &bundle.Options{}
 	if f.lock != "" {
 		if opts.Lock, err = render.ReadLock(f.lock); err != nil {
@@ -141,7 +141,7 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 		if f.lock != "" {
 			opts.Lock = lock
 		}
-		w.showOpening(&opts, refs)
+		showOpening(cmd, &opts, refs)
 		images, err := render.Open(ctx, refs, opts)
 		if err == nil {
 			lock = &images.Lock

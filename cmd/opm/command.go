@@ -123,7 +123,7 @@ func (c command) runE(cmd *cobra.Command, args []string) error {
 func (c command) runOnce(cmd *cobra.Command, args []string) error {
 	done := func() {}
 	if c.work != "" {
-		done = display{cmd}.Start(c.work)
+		done = display(cmd).Start(c.work)
 		defer done()
 	}
 	if c.do != nil {

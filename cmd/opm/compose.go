@@ -101,7 +101,7 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 	}
 	defer images.close()
 	opts.Render.Images = images.opener
-	defer display{cmd}.Start("composing")()
+	defer display(cmd).Start("composing")()
 	return compose.Run(cmd.Context(), config, opts)
 }
 

@@ -221,7 +221,7 @@ func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path strin
 	if err != nil || len(results[0].Problems) > 0 {
 		return nil // the edit of the catalog itself reports it, with its path
 	}
-	defer display{cmd}.Start("comparing")()
+	defer display(cmd).Start("comparing")()
 	d := diffFlags{pkg: add.Bundle.Package, images: *from}
 	report, err := d.findImpact(cmd, []string{path, dir})
 	if err != nil {

@@ -66,7 +66,7 @@ func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u
 // run applies an edit to a catalog or, with --each, to several catalogs, and prints its notes, or the problems that it
 // would cause.
 func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
-	done := display{cmd}.Start("editing")
+	done := display(cmd).Start("editing")
 	defer done()
 	refs, err := f.each.catalogs(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		return err
 	}
 	paths := pathsOf(refs)
-	w := display{cmd}
+	w := display(cmd)
 	opts := edit.Options{
 		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
 		Warn: warnOfLeftovers(cmd),

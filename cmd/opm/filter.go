@@ -120,7 +120,7 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		ErrorsOnly: true, Transport: f.transport,
 		Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) },
 	}
-	done := display{cmd}.Start("filtering")
+	done := display(cmd).Start("filtering")
 	defer done()
 	images := f.images
 	images.keepGoing = false // which bundles are left out depends on the selection

@@ -123,7 +123,7 @@ func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 	var size atomic.Int64
 	opts := openOptions(cmd)
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	c, err := f.images.openCatalog(cmd, opts, ref)
 	if err != nil {
 		return 0, err

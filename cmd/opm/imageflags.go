@@ -143,7 +143,8 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 	if opts.InsecureTransport, err = image.NewTransport(transport); err != nil {
 		return opts, err
 	}
-	showTransfers(cmd, &opts)
+	shown := display(cmd)
+	opts.Transport, opts.InsecureTransport = shown.Transfers(opts.Transport), shown.Transfers(opts.InsecureTransport)
 	cache := image.CacheOptions{MaxSize: int64(f.cacheMax), Spool: opts.Spool, Log: log}
 	opts.Cache = image.OpenCache(f.cacheDir(), cache)
 	return opts, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	_ "github.com/opm-toolchain/opm/cmd/opm/internal/startup"
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -54,7 +55,7 @@ func run(ctx context.Context, c call) int {
 	logrus.SetOutput(c.stderr)
 	root := rootCmd(c.stdout, first(c.args))
 	root.SetIn(c.stdin)
-	root.SetErr(newStderr(c.stderr))
+	root.SetErr(console.NewStderr(c.stderr))
 	root.SetArgs(c.args)
 	if strings.HasPrefix(first(c.args), cobra.ShellCompRequestCmd) { // only then: it takes a millisecond
 		completeFlags(root)

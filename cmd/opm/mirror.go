@@ -105,11 +105,11 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	done := display{cmd}.StartLogged("resolving")
+	done := display(cmd).StartLogged("resolving")
 	defer func() { done() }()
 	plan, err := mirror.NewPlan(cmd.Context(), images, to, mirror.Options{
 		Opener: opener, Platforms: f.platforms, Jobs: f.jobs, Last: f.last, RetryFailed: f.retryFailed,
-		Limits: image.Limits{Manifests: f.maxManifests}, Progress: display{cmd}, Log: registry.Log,
+		Limits: image.Limits{Manifests: f.maxManifests}, Progress: display(cmd), Log: registry.Log,
 	})
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
@@ -122,7 +122,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 		}
 		return f.print(cmd, report)
 	}
-	done = display{cmd}.StartLogged("mirroring")
+	done = display(cmd).StartLogged("mirroring")
 	record, runErr := plan.Run(cmd.Context(), mirror.RunOptions{Incomplete: f.incomplete})
 	done()
 	if record != nil {

@@ -75,11 +75,11 @@ func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records 
 		return err
 	}
 	opener := image.NewOpener(registry)
-	done := display{cmd}.Start("deleting")
-	display{cmd}.Count(len(pruning.Manifests), "manifests")
+	done := display(cmd).Start("deleting")
+	display(cmd).Count(len(pruning.Manifests), "manifests")
 	n := 0
 	failed := pruning.Run(cmd.Context(), opener, func(m mirror.Obsolete) {
-		display{cmd}.Did(m.Source)
+		display(cmd).Did(m.Source)
 		n++
 	})
 	done()

@@ -41,7 +41,7 @@ func (f *mirrorFlags) runVerify(cmd *cobra.Command) (err error) {
 	opener := image.NewOpener(registry)
 	defer func() { err = errors.Join(err, opener.Close(), registry.Cache.Close()) }()
 	opts := mirror.Options{
-		Opener: opener, Platforms: f.platforms, Limits: image.Limits{Manifests: f.maxManifests}, Progress: display{cmd},
+		Opener: opener, Platforms: f.platforms, Limits: image.Limits{Manifests: f.maxManifests}, Progress: display(cmd),
 		Log: registry.Log,
 	}
 	verify := f.verifyRecord
@@ -85,7 +85,7 @@ func (f *mirrorFlags) verifyRecord(cmd *cobra.Command, opts mirror.Options) (*mi
 			return nil, err
 		}
 	}
-	done := display{cmd}.StartLogged("verifying")
+	done := display(cmd).StartLogged("verifying")
 	defer done()
 	if record.Target != "" {
 		to, err := mirror.ToRegistry(opts.Opener, record.Target)
@@ -138,7 +138,7 @@ func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mi
 			}
 		}
 	}
-	done := display{cmd}.StartLogged("verifying")
+	done := display(cmd).StartLogged("verifying")
 	defer done()
 	return mirror.Verify(cmd.Context(), images, to, opts)
 }
@@ -163,7 +163,7 @@ func (f *mirrorFlags) mirroredImages(
 func (f *mirrorFlags) namedImages(
 	cmd *cobra.Command, ref string, from *mirroredCatalog,
 ) (images []*mirror.Image, err error) {
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	platforms := f.platforms
 	if from.entry.Platforms != nil {
 		platforms = from.entry.Platforms

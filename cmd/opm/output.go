@@ -23,6 +23,9 @@ func textOutput(cmd *cobra.Command) io.Writer { return legible.NewWriter(cmd.Out
 // dataOutput returns standard output for programs, without escaping.
 func dataOutput(cmd *cobra.Command) io.Writer { return cmd.OutOrStdout() }
 
+// display returns the display of a command's progress.
+func display(cmd *cobra.Command) console.Display { return console.Display{Stderr: cmd.ErrOrStderr()} }
+
 // writeDiff prints a unified diff. It is data for programs such as patch, except on a terminal.
 func writeDiff(cmd *cobra.Command, text []byte) error {
 	w := dataOutput(cmd)

@@ -83,7 +83,7 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 	if err := f.state.check(); err != nil {
 		return nil, err
 	}
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	state, err := f.state.readState(cmd)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 // permissions returns the permissions of operators and the roles that may use their APIs: of the operators in the
 // state, and of the operators that the catalogs would install.
 func (f *permissionsFlags) permissions(cmd *cobra.Command) (*output.Result, error) {
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	state, contents, err := f.state.open(cmd, &f.images)
 	if err != nil {
 		return nil, err

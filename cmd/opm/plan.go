@@ -154,7 +154,7 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*ac
 		return nil, nil, usageError{err}
 	}
 	return readEach(cmd, refs, "the plans leave out ", func(i int) (*across.Catalog, error) {
-		defer display{cmd}.Start("reading")()
+		defer display(cmd).Start("reading")()
 		c, err := f.images.openCatalog(cmd, openOptions(cmd), refs[i].Ref)
 		if err != nil {
 			return nil, err

@@ -303,7 +303,7 @@ func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
 	opts.CheckBase = func(dir string, platforms []publish.Platform) error {
 		return f.build.warnOfBase(cmd, dir, platforms)
 	}
-	opts.Progress, opts.Warn, opts.Output = display{cmd}, warnOnce(cmd), stderr
+	opts.Progress, opts.Warn, opts.Output = display(cmd), warnOnce(cmd), stderr
 	opts.WarnIfNone = func(packages int, dir string) { warnIfNone(cmd, packages, "packages", dir) }
 	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
 }

@@ -127,9 +127,9 @@ func readReferences(cmd *cobra.Command, name string) ([]string, error) {
 // render prints the catalogs and bundles of the references, and then writes the lock file.
 func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Options) error {
 	ctx := cmd.Context()
-	done := display{cmd}.Start("rendering")
+	done := display(cmd).Start("rendering")
 	defer done()
-	display{cmd}.showOpening(&opts, opts.Shard.Of(refs))
+	showOpening(cmd, &opts, opts.Shard.Of(refs))
 	catalog, err := render.Open(ctx, refs, opts)
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	done := display{cmd}.Start("rendering")
+	done := display(cmd).Start("rendering")
 	defer done()
 	bundles, closeAll, err := f.pull(cmd, t)
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *bundleRendering) pull(
 	if err != nil {
 		return nil, nil, err
 	}
-	display{cmd}.showOpening(&opts, t.Images())
+	showOpening(cmd, &opts, t.Images())
 	if bundles, err = t.Pull(cmd.Context(), opts); err != nil {
 		closeOpened()
 		return nil, nil, err
@@ -309,7 +309,7 @@ func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAll()
-	defer display{cmd}.Start("rendering")()
+	defer display(cmd).Start("rendering")()
 	lock, err := c.Build(cmd.Context(), template.CompositeOptions{
 		Options: f.opts, Bundles: opts, Format: f.format,
 		AllowExec: f.composite.allowExec, Validate: f.composite.validate, Warn: warnOnce(cmd),

@@ -156,7 +156,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.readTarget(nil, args[0]); err != nil {
 		return err
 	}
-	done := display{cmd}.Start("reading")
+	done := display(cmd).Start("reading")
 	defer done()
 	setup, closeAll, err := f.openSetup(cmd, args)
 	if err != nil {

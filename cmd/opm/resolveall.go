@@ -109,7 +109,7 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 
 // checkAll checks the first catalog.
 func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Checked, error) {
-	defer display{cmd}.Start("resolving")()
+	defer display(cmd).Start("resolving")()
 	setup, closeAll, err := f.openSetup(cmd, args)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Che
 
 // check returns the check of a catalog.
 func (f *resolveFlags) check(cmd *cobra.Command, setup *resolve.Setup) *resolve.Check {
-	w := display{cmd}
+	w := display(cmd)
 	check := &resolve.Check{
 		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.setup.Package,
 		SingleOwnNamespace: f.state.opts.SingleOwnNamespace, Releases: f.state.opts.Releases, Target: f.setup.Target,
@@ -154,7 +154,7 @@ func (f *resolveFlags) readImages(
 		}
 		opts := bundleImageOptions(cmd, from)
 		opts.Skipped = func(ref string, err error) { found(ref, nil, err) }
-		display{cmd}.showOpening(&opts, refs)
+		showOpening(cmd, &opts, refs)
 		catalog, err := render.Open(ctx, refs, opts)
 		if err != nil {
 			return err

@@ -73,7 +73,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	if err := f.readTarget(nil, ""); err != nil {
 		return err
 	}
-	done := display{cmd}.Start("reading")
+	done := display(cmd).Start("reading")
 	defer done()
 	state, contents, err := f.state.open(cmd, &f.images)
 	if err != nil {

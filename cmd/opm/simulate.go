@@ -164,7 +164,7 @@ func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 
 // simulate simulates the readable objects of the state, even if others are not readable.
 func (f *simulateFlags) simulate(cmd *cobra.Command) error {
-	done := display{cmd}.Start("simulating")
+	done := display(cmd).Start("simulating")
 	defer done()
 	state, contents, refused, err := f.state.openChecked(cmd, &f.images)
 	if err != nil {

@@ -131,7 +131,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 func (f *validateFlags) checkCatalog(
 	cmd *cobra.Command, ref string, opts validate.Options,
 ) (problems []*problem.Problem, err error) {
-	defer display{cmd}.Start("validating")()
+	defer display(cmd).Start("validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
 	c, found, err := f.images.openValidated(cmd, from, ref, opts)
