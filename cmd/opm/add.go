@@ -2,13 +2,13 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -53,7 +53,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 			from.add(cmd)
 			flags := cmd.Flags()
 			flags.BoolVar(&f.impact, "impact", false, "report what the bundle means for users and clusters")
-			choiceVar(cmd, new(string), "output", "o", "text", "output format, also of the report of --impact",
+			cmdline.ChoiceVar(cmd, new(string), "output", "o", "text", "output format, also of the report of --impact",
 				"text", "markdown", "json", "yaml")
 			flags.BoolVar(&f.allPlatforms, "all-platforms", false,
 				"add the bundle to the catalogs of --each for all releases of OpenShift")
@@ -61,8 +61,8 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		},
 		each: &f.each,
 		do: func(cmd *cobra.Command, args []string) error {
-			if formatOf(cmd) == output.Markdown && !f.impact {
-				return usageError{errors.New("--output markdown needs --impact")}
+			if cmdline.Format(cmd) == output.Markdown && !f.impact {
+				return cmdline.Errorf("--output markdown needs --impact")
 			}
 			changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
 			if add.LikeOthers = !changesForm; cmd.Flags().Changed("replaces") {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -33,7 +34,7 @@ fails. Finding no credentials is not a failure.`,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringVar(&authFile, "authfile", "",
 				"`FILE` with credentials for registries, instead of podman's and docker's")
-			must(cmd.MarkFlagFilename("authfile", "json"))
+			cmdline.Must(cmd.MarkFlagFilename("authfile", "json"))
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML},
 		run: func(_ *cobra.Command, args []string) (*output.Result, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -54,7 +55,7 @@ func (b *building) build(cmd *cobra.Command) (*publish.Image, error) {
 		return publish.BuildOpm(cmd.Context(), b.opts)
 	}
 	built, err := publish.Build(cmd.Context(), declcfg.Source{
-		Name: b.dir, FS: os.DirFS(b.dir), MaxObject: sizeOf(cmd, maxObjectSize),
+		Name: b.dir, FS: os.DirFS(b.dir), MaxObject: cmdline.Size(cmd, maxObjectSize),
 		Read: display(cmd).Read,
 	}, b.opts)
 	if err == nil {

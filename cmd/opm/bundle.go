@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -134,7 +135,7 @@ func (f *bundleFlags) options(cmd *cobra.Command) (*bundle.Options, error) {
 	}
 	tmpl, err := template.New("image").Parse(f.imageRef)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--%s: %w", imageRefTemplate, err)}
+		return nil, cmdline.Errorf("--%s: %w", imageRefTemplate, err)
 	}
 	opts.ImageRef = tmpl
 	return opts, nil
@@ -161,10 +162,11 @@ func (f *bundleRendering) add(cmd *cobra.Command) {
 	flags, forms := cmd.Flags(), render.Forms()
 	addMigrateLevelFlag(cmd, &f.level)
 	flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
-	exclude(cmd, "migrate", "migrate-level")
-	choiceVar(cmd, &f.form, "bundle-format", "", "", "write the manifests of bundles as `FORM`: "+oneOf(forms), forms...)
+	cmdline.Exclude(cmd, "migrate", "migrate-level")
+	cmdline.ChoiceVar(cmd, &f.form, "bundle-format", "", "",
+		"write the manifests of bundles as `FORM`: "+cmdline.OneOf(forms), forms...)
 	flags.StringVar(&f.target, "target", "", "write bundles in the form that `TARGET` needs, such as ocp=4.16")
-	exclude(cmd, "target", "bundle-format")
+	cmdline.Exclude(cmd, "target", "bundle-format")
 	flags.StringArrayVar(&f.rewrites, "rewrite-image", nil,
 		"replace the registry or repository OLD of images by NEW: `OLD=NEW`")
 	flags.IntVar(&f.jobs, "jobs", 0,
@@ -209,7 +211,7 @@ func (f *bundleRendering) open(cmd *cobra.Command) (opts render.Options, closeAl
 func (f *bundleRendering) options(cmd *cobra.Command) (opts render.Options, err error) {
 	opts = openOptions(cmd)
 	if opts.Changes, err = f.changes(); err != nil {
-		return opts, usageError{err}
+		return opts, cmdline.Invalid(err)
 	}
 	if err := checkJobs(cmd, f.jobs); err != nil {
 		return opts, err
@@ -224,9 +226,9 @@ func (f *bundleRendering) options(cmd *cobra.Command) (opts render.Options, err 
 			err = opts.Lock.Forget(f.renew...)
 		}
 	case f.renew != nil:
-		err = usageError{errors.New("--update needs --lock")}
+		err = cmdline.Errorf("--update needs --lock")
 	case f.reuse != nil:
-		err = usageError{errors.New("--reuse needs --lock")}
+		err = cmdline.Errorf("--reuse needs --lock")
 	}
 	return opts, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/reference"
@@ -33,7 +34,7 @@ does not allow plain HTTP here.`,
 			flags := cmd.Flags()
 			flags.BoolVarP(&f.debug, "debug", "d", false, "log which registry or mirror answered, as --verbose does")
 			flags.BoolP("skip-tls", "s", false, "use plain HTTP for registries")
-			deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
+			cmdline.Deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
 			flags.BoolVarP(&f.skipValidation, "skip-validation", "v", false, "do not validate the bundle")
 			flags.StringVarP(&f.images.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
 			flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is created if it does not exist")

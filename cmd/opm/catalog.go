@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -235,8 +236,8 @@ func openOptions(cmd *cobra.Command) render.Options {
 	return render.Options{
 		Stdin:     cmd.InOrStdin(),
 		Spool:     spoolOptions(cmd),
-		MaxObject: sizeOf(cmd, maxObjectSize),
-		Limits:    image.Limits{Unpacked: sizeOf(cmd, maxImageSize)},
+		MaxObject: cmdline.Size(cmd, maxObjectSize),
+		Limits:    image.Limits{Unpacked: cmdline.Size(cmd, maxImageSize)},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kube "k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
@@ -41,8 +42,8 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 			flags := cmd.Flags()
 			flags.StringVar(&target, "target", "", "version of Kubernetes, as kubectl version prints it: `kubernetes=VERSION`")
 			flags.StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
-			renamedFlag(flags, "kube-version", "--target kubernetes=VERSION")
-			exclude(cmd, "target", "kube-version")
+			cmdline.RenameFlag(flags, "kube-version", "--target kubernetes=VERSION")
+			cmdline.Exclude(cmd, "target", "kube-version")
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML},
 		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
@@ -50,7 +51,7 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 			if target != "" {
 				var t targetPlatform
 				if t, err = parseClusterTarget(target); err != nil || !t.isKubernetes() {
-					err = usageError{fmt.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)}
+					err = cmdline.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)
 				}
 				version = t.patched
 			}

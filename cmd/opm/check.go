@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 )
 
@@ -33,7 +34,7 @@ the catalog has problems, and 2 if something else failed.`,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil,
 				"the image `REF` of the catalog, to compare with if it exists")
-			f.add(cmd, texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
+			f.add(cmd, cmdline.Texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
 				return s == pipeline.Build || s == pipeline.Push
 			})))
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -36,7 +37,7 @@ ignored if there is a digest.`,
 			cmd.Flags().StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
 			addShardFlag(cmd, &check.shard, "images")
 			check.addRules(cmd, "each", "jobs", "package", "shard")
-			exclude(cmd, "shard", "write-baseline")
+			cmdline.Exclude(cmd, "shard", "write-baseline")
 		},
 		images: &check.images,
 		report: &check.reportFlags,

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	kube "k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/platform"
 )
 
@@ -29,9 +30,9 @@ func (t *clusterTarget) add(cmd *cobra.Command, former ...string) {
 			to, now = &t.kubernetes, "--target kubernetes=VERSION"
 		}
 		flags.StringVar(to, name, "", "`VERSION` of the cluster")
-		renamedFlag(flags, name, now)
+		cmdline.RenameFlag(flags, name, now)
 	}
-	exclude(cmd, "target", former...)
+	cmdline.Exclude(cmd, "target", former...)
 }
 
 // parse sets the versions. Kubernetes 1.33 is 1.33.0.
@@ -43,7 +44,7 @@ func (t *clusterTarget) parse() error {
 	p, err := parseClusterTarget(t.text)
 	switch {
 	case err != nil:
-		return usageError{fmt.Errorf("--%w", err)}
+		return cmdline.Errorf("--%w", err)
 	case p.OpenShift != platform.Version{}:
 		t.openShift = p.version
 	case p.patched == nil:
@@ -89,7 +90,7 @@ func parseKubeVersion(text string) (*kube.Version, error) {
 	}
 	v, err := kube.ParseSemantic(text)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", text)}
+		return nil, cmdline.Errorf("--kube-version %q: want a version such as v1.33.2", text)
 	}
 	return v, nil
 }

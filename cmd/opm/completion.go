@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -26,17 +27,17 @@ func completeArgs(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 // others by byValueName. The last one is completed again if it can be repeated.
 func completeUsage(usage string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		want, i := argumentsOf(usage), len(args)
-		if want.many {
-			i = min(i, len(want.names)-1)
+		want, i := cmdline.ArgumentsOf(usage), len(args)
+		if want.Many {
+			i = min(i, len(want.Names)-1)
 		}
 		switch {
-		case i >= len(want.names):
+		case i >= len(want.Names):
 			return nil, cobra.ShellCompDirectiveNoFileComp
-		case i == 0 && want.names[0] != "DIRECTORY":
+		case i == 0 && want.Names[0] != "DIRECTORY":
 			return files(cmd, args, start)
 		}
-		if complete := byValueName[want.names[i]]; complete != nil {
+		if complete := byValueName[want.Names[i]]; complete != nil {
 			return complete(cmd, args, start)
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -160,7 +161,7 @@ func listOf(words func() []string) cobra.CompletionFunc {
 // completeWith completes the values of flags.
 func completeWith(cmd *cobra.Command, complete cobra.CompletionFunc, flags ...string) {
 	for _, flag := range flags {
-		must(cmd.RegisterFlagCompletionFunc(flag, complete))
+		cmdline.Must(cmd.RegisterFlagCompletionFunc(flag, complete))
 	}
 }
 
@@ -219,7 +220,7 @@ func completeFlags(cmd *cobra.Command) {
 		}
 		_, f.Usage = pflag.UnquoteUsage(f)
 	})
-	for one, other := range eachExclusion(cmd) {
+	for one, other := range cmdline.Exclusions(cmd) {
 		cmd.MarkFlagsMutuallyExclusive(one, other) // the library completes neither if the other one is given
 	}
 	for _, c := range cmd.Commands() {

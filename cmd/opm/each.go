@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -63,7 +64,7 @@ func (f *eachFlag) catalogs(path string) ([]*reference.Named, error) {
 func parseNamedRefs(args []string) ([]*reference.Named, error) {
 	refs, err := reference.ParseNamed(args)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cmdline.Invalid(err)
 	}
 	return refs, nil
 }
@@ -80,7 +81,7 @@ func pathsOf(refs []*reference.Named) (paths []string) {
 func checkDistinct(refs []*reference.Named) error {
 	for i, r := range refs {
 		if j := slices.IndexFunc(refs[:i], r.IsSame); j >= 0 {
-			return usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].Name, r.Name, r.Ref)}
+			return cmdline.Errorf("catalogs %q and %q are the same: %s", refs[j].Name, r.Name, r.Ref)
 		}
 	}
 	return nil
@@ -125,7 +126,7 @@ func (f *eachFlag) args() (args []string, err error) {
 			}
 		}
 		if len(args) == before {
-			return nil, usageError{fmt.Errorf("--each %s: no directory in it", value)}
+			return nil, cmdline.Errorf("--each %s: no directory in it", value)
 		}
 	}
 	return args, nil
@@ -151,8 +152,8 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*reference.Named) error) err
 	if err != nil {
 		return err
 	}
-	if f.out, err = output.NewEach(cmd.OutOrStdout(), formatOf(cmd)); err != nil && f.finish == nil {
-		return usageError{err}
+	if f.out, err = output.NewEach(cmd.OutOrStdout(), cmdline.Format(cmd)); err != nil && f.finish == nil {
+		return cmdline.Invalid(err)
 	}
 	if err := f.runAll(cmd, refs, one); err != nil {
 		return err
@@ -258,7 +259,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[usageError](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil ||
+	if _, ok := errors.AsType[cmdline.Error](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil ||
 		errors.Is(err, validate.ErrSchemas) {
 		return cmp.Or(cmd.Context().Err(), err)
 	}

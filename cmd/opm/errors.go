@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -38,11 +39,6 @@ func failed(reason string) error { return &failure{reason: reason} }
 
 // with returns the failure with more lines after it.
 func (f *failure) with(lines string) *failure { return &failure{f.reason, f.after + lines} }
-
-// A usageError is an invalid command line. It is printed with the usage of the command.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
 
 // A statusError is an error with an exit status of its own.
 type statusError struct {
@@ -75,7 +71,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 		fmt.Fprintf(w, "Error: %s\n", legibleLines(f.reason))
 	}
 	fmt.Fprint(w, f.after)
-	if _, ok := errors.AsType[usageError](err); ok {
+	if _, ok := errors.AsType[cmdline.Error](err); ok {
 		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
 	}
 }

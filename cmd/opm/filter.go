@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
@@ -58,11 +59,11 @@ of -o images then has none of its blockedImages.` + catalogNote,
 			flags := cmd.Flags()
 			flags.StringVar(&f.configCatalog, "config-catalog", "",
 				"use the part of --config for catalog `REF`, or at FILE:LINE:COLUMN (default CATALOG)")
-			choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format; images lists all images of the bundles",
-				declcfg.JSON, declcfg.YAML, imagesFormat)
+			cmdline.ChoiceVar(cmd, &f.format, "output", "o", declcfg.JSON,
+				"output format; images lists all images of the bundles", declcfg.JSON, declcfg.YAML, imagesFormat)
 			flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
 			flags.StringVar(&f.summary, "summary", "", "write the kept packages and the changes to `FILE`, as JSON")
-			must(cmd.MarkFlagFilename("summary", "json"))
+			cmdline.Must(cmd.MarkFlagFilename("summary", "json"))
 		},
 		images: &f.images,
 		do:     func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -103,9 +104,9 @@ func (f *filterFlags) addSelection(cmd *cobra.Command) {
 	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep the dependencies of the kept bundles")
 	flags.StringVar(&f.config, "config", "", "keep what the ImageSetConfiguration in `FILE` mirrors")
 	for _, other := range []string{"package", "full", "default-channel"} {
-		exclude(cmd, "config", other)
+		cmdline.Exclude(cmd, "config", other)
 	}
-	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	flags.BoolVar(&f.images.keepGoing, "keep-going", false,
 		"leave out bundles and packages that cannot be used, with a warning for each")
 }
@@ -247,7 +248,7 @@ func isOf(kind filter.Kind) func(filter.Change) bool {
 // selection returns the packages, channels and bundles to keep.
 func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 	if f.dir != "" && f.format == imagesFormat {
-		return s, usageError{errors.New("--output-dir is for catalogs, not for -o images")}
+		return s, cmdline.Errorf("--output-dir is for catalogs, not for -o images")
 	}
 	entry := f.entry
 	if f.config != "" && entry == nil {
@@ -265,23 +266,23 @@ func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 		return s, nil
 	}
 	if f.configCatalog != "" {
-		return s, usageError{errors.New("--config-catalog needs --config")}
+		return s, cmdline.Errorf("--config-catalog needs --config")
 	}
 	if s.Packages, err = filter.ParsePackages(f.packages...); err != nil {
-		return s, usageError{fmt.Errorf("--package %w", err)}
+		return s, cmdline.Errorf("--package %w", err)
 	}
 	if f.full {
 		s.Rule = filter.All
 		if i := slices.IndexFunc(s.Packages, filter.Package.HasRule); i >= 0 {
 			name := s.Packages[i].Name
-			return s, usageError{fmt.Errorf("--full keeps every version: remove it, or the range of package %q", name)}
+			return s, cmdline.Errorf("--full keeps every version: remove it, or the range of package %q", name)
 		}
 	}
 	for _, text := range f.defaults {
 		name, channel, _ := strings.Cut(text, ":")
 		i := slices.IndexFunc(s.Packages, func(p filter.Package) bool { return p.Name == name })
 		if i < 0 || channel == "" {
-			return s, usageError{fmt.Errorf("--default-channel %q: want PACKAGE:CHANNEL of a --package", text)}
+			return s, cmdline.Errorf("--default-channel %q: want PACKAGE:CHANNEL of a --package", text)
 		}
 		s.Packages[i].DefaultChannel = channel
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
 
@@ -26,7 +27,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{unknownCommand(cmd, args[0])}
+	return cmdline.Invalid(unknownCommand(cmd, args[0]))
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
@@ -52,14 +53,14 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	if missing, ok := err.(*pflag.ValueRequiredError); ok { //nolint:errorlint // pflag does not wrap it
 		value, usage := pflag.UnquoteUsage(missing.GetFlag())
-		return usageError{fmt.Errorf("%w (%s: %s)", err, value, usage)}
+		return cmdline.Errorf("%w (%s: %s)", err, value, usage)
 	}
 	unknown, ok := err.(*pflag.NotExistError) //nolint:errorlint // pflag does not wrap it
 	switch {
 	case !ok:
-		return usageError{err}
+		return cmdline.Invalid(err)
 	case unknown.GetSpecifiedShortnames() != "":
-		return usageError{fmt.Errorf("%w%s", err, longFlag(cmd, unknown.GetSpecifiedShortnames()))}
+		return cmdline.Errorf("%w%s", err, longFlag(cmd, unknown.GetSpecifiedShortnames()))
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -67,7 +68,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, "--"+f.Name)
 		}
 	})
-	return usageError{fmt.Errorf("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))}
+	return cmdline.Errorf("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))
 }
 
 // helpCmd prints the help of a command. Unlike cobra's, it fails if there is no such command.
@@ -103,7 +104,7 @@ func helpCmd() *cobra.Command {
 			for _, name := range args {
 				next, rest, err := of.Find([]string{name})
 				if err != nil || len(rest) > 0 {
-					return usageError{unknownCommand(of, name)}
+					return cmdline.Invalid(unknownCommand(of, name))
 				}
 				of = next
 			}
@@ -117,7 +118,7 @@ func helpCmd() *cobra.Command {
 func printTopic(cmd *cobra.Command, args []string) error {
 	t := topicOf(args[0])
 	if len(args) > 1 {
-		return usageError{fmt.Errorf("unexpected argument %q: %s is a topic", args[1], t.name)}
+		return cmdline.Errorf("unexpected argument %q: %s is a topic", args[1], t.name)
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), t.page())
 	return err
@@ -131,7 +132,7 @@ const (
 
 // ofRegistries marks flags as being about registries.
 func ofRegistries(flags *pflag.FlagSet) {
-	flags.VisitAll(func(f *pflag.Flag) { must(flags.SetAnnotation(f.Name, registryFlag, nil)) })
+	flags.VisitAll(func(f *pflag.Flag) { cmdline.Must(flags.SetAnnotation(f.Name, registryFlag, nil)) })
 }
 
 // printUsage prints the usage line of a command, its examples, its subcommands in groups, and its flags, but of the

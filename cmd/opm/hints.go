@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/compose"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
@@ -140,7 +141,7 @@ func catalogsHere(cmd *cobra.Command, name string, args, names []string, at int)
 // are fewer than the command requires.
 func runHint(cmd *cobra.Command, args []string, more ...string) string {
 	_, usage, _ := strings.Cut(cmd.Use, " ")
-	if !strings.Contains(usage, "(") && len(args) < argumentsOf(usage).least {
+	if !strings.Contains(usage, "(") && len(args) < cmdline.ArgumentsOf(usage).Least {
 		return ""
 	}
 	return strings.TrimSuffix("run: "+commandLine(cmd, args)+" "+shell.Join(more...), " ")
@@ -192,7 +193,7 @@ func quotedAll(paths []string) string {
 	for _, path := range paths {
 		quoted = append(quoted, shell.Quote(path))
 	}
-	return oneOf(quoted)
+	return cmdline.OneOf(quoted)
 }
 
 // fileAdvice returns a hint for a command whose last argument is a file, if that is missing or a directory: the files
@@ -309,7 +310,7 @@ func argumentNames(cmd *cobra.Command) []string {
 	if choice := strings.IndexAny(usage, "(|"); choice >= 0 {
 		usage = usage[:strings.LastIndexByte(usage[:choice], ' ')+1]
 	}
-	return argumentsOf(usage).names
+	return cmdline.ArgumentsOf(usage).Names
 }
 
 // commandLine returns the command with other arguments, its flags, and the flags of the usage line that are missing.

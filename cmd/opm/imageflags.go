@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -27,8 +28,8 @@ type imageFlags struct {
 	timeout      time.Duration
 	redirects    []image.Destination
 	cache        string
-	cacheMax     byteSize
-	unpackedMax  byteSize
+	cacheMax     cmdline.ByteSize
+	unpackedMax  cmdline.ByteSize
 	verbose      bool
 
 	rootCA     string    // PEM file of additional trusted certificate authorities
@@ -179,11 +180,11 @@ func insecureFlags(cmd *cobra.Command) (bool, error) {
 	skipTLS, useHTTP, skipVerify := cmd.Flag("skip-tls"), cmd.Flag("use-http"), cmd.Flag("skip-tls-verify")
 	switch {
 	case skipTLS.Changed && useHTTP.Changed:
-		return false, usageError{errors.New(invalid + "--use-http with --skip-tls")}
+		return false, cmdline.Errorf(invalid + "--use-http with --skip-tls")
 	case skipTLS.Changed && skipVerify.Changed:
-		return false, usageError{errors.New(invalid + "--skip-tls-verify with --skip-tls")}
+		return false, cmdline.Errorf(invalid + "--skip-tls-verify with --skip-tls")
 	case isSet(cmd, "use-http") && isSet(cmd, "skip-tls-verify"):
-		return false, usageError{errors.New(invalid + "--use-http with --skip-tls-verify")}
+		return false, cmdline.Errorf(invalid + "--use-http with --skip-tls-verify")
 	}
 	return isSet(cmd, "skip-tls") || isSet(cmd, "use-http") || isSet(cmd, "skip-tls-verify"), nil
 }
@@ -209,7 +210,7 @@ func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, rea
 func spoolOptions(cmd *cobra.Command) image.SpoolOptions {
 	return image.SpoolOptions{
 		Dir:       os.Getenv("OLM_CACHE_DIR"),
-		FileLimit: sizeOf(cmd, maxImageSize) / 4, // compressed; a larger file is not a catalog
+		FileLimit: cmdline.Size(cmd, maxImageSize) / 4, // compressed; a larger file is not a catalog
 		Warn:      func(message string) { warn(cmd, "%s", message) },
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -85,7 +86,7 @@ func listCmd(alpha bool) *cobra.Command {
 		cmd.AddCommand(l.command(path))
 	}
 	if !alpha {
-		cmd.AddCommand(renamedCmd(matrixCmd("opm list"), "opm matrix"))
+		cmd.AddCommand(cmdline.RenameCommand(matrixCmd("opm list"), "opm matrix"))
 	}
 	return cmd
 }
@@ -110,11 +111,11 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 		args: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("package"); {
 			case named && len(args) > 1 && l.args != "":
-				return usageError{errors.New("--package and argument PACKAGE cannot be combined")}
+				return cmdline.Errorf("--package and argument PACKAGE cannot be combined")
 			case named:
-				return wantArgs("CATALOG")(cmd, args)
+				return cmdline.WantArgs("CATALOG")(cmd, args)
 			}
-			return wantArgs("CATALOG"+l.args)(cmd, args)
+			return cmdline.WantArgs("CATALOG"+l.args)(cmd, args)
 		},
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")

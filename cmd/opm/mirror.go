@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -74,7 +75,7 @@ copied: images whose reference begins with a name there, or matches it as a regu
 
 func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.check(cmd, args); err != nil {
-		return usageError{err}
+		return cmdline.Invalid(err)
 	}
 	if f.verify != "" {
 		return f.runVerify(cmd)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -63,22 +64,22 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.namespace, "namespace", "",
 		"write CatalogSources for this `NAMESPACE` (default openshift-marketplace, or olm if the target is Kubernetes)")
 	flags.BoolVar(&f.icsp, "icsp", false, "write an ImageContentSourcePolicy, for clusters before OpenShift 4.13")
-	exclude(cmd, "to-dir", "to")
-	exclude(cmd, "to-dir", "manifests")
-	exclude(cmd, "to-dir", "from-dir")
+	cmdline.Exclude(cmd, "to-dir", "to")
+	cmdline.Exclude(cmd, "to-dir", "manifests")
+	cmdline.Exclude(cmd, "to-dir", "from-dir")
 	for _, name := range []string{
 		"package", "full", "default-channel", "with-dependencies", "config", "keep-going", "image", "platform",
 		"catalog-image", "since", "base-image",
 	} {
-		exclude(cmd, "from-dir", name)
+		cmdline.Exclude(cmd, "from-dir", name)
 	}
-	exclude(cmd, "verify", besideVerify...)
+	cmdline.Exclude(cmd, "verify", besideVerify...)
 	for _, name := range []string{"to-dir", "from-dir", "manifests"} {
-		must(cmd.MarkFlagDirname(name))
+		cmdline.Must(cmd.MarkFlagDirname(name))
 	}
-	must(cmd.MarkFlagFilename("verify", "json", "yaml", "yml"))
+	cmdline.Must(cmd.MarkFlagFilename("verify", "json", "yaml", "yml"))
 	for _, name := range []string{"since", "record"} {
-		must(cmd.MarkFlagFilename(name, "json"))
+		cmdline.Must(cmd.MarkFlagFilename(name, "json"))
 	}
 	completeNothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
 		"max-manifests", "jobs")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -31,7 +32,7 @@ the record of its run is missing, or the run was killed before it wrote the reco
 			flags := cmd.Flags()
 			flags.StringArrayVar(&f.files, "record", nil, "read the record of opm mirror in `FILE`; repeatable")
 			flags.BoolVar(&f.execute, "execute", false, "delete what is listed")
-			must(cmd.MarkFlagFilename("record", "json"))
+			cmdline.Must(cmd.MarkFlagFilename("record", "json"))
 			f.images.add(cmd)
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML},
@@ -48,7 +49,7 @@ type pruneFlags struct {
 
 func (f *pruneFlags) run(cmd *cobra.Command, _ []string) error {
 	if len(f.files) == 0 {
-		return usageError{errors.New("--record is missing: it has the images of the mirror")}
+		return cmdline.Errorf("--record is missing: it has the images of the mirror")
 	}
 	var records []*mirror.Record
 	for _, file := range f.files {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -109,7 +110,7 @@ func (f *mirrorFlags) verifyRecord(cmd *cobra.Command, opts mirror.Options) (*mi
 // images. It asks only the mirror.
 func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mirror.Plan, error) {
 	if f.to == "" {
-		return nil, usageError{errors.New("--to is missing: it says where the images are")}
+		return nil, cmdline.Errorf("--to is missing: it says where the images are")
 	}
 	f.filter.config = f.verify
 	config, catalogs, err := f.readConfig(cmd, nil)

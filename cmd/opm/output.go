@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/linelog"
@@ -61,7 +62,7 @@ func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 
 // printResult prints the answer of a command.
 func printResult(cmd *cobra.Command, r *output.Result) error {
-	return r.Write(cmd.OutOrStdout(), formatOf(cmd))
+	return r.Write(cmd.OutOrStdout(), cmdline.Format(cmd))
 }
 
 // inText makes a function that writes text a result, with the value for programs.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/olm/audit"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
@@ -52,7 +53,7 @@ type permissionsFlags struct {
 // checkGroup is the name of a flag.
 const checkGroup = "check-operatorgroup"
 
-var permissionsModes = modes{"": "catalog" + liveModes, checkGroup: liveModes}
+var permissionsModes = cmdline.Modes{"": "catalog" + liveModes, checkGroup: liveModes}
 
 // addGroup adds --check-operatorgroup.
 func (f *permissionsFlags) addGroup(flags *pflag.FlagSet) {
@@ -65,7 +66,7 @@ func (f *permissionsFlags) args(cmd *cobra.Command, args []string) error {
 	if len(f.state.catalogs) > 0 {
 		return nil
 	}
-	return wantArgs("STATE...")(cmd, args)
+	return cmdline.WantArgs("STATE...")(cmd, args)
 }
 
 func (f *permissionsFlags) run(cmd *cobra.Command, args []string) (*output.Result, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -65,7 +66,7 @@ Exit status:
 		complete: files,
 		flags: func(cmd *cobra.Command) {
 			f.addImage(cmd)
-			f.add(cmd, texts(pipeline.Optional()))
+			f.add(cmd, cmdline.Texts(pipeline.Optional()))
 		},
 		each: &f.report.each,
 		do:   f.run,
@@ -119,16 +120,16 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	flags.StringArrayVar(&f.summary, "summary", nil,
 		"append the summary to `FILE` as Markdown, or replace it as JSON if its name ends in .json; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
-	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems",
+	cmdline.ChoiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems",
 		"markdown", "json", "yaml", string(problem.GitHub))
 	flags.StringArrayVar(&f.others, "dependencies-from", nil,
 		"resolve dependencies also from this `CATALOG`, as the cluster has it; repeatable")
 	flags.StringVar(&f.report.config, "config", "", "read `FILE` instead of the opm.yaml beside the argument")
 	flags.BoolVar(&f.report.strict, "warnings-as-errors", false, "make every warning an error")
-	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	f.rendering.add(cmd)
 	for name := range renderingFlags {
-		must(flags.SetAnnotation(name, templateFlag, nil))
+		cmdline.Must(flags.SetAnnotation(name, templateFlag, nil))
 	}
 }
 
@@ -136,9 +137,9 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 func (f *publishFlags) args(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.report.each.given():
-		return wantArgs("CATALOG")(cmd, args)
+		return cmdline.WantArgs("CATALOG")(cmd, args)
 	case len(args) == 0:
-		return usageError{errors.New("argument DIRECTORY, CONFIG or TEMPLATE is missing")}
+		return cmdline.Errorf("argument DIRECTORY, CONFIG or TEMPLATE is missing")
 	}
 	return nil
 }
@@ -213,11 +214,11 @@ func (f *publishFlags) prepare() error {
 	skip, err := pipeline.ParseSteps(f.skip)
 	switch {
 	case err != nil:
-		return usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(pipeline.Optional()))}
+		return cmdline.Errorf("--skip: %w: want %s", err, cmdline.OneOf(pipeline.Optional()))
 	case len(f.build.tags) == 0 && !slices.Contains(skip, pipeline.Push):
-		return usageError{errors.New("--tag is missing: it names the image to publish")}
+		return cmdline.Errorf("--tag is missing: it names the image to publish")
 	case f.signArgs != nil && !f.sign:
-		return usageError{errors.New("--sign-arg needs --sign")}
+		return cmdline.Errorf("--sign-arg needs --sign")
 	}
 	return nil
 }
@@ -333,7 +334,7 @@ func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err e
 			making = pipeline.Template
 		case len(args) > 1:
 			const want = "one directory, one config of opm compose, or templates"
-			err = usageError{fmt.Errorf("%s is not a template: want %s", arg, want)}
+			err = cmdline.Errorf("%s is not a template: want %s", arg, want)
 		case is == catalogInput:
 			err = fmt.Errorf("%s: %s is a file of a catalog: want its directory", cmd.Name(), arg)
 		default:
@@ -352,9 +353,9 @@ func (f *publishFlags) checkRendering(cmd *cobra.Command, making pipeline.Step) 
 		switch ofCompose := renderingFlags[name]; {
 		case !cmd.Flags().Changed(name) || making == pipeline.Template || making == pipeline.Compose && ofCompose:
 		case ofCompose:
-			return usageError{fmt.Errorf("--%s needs a template or a config of opm compose", name)}
+			return cmdline.Errorf("--%s needs a template or a config of opm compose", name)
 		default:
-			return usageError{fmt.Errorf("--%s needs a template", name)}
+			return cmdline.Errorf("--%s needs a template", name)
 		}
 	}
 	_, err := f.rendering.options(cmd)

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 )
 
 //go:generate go test -run=^TestReference$ . -update
@@ -28,7 +30,7 @@ func TestReference(t *testing.T) {
 		pages["reference/rules/"+name] = text
 	}
 	for _, c := range commands(rootCmd(nil, "")) {
-		if strings.HasPrefix(c.CommandPath(), "opm alpha") || c.Annotations[renamedTo] != "" { // the same commands again
+		if strings.HasPrefix(c.CommandPath(), "opm alpha") || c.Annotations[cmdline.RenamedTo] != "" { // the same commands again
 			continue
 		}
 		c.InitDefaultHelpFlag()

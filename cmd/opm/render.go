@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -46,7 +47,7 @@ is missing, or of other references, is an error.`,
 			if f.refsFile != "" {
 				return nil
 			}
-			return wantArgs("REF...")(cmd, args)
+			return cmdline.WantArgs("REF...")(cmd, args)
 		},
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
@@ -57,7 +58,7 @@ is missing, or of other references, is an error.`,
 				"print objects that several files hold once, and fail for those that differ")
 			flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
 			addShardFlag(cmd, &f.shard, "references")
-			exclude(cmd, "shard", "package", "output", "merge-duplicates")
+			cmdline.Exclude(cmd, "shard", "package", "output", "merge-duplicates")
 			flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
 			f.bundles.addImageRef(cmd)
 			f.bundleRendering.add(cmd)
@@ -91,8 +92,8 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		args = append(args, refs...)
 		if f.refsFile == render.Stdin && slices.Contains(args, render.Stdin) {
-			return usageError{errors.New(
-				"--refs-file - already reads standard input: remove \"-\" from the references")}
+			return cmdline.Errorf(
+				"--refs-file - already reads standard input: remove \"-\" from the references")
 		}
 	}
 	opts, closeAll, err := f.open(cmd)

@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -98,10 +97,10 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	f.olm.add(cmd, "which OLM to ask")
 	flags.StringVar(&f.target, "target", "", "ask the OLM v1 of the platform `TARGET`, such as ocp=4.20")
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
-	choiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
+	cmdline.ChoiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
 		explainShort, explainFull)
 	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
-	choiceVar(cmd, new(string), "output", "o", "text", "output format",
+	cmdline.ChoiceVar(cmd, new(string), "output", "o", "text", "output format",
 		append(problem.Formats(), "dot")...)
 	f.all.add(cmd)
 	f.state.add(cmd)
@@ -122,7 +121,7 @@ const (
 	hintExplanation = "with --explain=full"
 )
 
-var resolveModes = modes{
+var resolveModes = cmdline.Modes{
 	"": "package channel version starting installed watch-namespace path olm explain solver-timeout " +
 		"single-own-namespace bundle-releases target",
 	"all": "package olm solver-timeout single-own-namespace bundle-releases info disable warnings-as-errors config " +
@@ -135,9 +134,9 @@ var resolveModes = modes{
 // args checks the arguments: catalogs, unless there is a state.
 func (f *resolveFlags) args(cmd *cobra.Command, args []string) error {
 	if f.state.paths != nil {
-		return wantArgs("")(cmd, args)
+		return cmdline.WantArgs("")(cmd, args)
 	}
-	return wantArgs("CATALOG...")(cmd, args)
+	return cmdline.WantArgs("CATALOG...")(cmd, args)
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
@@ -151,7 +150,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	case f.all.on:
 		return f.runAll(cmd, args)
 	case f.setup.Package == "":
-		return usageError{errors.New("--package is missing: it names the package to install")}
+		return cmdline.Errorf("--package is missing: it names the package to install")
 	}
 	if err := f.readTarget(nil, args[0]); err != nil {
 		return err
@@ -181,13 +180,13 @@ func (f *resolveFlags) readTarget(c *opmyaml.Config, ref string) (err error) {
 	switch {
 	case f.target != "":
 		if *p, err = platform.ParseTarget(f.target); err != nil {
-			return usageError{fmt.Errorf("--target: %w", err)}
+			return cmdline.Errorf("--target: %w", err)
 		}
 	case c != nil:
 		*p, err = c.TargetOf(ref)
 	}
 	if err == nil && f.olm == olmV1 && p.OLMv1 == platform.OLMv1Absent {
-		err = usageError{fmt.Errorf("--olm v1: %s has no OLM v1", p)}
+		err = cmdline.Errorf("--olm v1: %s has no OLM v1", p)
 	}
 	return err
 }
@@ -204,7 +203,7 @@ func (f *resolveFlags) openSetup(
 	f.setup.SingleOwnNamespace, f.setup.Releases = f.state.opts.SingleOwnNamespace, f.state.opts.Releases
 	if setup, err = resolve.NewSetup(f.setup, catalogs); err != nil {
 		closeAll()
-		return nil, nil, usageError{err}
+		return nil, nil, cmdline.Invalid(err)
 	}
 	return setup, closeAll, nil
 }

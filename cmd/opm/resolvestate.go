@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
@@ -83,7 +84,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	f.state.opts.Target = f.setup.Target
 	request, err := install.NewRequest(state, f.state.opts)
 	if err != nil {
-		return usageError{f.state.unknownCatalog(err)}
+		return cmdline.Invalid(f.state.unknownCatalog(err))
 	}
 	r := &stateResolution{Contents: install.Origins(f.state.opts.Contents)}
 	if f.olm != olmV1 {
@@ -121,20 +122,20 @@ func (f *stateFlags) check() error {
 	for _, arg := range f.catalogs {
 		_, name, ref := resolve.SplitCatalogName(arg)
 		if name == "" {
-			return usageError{fmt.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q%s", arg, invalidName(arg))}
+			return cmdline.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q%s", arg, invalidName(arg))
 		}
 		key := strings.TrimSuffix(arg, "="+ref)
 		if seen[key] {
-			return usageError{fmt.Errorf("--catalog: catalog %q is given twice", key)}
+			return cmdline.Errorf("--catalog: catalog %q is given twice", key)
 		}
 		seen[key] = true
 		refs = append(refs, ref)
 	}
 	if f.contents.forward && !slices.ContainsFunc(f.paths, isLive) {
-		return usageError{errors.New("--forward needs kube:, the live cluster")}
+		return cmdline.Errorf("--forward needs kube:, the live cluster")
 	}
 	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {
-		return usageError{errors.New("standard input can be read only once")}
+		return cmdline.Errorf("standard input can be read only once")
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func joinByPlace(err error, problems []*declcfg.Error) error {
 // checkSolverTimeout returns an error about a timeout that is too short.
 func checkSolverTimeout(t time.Duration) error {
 	if t <= 0 {
-		return usageError{errors.New("--solver-timeout: want more than 0")}
+		return cmdline.Errorf("--solver-timeout: want more than 0")
 	}
 	return nil
 }

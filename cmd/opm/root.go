@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 )
 
 // A commandGroup is the commands of one group of the help, in their order there.
@@ -89,7 +90,7 @@ Exit status:
 		Args:          noSuchCommand,
 		Run:           func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
 
-		PersistentPreRunE: checkFlags,
+		PersistentPreRunE: cmdline.CheckFlags,
 	}
 	root.SetOut(stdout) // first: the commands for completion keep it
 	root.SetUsageFunc(printUsage)
@@ -125,7 +126,7 @@ Exit status:
 		root.AddCommand(removedCmd("index"), removedCmd("registry"))
 		addCompletionCmd(root)
 	}
-	wholeLists(root)
+	cmdline.WholeLists(root)
 	return root
 }
 
@@ -170,29 +171,11 @@ func addGlobalFlags(root *cobra.Command) {
 	flags.Bool("skip-tls-verify", false, "do not verify the certificates of registries")
 	flags.Bool("use-http", false, "use plain HTTP for registries")
 	flags.Bool("skip-tls", false, "do not use TLS for registries")
-	deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
+	cmdline.Deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
 	ofRegistries(flags)
 	root.Flags().Bool("version", false, "print the version of opm")
 	root.Flags().Bool("debug", false, "has no effect")
-	hide(root.Flags(), "debug")
-}
-
-func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
-
-// deprecate hides a flag, and makes commands print what to do instead. Cobra's own mark does that too, but on standard
-// output if the writer of standard output was set.
-func deprecate(flags *pflag.FlagSet, name, instead string) {
-	hide(flags, name)
-	must(flags.SetAnnotation(name, deprecatedFlag, []string{instead}))
-}
-
-const deprecatedFlag = "deprecated"
-
-// must panics if err is not nil. It is for errors that only a bug can cause, such as an unknown flag name.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
+	cmdline.Hide(root.Flags(), "debug")
 }
 
 // removedCommands maps each command that only upstream's opm has or had to the commands to run instead, by the name of

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
@@ -124,11 +125,11 @@ func checkRules(rules *problem.Rules, names []string) error {
 			switch {
 			case rules.Has(name) || !t.rules.Has(name):
 			case t.fixed:
-				return usageError{fmt.Errorf("rule %q is of %s, whose levels are fixed", name, t.command)}
+				return cmdline.Errorf("rule %q is of %s, whose levels are fixed", name, t.command)
 			default:
-				return usageError{fmt.Errorf("rule %q is of %s, not of this command", name, t.command)}
+				return cmdline.Errorf("rule %q is of %s, not of this command", name, t.command)
 			}
 		}
 	}
-	return usageError{fmt.Errorf("%w; opm rules lists them", err)}
+	return cmdline.Errorf("%w; opm rules lists them", err)
 }

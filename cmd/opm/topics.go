@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/schemas"
 )
@@ -94,7 +95,7 @@ func environmentText() string {
 
 func configText() string {
 	outline, err := schemas.Outline(opmyaml.Name)
-	must(err) // a test makes this page
+	cmdline.Must(err) // a test makes this page
 	return `The file opm.yaml beside a catalog configures the commands that report problems: opm validate, bundle
 validate, check-images, check-updates, resolve --all, plan, check and publish. --config names
 another file.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 )
 
@@ -194,7 +195,7 @@ func (p *workerPool) end() error {
 func work() {
 	environ := os.Environ()
 	home, err := os.Getwd()
-	must(err)
+	cmdline.Must(err)
 	out := gob.NewEncoder(os.Stdout)
 	os.Stdout = os.Stderr // nothing else may write to standard output
 	calls := make(chan workerCall)
@@ -211,14 +212,14 @@ func work() {
 	}()
 	for c := range calls {
 		r := c.run()
-		must(os.Chdir(home)) // the test may remove or unmount the directory of the call
-		must(out.Encode(r))
+		cmdline.Must(os.Chdir(home)) // the test may remove or unmount the directory of the call
+		cmdline.Must(out.Encode(r))
 	}
 }
 
 func (c workerCall) run() workerResult {
 	setEnv(c.Env)
-	must(os.Chdir(c.Dir))
+	cmdline.Must(os.Chdir(c.Dir))
 	var stdout, stderr syncBuffer
 	opm := call{args: c.Args, stdin: bytes.NewReader(c.Stdin), stdout: &stdout, stderr: &stderr}
 	if c.Combined {
@@ -252,7 +253,7 @@ func setEnv(environ []string) {
 	os.Clearenv()
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		must(os.Setenv(name, value))
+		cmdline.Must(os.Setenv(name, value))
 	}
 }
 
