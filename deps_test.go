@@ -30,6 +30,15 @@ var arrows = map[string][]string{
 	"cmd/opm/internal/process": {"internal/serve/memlimit"},
 	"cmd/opm/internal/cmdline": {
 		"internal/output", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
+		"internal/nearest",
+	},
+	"cmd/opm/internal/advice": {
+		"cmd/opm/internal/cmdline", "cmd/opm/internal/input", "internal/compose", "internal/kube", "internal/olm/cluster",
+		"internal/reference", "internal/shell", "pkg/bundle", "pkg/declcfg", "pkg/render", "pkg/serve",
+		"github.com/spf13/cobra", "github.com/spf13/pflag",
+	},
+	"cmd/opm/internal/input": {
+		"internal/reference", "internal/shell", "pkg/bundle", "pkg/declcfg", "pkg/render", "pkg/template", "pkg/validate",
 	},
 	"pkg/serve": {
 		"internal/serve/store", "internal/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",

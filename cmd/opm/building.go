@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -70,7 +71,7 @@ func invalid(cmd *cobra.Command, err error, dir string) error {
 	if !ok {
 		return fmt.Errorf("build image: %w", err)
 	}
-	if err := notCatalog(cmd.Context(), dir, found.Report); err != nil {
+	if err := input.NotCatalog(cmd.Context(), dir, found.Report); err != nil {
 		return err
 	}
 	return reportProblems(cmd, found.Report.Problems)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -59,7 +60,7 @@ func openBundleRef(ctx context.Context, ref string, images *images) (*openBundle
 	case reference.LayoutDirectory:
 		ref = reference.LayoutPrefix + ref
 	case reference.Directory:
-		if err := catalogError(ctx, ref); err != nil {
+		if err := input.CatalogError(ctx, ref); err != nil {
 			return nil, err
 		}
 		return &openBundle{ref, os.DirFS(ref), nil, func() error { return nil }}, nil
@@ -76,7 +77,7 @@ func openBundleImage(ctx context.Context, opener *image.Opener, ref string, name
 	if r := reference.Of(ref); r.Kind == reference.Missing {
 		return nil, fmt.Errorf("open bundle %q: %w", ref, r.Err)
 	}
-	if err := catalogError(ctx, ref); err != nil {
+	if err := input.CatalogError(ctx, ref); err != nil {
 		return nil, err
 	}
 	img, err := opener.Open(ctx, ref)
@@ -84,7 +85,7 @@ func openBundleImage(ctx context.Context, opener *image.Opener, ref string, name
 		return nil, err
 	}
 	if kind, _, _ := img.Kind(); kind == image.Catalog { // an image without labels may be a bundle that lacks them
-		return nil, errors.Join(notBundle(ref, "a catalog image"), img.Close())
+		return nil, errors.Join(input.NotBundle(ref, "a catalog image"), img.Close())
 	}
 	files, err := img.Files(ctx, "/", names...)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -66,7 +67,7 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 	ctx := cmd.Context()
 	if reference.Of(ref).Kind == reference.Directory && bundle.Is(os.DirFS(ref)) {
 		return fmt.Errorf("open bundle %q: it is a directory, not an image: there is nothing to unpack; run: %s",
-			ref, shellLine("opm bundle validate", ref))
+			ref, shell.Line("opm bundle validate", ref))
 	}
 	b, err := openBundleImage(ctx, opener, ref)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -72,7 +73,7 @@ func (c *catalog) close() {
 // It warns if the catalog has no packages, or looks like several catalogs.
 func (c *catalog) check(index *declcfg.Index, err error) error {
 	if err := cmp.Or(c.Unchanged(), err); err != nil {
-		return ofParts(c.cmd.Context(), c.refs, err)
+		return input.OfParts(c.cmd.Context(), c.refs, err)
 	}
 	warnIfNone(c.cmd, len(index.Names()), "packages", c.refs...)
 	if len(c.refs) == 1 {
@@ -108,7 +109,7 @@ func (f *imageFlags) openValidated(
 		return nil, nil, err
 	}
 	report, err := validate.Catalog(f.each.sharing(cmd.Context()), opts, c.Sources...)
-	if err := cmp.Or(c.Unchanged(), err, notCatalog(cmd.Context(), ref, report)); err != nil {
+	if err := cmp.Or(c.Unchanged(), err, input.NotCatalog(cmd.Context(), ref, report)); err != nil {
 		c.close()
 		return nil, nil, err
 	}

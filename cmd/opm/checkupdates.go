@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -122,7 +123,7 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 	defer c.close()
 	bundles, err := f.memo.Read(cmd.Context(), opts.Spool, c.Sources...)
 	if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
-		return nil, ofParts(cmd.Context(), refs, err)
+		return nil, input.OfParts(cmd.Context(), refs, err)
 	}
 	names := bundles.Index.Names()
 	warnIfNone(cmd, len(names), "packages", refs...)

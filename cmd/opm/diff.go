@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/diff"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/olm/impact"
@@ -101,7 +102,7 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, erro
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
 		return nil, cmdline.Errorf("OLD and NEW cannot both be standard input")
 	}
-	if slices.ContainsFunc(refs, isTemplate) {
+	if slices.ContainsFunc(refs, input.IsTemplate) {
 		return nil, templatesError(refs)
 	}
 	if f.impact {
@@ -134,12 +135,12 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, erro
 func templatesError(refs []string) error {
 	line, name := "opm diff", ""
 	for _, ref := range refs {
-		if !isTemplate(ref) {
+		if !input.IsTemplate(ref) {
 			line += " " + shell.Quote(ref)
 			continue
 		}
 		name = cmp.Or(name, ref)
-		line += " <(" + shellLine("opm render-template", ref) + ")"
+		line += " <(" + shell.Line("opm render-template", ref) + ")"
 	}
 	return fmt.Errorf("open catalog %q: not a catalog: it is a template; run: %s", name, line)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,17 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/advice"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/shell"
-	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -170,45 +169,14 @@ func legibleLines(message string) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// bundleError returns an error if ref is a bundle directory or the manifests or metadata in one, else nil.
-func bundleError(ctx context.Context, ref string) error {
-	switch is := inputOf(ctx, ref); is {
-	case bundleInput:
-		return &render.BundleError{Ref: ref, What: string(is)}
-	case partInput:
-		return &render.BundleError{Ref: ref, What: "a part of the bundle directory " + bundleAround(ref)}
-	}
-	return nil
-}
-
-// notCatalog returns an error if nothing of a catalog could be read because ref is a bundle, else nil. Upstream reads a
-// directory as a catalog even if it looks like a bundle, which may be due to names of packages.
-func notCatalog(ctx context.Context, ref string, report *validate.Report) error {
-	if report == nil || len(report.Problems) == 0 || len(report.Index.Names()) > 0 {
-		return nil
-	}
-	return bundleError(ctx, ref)
-}
-
-// ofParts returns an error for each reference to a part of a bundle, or err if no reference is one.
-func ofParts(ctx context.Context, refs []string, err error) error {
-	var errs []error
-	for _, ref := range refs {
-		if bundleAround(ref) != "" {
-			errs = append(errs, bundleError(ctx, ref))
-		}
-	}
-	return cmp.Or(errors.Join(errs...), err)
-}
-
 // warnIfNone warns if n, the number of objects that the command reads from the references, is 0.
 func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
 	if n > 0 {
 		return
 	}
 	for _, ref := range refs {
-		if isTemplate(ref) {
-			warn(cmd, "no %s in %q: it is a template; run: %s", what, ref, shellLine("opm render-template", ref))
+		if input.IsTemplate(ref) {
+			warn(cmd, "no %s in %q: it is a template; run: %s", what, ref, shell.Line("opm render-template", ref))
 			continue
 		}
 		warn(cmd, "no %s in %q", what, ref)
@@ -238,55 +206,10 @@ func warnIfSeveral(cmd *cobra.Command, ref string, index *declcfg.Index) {
 // withSlash returns the name of a directory with a slash at the end.
 func withSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
 
-// catalogError returns an error if ref, which should be a bundle, is a directory or a file of a catalog, or a part of a
-// bundle; else nil.
-func catalogError(ctx context.Context, ref string) error {
-	switch inputOf(ctx, ref) {
-	case partInput:
-		return fmt.Errorf("open bundle %q: it is a part of a bundle", ref)
-	case catalogInput:
-		return notBundle(ref, "a catalog")
-	}
-	return nil
-}
-
-// notBundle returns the error for a bundle reference to something else, such as a catalog.
-func notBundle(ref, what string) error {
-	return fmt.Errorf("open bundle %q: not a bundle: it is %s; run: %s", ref, what, shellLine("opm validate", ref))
-}
-
 // hintLine returns the line with the advice about err, or "".
 func hintLine(cmd *cobra.Command, err error) string {
-	if hint := advice(cmd, err); hint != "" {
+	if hint := advice.For(cmd, err, openOptions(cmd)); hint != "" {
 		return "hint: " + legibleLines(hint) + "\n"
 	}
 	return ""
-}
-
-// advice returns a hint that says how to fix err, or "" if there is none.
-func advice(cmd *cobra.Command, err error) string {
-	if b, ok := errors.AsType[*render.BundleError](err); ok && !strings.Contains(cmd.Use, "|BUNDLE") {
-		ref := b.Ref
-		if parent := bundleAround(ref); parent != "" && reference.Of(ref).Kind == reference.Directory {
-			ref = parent
-		}
-		if cmd.Name() == "validate" {
-			return "run: " + shellLine("opm bundle validate", ref)
-		}
-		return "run: " + shellLine("opm render", ref)
-	}
-	e, ok := errors.AsType[*declcfg.Error](err)
-	if ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
-		return "name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
-	}
-	return cmp.Or(flagAdvice(cmd, err), fileAdvice(cmd, err), missingAdvice(cmd, err), digestAdvice(cmd),
-		stateAdvice(cmd), argumentAdvice(cmd, err))
-}
-
-// shellLine returns a command with an argument, which can be pasted into a shell.
-func shellLine(command, arg string) string {
-	if strings.HasPrefix(arg, "-") && arg != reference.Stdin {
-		command += " --"
-	}
-	return command + " " + shell.Quote(arg)
 }

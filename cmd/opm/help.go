@@ -30,6 +30,13 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return cmdline.Invalid(unknownCommand(cmd, args[0]))
 }
 
+// commandsFor are commands of other tools and the command to run instead.
+var commandsFor = map[string]string{
+	"push": "opm publish, or opm build --push", "lint": "opm validate", "show": "opm list, opm graph or opm render",
+	"copy": "opm mirror", "pull": "opm render, or opm bundle unpack", "create": "opm init, or opm add --create",
+	"format": "opm fmt", "upgrade": "opm updates, or opm plan", "explain": "opm rules NAME",
+}
+
 func unknownCommand(cmd *cobra.Command, name string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -47,28 +54,6 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		hint = "; run " + instead
 	}
 	return fmt.Errorf("unknown command %q for %q%s", name, cmd.CommandPath(), hint)
-}
-
-// flagError returns the usage error for an error of parsing flags. It suggests the nearest name for an unknown flag.
-func flagError(cmd *cobra.Command, err error) error {
-	if missing, ok := err.(*pflag.ValueRequiredError); ok { //nolint:errorlint // pflag does not wrap it
-		value, usage := pflag.UnquoteUsage(missing.GetFlag())
-		return cmdline.Errorf("%w (%s: %s)", err, value, usage)
-	}
-	unknown, ok := err.(*pflag.NotExistError) //nolint:errorlint // pflag does not wrap it
-	switch {
-	case !ok:
-		return cmdline.Invalid(err)
-	case unknown.GetSpecifiedShortnames() != "":
-		return cmdline.Errorf("%w%s", err, longFlag(cmd, unknown.GetSpecifiedShortnames()))
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, "--"+f.Name)
-		}
-	})
-	return cmdline.Errorf("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))
 }
 
 // helpCmd prints the help of a command. Unlike cobra's, it fails if there is no such command.

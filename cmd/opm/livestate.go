@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
@@ -42,7 +43,7 @@ func (f *liveFlags) add(flags *pflag.FlagSet) {
 
 // check returns an error about references to clusters.
 func (f *liveFlags) check(paths []string) error {
-	live := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !isLive(path) })
+	live := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !kube.IsLive(path) })
 	switch {
 	case len(live) > 1:
 		return cmdline.Errorf("%s and %s cannot be combined: a state is of one cluster", live[0], live[1])
@@ -54,11 +55,6 @@ func (f *liveFlags) check(paths []string) error {
 	return nil
 }
 
-func isLive(path string) bool {
-	_, ok := kube.Context(path)
-	return ok
-}
-
 // readState reads the objects of the cluster. It warns about the objects that could not be read, unless the answer has
 // them as assumptions.
 func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
@@ -66,7 +62,7 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 		return nil, err
 	}
 	for _, path := range f.paths {
-		if inputOf(cmd.Context(), path) == catalogInput {
+		if input.Of(cmd.Context(), path) == input.Catalog {
 			return nil, fmt.Errorf("%s: a catalog, not the objects of a cluster", path)
 		}
 	}
@@ -75,7 +71,7 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	var paths []string
 	var sources []declcfg.Source
 	for _, path := range f.paths {
-		if !isLive(path) {
+		if !kube.IsLive(path) {
 			paths = append(paths, path)
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -326,16 +327,16 @@ func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err e
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", cmd.Name(), err)
 		}
-		is := inputOf(cmd.Context(), arg)
+		is := input.Of(cmd.Context(), arg)
 		switch {
 		case info.IsDir() && len(args) == 1:
-			err = bundleError(cmd.Context(), arg)
-		case is == templateInput:
+			err = input.BundleError(cmd.Context(), arg)
+		case is == input.Template:
 			making = pipeline.Template
 		case len(args) > 1:
 			const want = "one directory, one config of opm compose, or templates"
 			err = cmdline.Errorf("%s is not a template: want %s", arg, want)
-		case is == catalogInput:
+		case is == input.Catalog:
 			err = fmt.Errorf("%s: %s is a file of a catalog: want its directory", cmd.Name(), arg)
 		default:
 			making = pipeline.Compose

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -138,7 +139,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	defer catalog.Close()
 	metas, err := catalog.Metas(ctx)
 	if err != nil {
-		return ofParts(cmd.Context(), refs, err)
+		return input.OfParts(cmd.Context(), refs, err)
 	}
 	if f.merge {
 		if metas, err = declcfg.MergeDuplicates(metas); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
@@ -131,7 +132,7 @@ func (f *stateFlags) check() error {
 		seen[key] = true
 		refs = append(refs, ref)
 	}
-	if f.contents.forward && !slices.ContainsFunc(f.paths, isLive) {
+	if f.contents.forward && !slices.ContainsFunc(f.paths, kube.IsLive) {
 		return cmdline.Errorf("--forward needs kube:, the live cluster")
 	}
 	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {

@@ -94,7 +94,7 @@ Exit status:
 	}
 	root.SetOut(stdout) // first: the commands for completion keep it
 	root.SetUsageFunc(printUsage)
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(cmdline.FlagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
 	only = cmp.Or(renamedCommands[only], only)

@@ -21,7 +21,7 @@ func (f *simulateFlags) watch(cmd *cobra.Command) error {
 	if err := cmp.Or(f.state.check(), f.state.live.check(f.state.paths)); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(f.state.paths, isLive)
+	i := slices.IndexFunc(f.state.paths, kube.IsLive)
 	switch {
 	case i < 0:
 		return cmdline.Errorf("--watch needs kube:, the live cluster")

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -113,7 +114,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 		}
 	}
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
-	if isTemplate(ref) {
+	if input.IsTemplate(ref) {
 		report = problem.Report{Subject: "template", Rules: template.Rules()}
 		if report.Problems, err = f.checkTemplate(cmd, ref, opts); err != nil {
 			return err
