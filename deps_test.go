@@ -46,6 +46,10 @@ var arrows = map[string][]string{
 		"google.golang.org/protobuf", "github.com/cenkalti/backoff/v5", "internal/legible", "internal/regular",
 		"internal/serve/guard", "internal/serve/memlimit", "internal/parallel",
 	},
+	"internal/olm/resolution": {
+		"internal/legible", "internal/olm/cluster", "internal/olm/install", "internal/output", "internal/resolve",
+		"pkg/graph/draw", "k8s.io/apimachinery",
+	},
 	"internal/serve/memlimit": {},
 	"internal/serve/guard":    {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"internal/serve/listen":   {},

@@ -51,7 +51,7 @@ fails. Finding no credentials is not a failure.`,
 				_, err := io.WriteString(w, explanation.String())
 				return err
 			}
-			return inText(explanation, text), failure
+			return output.InText(explanation, text), failure
 		},
 	}.cobra()
 }

@@ -210,7 +210,7 @@ func (f *buildFlags) print(cmd *cobra.Command, refs []*reference.Named, all []*b
 		if err != nil {
 			return err
 		}
-		result := inText(b.image.Summary, func(w io.Writer) error {
+		result := output.InText(b.image.Summary, func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, strings.Join(printed, "\n"))
 			return err
 		})

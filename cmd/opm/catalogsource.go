@@ -110,7 +110,7 @@ func resolveImages(cmd *cobra.Command, file string, v *kube.Version) (*output.Re
 	if !resolved {
 		err = failed("an image template has no value: see the output")
 	}
-	return inText(images, func(w io.Writer) error { return writeImages(w, images) }), err
+	return output.InText(images, func(w io.Writer) error { return writeImages(w, images) }), err
 }
 
 // resolve expands the template, and reports whether OLM could.

@@ -81,7 +81,7 @@ func (f *composeFlags) run(cmd *cobra.Command, args []string) (*output.Result, e
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
 			result.Dockerfile.File)
 	}
-	return inText(result, result.WriteText), nil
+	return output.InText(result, result.WriteText), nil
 }
 
 // compose composes the catalog of a config file.

@@ -260,7 +260,7 @@ func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 	if f.verify != "" {
 		text = r.WriteVerified
 	}
-	if err := printResult(cmd, inText(r, text)); err != nil {
+	if err := printResult(cmd, output.InText(r, text)); err != nil {
 		return err
 	}
 	if len(failures) == 0 {

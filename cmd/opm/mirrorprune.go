@@ -93,7 +93,7 @@ func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records 
 }
 
 func (f *pruneFlags) print(cmd *cobra.Command, p *mirror.Pruning) error {
-	return printResult(cmd, inText(p, func(w io.Writer) error {
+	return printResult(cmd, output.InText(p, func(w io.Writer) error {
 		for _, m := range p.Manifests {
 			fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
 		}

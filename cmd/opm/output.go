@@ -65,11 +65,6 @@ func printResult(cmd *cobra.Command, r *output.Result) error {
 	return r.Write(cmd.OutOrStdout(), cmdline.Format(cmd))
 }
 
-// inText makes a function that writes text a result, with the value for programs.
-func inText(value any, write func(io.Writer) error) *output.Result {
-	return &output.Result{Value: value, Other: map[output.Format]func(io.Writer) error{output.Text: write}}
-}
-
 // A podmanFormat formats log entries of podman's libraries like our own lines. These libraries log the entries of
 // credential files that they ignore.
 type podmanFormat struct{}

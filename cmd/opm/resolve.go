@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/internal/olm/resolution"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
-	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -165,7 +162,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	for _, unknown := range setup.UnknownNames() {
 		warn(cmd, "%s", unknown)
 	}
-	r, err := f.answer(cmd.Context(), setup)
+	r, err := resolution.OfPackage(cmd.Context(), setup, f.question())
 	if err != nil {
 		return err
 	}
@@ -209,87 +206,21 @@ func (f *resolveFlags) openSetup(
 }
 
 // print prints an answer. It returns an error if OLM does not resolve everything.
-func (f *resolveFlags) print(cmd *cobra.Command, r interface {
-	result(limit int) *output.Result
-	resolved() bool
-},
-) error {
+func (f *resolveFlags) print(cmd *cobra.Command, r resolution.Answer) error {
 	limit := maxExplanation
 	if f.explain == explainFull {
 		limit = 0
 	}
-	if err := printResult(cmd, r.result(limit)); err != nil {
+	if err := printResult(cmd, r.Result(limit, hintExplanation)); err != nil {
 		return err
 	}
-	if !r.resolved() {
+	if !r.Resolved() {
 		return failed("not resolved as asked: see the output")
 	}
 	return nil
 }
 
-// answer returns the answers of the versions of OLM that the flags name.
-func (f *resolveFlags) answer(ctx context.Context, s *resolve.Setup) (*resolution, error) {
-	r := &resolution{Assumed: s.Assumed}
-	if f.olm != olmV1 {
-		opts := resolve.Options{Timeout: f.timeout, Explain: true}
-		var loop bool
-		var err error
-		answers := make([]*resolve.ClassicResult, 1)
-		if f.path {
-			answers, loop, err = s.Classic.Path(ctx, opts)
-		} else {
-			answers[0], err = s.Classic.Resolve(ctx, opts)
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.Classic = &classicResolution{ClassicResult: *answers[0], Explanation: answers[0].Explanation, Loop: loop}
-		for _, a := range answers[1:] {
-			r.Classic.Path = append(r.Classic.Path, resolveStep{a.Outcome, a.Install, a.Message})
-		}
-	}
-	if f.olm != olmClassic {
-		r.V1 = f.v1(s)
-	}
-	return r, nil
-}
-
-// v1 returns the answer of OLM v1. A ClusterExtension that the cluster does not accept is an error.
-func (f *resolveFlags) v1(s *resolve.Setup) *v1Resolution {
-	e := &s.V1
-	if err := e.Admit().ToAggregate(); err != nil {
-		return &v1Resolution{resolveStep: resolveStep{resolve.Failed, []resolve.Choice{}, err.Error()}}
-	}
-	answers, loop := []*resolve.V1Result{}, false
-	if f.path {
-		answers, loop = e.Path(s.Catalogs)
-	} else {
-		answers = append(answers, e.Resolve(s.Catalogs))
-	}
-	r := &v1Resolution{Loop: loop, Catalogs: answers[0].Catalogs, first: answers[0]}
-	for i, a := range answers {
-		step := v1Step(e, a)
-		if i == 0 {
-			r.resolveStep = step
-		} else {
-			r.Path = append(r.Path, step)
-		}
-		if e.Changes(a) {
-			e = e.Next(a)
-		}
-	}
-	return r
-}
-
-func v1Step(e *resolve.V1Request, a *resolve.V1Result) resolveStep {
-	step := resolveStep{a.Outcome, []resolve.Choice{}, a.Message}
-	if e.Changes(a) {
-		c := resolve.Choice{Catalog: a.Choice.Catalog, Package: a.Choice.Package, Bundle: a.Choice.Bundle}
-		c.Channel = cmp.Or(append(slices.Clone(a.Choice.Channels), "")[0])
-		if e.Installed != nil {
-			c.Replaces = e.Installed.Name
-		}
-		step.Install = append(step.Install, c)
-	}
-	return step
+// question returns what the flags ask.
+func (f *resolveFlags) question() resolution.Options {
+	return resolution.Options{Classic: f.olm != olmV1, V1: f.olm != olmClassic, Path: f.path, Timeout: f.timeout}
 }

@@ -95,7 +95,7 @@ standard error says the version of this opm itself, which is the field version i
 		},
 		do: func(cmd *cobra.Command, _ []string) error {
 			info := thisBuild()
-			err := printResult(cmd, inText(info, info.write))
+			err := printResult(cmd, output.InText(info, info.write))
 			if err == nil && cmdline.Format(cmd) == output.Text {
 				fmt.Fprintln(cmd.ErrOrStderr(), info.own())
 			}
