@@ -39,6 +39,11 @@ var arrows = map[string][]string{
 	},
 	"cmd/opm/internal/input": {
 		"internal/reference", "internal/shell", "pkg/bundle", "pkg/declcfg", "pkg/render", "pkg/template", "pkg/validate",
+		"cmd/opm/internal/cmdline", "pkg/graph",
+	},
+	"cmd/opm/internal/completion": {
+		"cmd/opm/internal/cmdline", "cmd/opm/internal/input", "internal/platform", "internal/reference", "pkg/declcfg",
+		"pkg/render", "github.com/spf13/cobra", "github.com/spf13/pflag",
 	},
 	"pkg/serve": {
 		"internal/serve/store", "internal/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -48,7 +50,7 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		flags: func(cmd *cobra.Command) {
 			const created = "the channel, the package and the catalog if they do not exist"
 			f.addEntry(cmd, "channel", &add.Channel, &add.Updates, created)
-			completeWith(cmd, channelsOfSecond, "channel")
+			completion.With(cmd, completion.ChannelsOfSecond, "channel")
 			from.bundles.addImageRef(cmd)
 			from.add(cmd)
 			flags := cmd.Flags()
@@ -118,7 +120,7 @@ func (f *editFlags) leaveOut(cmd *cobra.Command, b *declcfg.Bundle) error {
 		warn(cmd, "%s of %s: %s; it goes into all catalogs", platform.AnnotationVersions, name, why)
 		return nil
 	}
-	args, err := f.each.args()
+	args, err := input.Each(f.each.values)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -36,7 +37,7 @@ categories that operatorhub allows.`,
   ` + path + ` validate bundle --optional-validators operatorhub,bundle-objects --output json
   ` + path + ` validate --tag registry.example/pottery/kiln-bundle:v2.0.0`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		report:   &f.reportFlags,
 		do:       func(cmd *cobra.Command, args []string) error { return f.run(cmd, append(args, f.tag)[0]) },

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/reference"
 )
@@ -84,7 +85,7 @@ func (c command) check(cmd *cobra.Command, args []string) error {
 }
 
 func (c command) completeArgs(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	if with := withFirstOfEach(cmd, nil); len(with) > 0 {
+	if with := completion.WithFirstOfEach(cmd, nil); len(with) > 0 {
 		args = c.each.insert(args, with[0])
 	}
 	switch {
@@ -93,7 +94,7 @@ func (c command) completeArgs(cmd *cobra.Command, args []string, start string) (
 	case c.complete != nil:
 		return c.complete(cmd, args, start)
 	}
-	return completeUsage(c.usage())(cmd, args, start)
+	return completion.Usage(c.usage())(cmd, args, start)
 }
 
 // usage returns the arguments in Use.

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/edit"
 )
 
@@ -19,7 +20,7 @@ func deprecateCmd() *cobra.Command {
   opm deprecate catalog channel candidate --package kiln --message "use the channel stable"
   opm deprecate catalog bundle kiln.v1.0.0 --undo`,
 		args:     kindArgs,
-		complete: completeArgs(files, kinds, namesOfKind),
+		complete: completion.Args(completion.Files, kinds, namesOfKind),
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
 			flags.StringVarP(&e.Message, "message", "m", "", "tell users `TEXT`: why, and what to use instead")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/diff"
 	"github.com/opm-toolchain/opm/internal/edit"
@@ -90,7 +91,7 @@ func (f *diffFlags) addFailOn(cmd *cobra.Command) {
 	kinds := cmdline.Texts(diff.Kinds())
 	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
 		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
-	completeWith(cmd, listOf(func() []string { return kinds }), "fail-on")
+	completion.With(cmd, completion.ListOf(func() []string { return kinds }), "fail-on")
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/shell"
@@ -60,7 +61,7 @@ func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u
 		"replace `BUNDLE`, or nothing if it is empty (default the head of the channel)")
 	flags.StringSliceVar(&u.Skips, "skips", nil, "skip these comma-separated `BUNDLES`")
 	flags.StringVar(&u.SkipRange, "skip-range", "", "also update the versions in `RANGE`, such as \">=1.0.0 <1.2.0\"")
-	completeNothing(cmd, "replaces")
+	completion.Nothing(cmd, "replaces")
 	flags.BoolVar(&f.create, "create", false, "create "+created)
 }
 

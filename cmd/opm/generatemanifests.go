@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
@@ -50,7 +51,7 @@ compare with new schemas: which ones there are depends on the cluster.`,
   opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1
   opm generate manifests --kind reader --for simulate`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		images:   &f.images,
 		do: func(cmd *cobra.Command, args []string) error {
@@ -219,7 +220,7 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 		f.reads, err = kube.ParseQuestion(text)
 		return err
 	})
-	completeWith(cmd, cobra.FixedCompletions(kube.Commands(), cobra.ShellCompDirectiveNoFileComp), "for")
+	completion.With(cmd, cobra.FixedCompletions(kube.Commands(), cobra.ShellCompDirectiveNoFileComp), "for")
 	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
 	flags.Int32Var(&f.Priority, "priority", 0, "priority `N` among the catalogs of the cluster")

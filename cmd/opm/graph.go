@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -47,7 +48,7 @@ is a list of objects with the key catalog.` + catalogNote,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; repeatable")
 			cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; repeatable")
-			completeWith(cmd, channelsOfArgs, "channel")
+			completion.With(cmd, completion.ChannelsOfArgs, "channel")
 			f.images.addKeepGoing(cmd)
 		},
 		formats: append(formats, output.YAML),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -121,7 +122,7 @@ deprecated (true or false), deprecationMessage (if deprecated)` + catalogNote,
 			cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
 			cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 			cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
-			completeWith(cmd, channelsOfArgs, "channel")
+			completion.With(cmd, completion.ChannelsOfArgs, "channel")
 			from.addKeepGoing(cmd)
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML, output.Wide, output.Name},

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	_ "github.com/opm-toolchain/opm/cmd/opm/internal/startup"
@@ -58,7 +59,7 @@ func run(ctx context.Context, c call) int {
 	root.SetErr(console.NewStderr(c.stderr))
 	root.SetArgs(c.args)
 	if strings.HasPrefix(first(c.args), cobra.ShellCompRequestCmd) { // only then: it takes a millisecond
-		completeFlags(root)
+		completion.Flags(root)
 	}
 	return execute(process.With(ctx, c.process), root)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -63,7 +64,7 @@ copied: images whose reference begins with a name there, or matches it as a regu
   docker login mirror.example && opm mirror --config imageset.yaml --to mirror.example/crafts --record crafts.json
   docker login mirror.example && opm mirror --from-dir /media/usb/mirror --to mirror.example/crafts`,
 		args:     cobra.ArbitraryArgs,
-		complete: files,
+		complete: completion.Files,
 		flags:    f.add,
 		formats:  []output.Format{output.Text, output.JSON, output.YAML},
 		images:   &f.filter.images,

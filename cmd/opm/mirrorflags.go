@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -81,7 +82,7 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	for _, name := range []string{"since", "record"} {
 		cmdline.Must(cmd.MarkFlagFilename(name, "json"))
 	}
-	completeNothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
+	completion.Nothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
 		"max-manifests", "jobs")
 }
 

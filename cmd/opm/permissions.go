@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/olm/audit"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
@@ -30,7 +31,7 @@ cluster if it was added. The exit status is 1 if one of them would fail.`,
   opm permissions cluster.yaml --check-operatorgroup operatorgroup.yaml
   opm permissions kube:staging`,
 		args:     f.args,
-		complete: files,
+		complete: completion.Files,
 		flags: func(cmd *cobra.Command) {
 			f.state.addCatalog(cmd.Flags())
 			f.state.live.add(cmd.Flags())

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
@@ -64,7 +65,7 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	cmdline.Exclude(cmd, "write-baseline", "output")
 	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	cmdline.Must(cmd.MarkFlagFilename("baseline", "json"))
-	completeWith(cmd, listOf(func() []string { return f.rules().Names() }), "disable")
+	completion.With(cmd, completion.ListOf(func() []string { return f.rules().Names() }), "disable")
 }
 
 // lists reports whether --rules is given. A command without reportFlags does not list rules.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
@@ -64,7 +65,7 @@ Exit status:
   docker login registry.example && opm publish catalog -t registry.example/crafts/catalog:v2 --sign
   opm publish --each catalog/ -t 'registry.example/crafts:{{.Catalog}}' -i scratch --skip check-images,diff,push`,
 		args:     f.args,
-		complete: files,
+		complete: completion.Files,
 		flags: func(cmd *cobra.Command) {
 			f.addImage(cmd)
 			f.add(cmd, cmdline.Texts(pipeline.Optional()))
@@ -116,7 +117,7 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	f.diff.addFailOn(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.skip, "skip", nil, "skip these comma-separated `STEPS`: "+strings.Join(optional, ", "))
-	completeWith(cmd, listOf(func() []string { return optional }), "skip")
+	completion.With(cmd, completion.ListOf(func() []string { return optional }), "skip")
 	flags.StringVar(&f.against, "against", "", "compare with this `CATALOG` instead of the image at the first --tag")
 	flags.StringArrayVar(&f.summary, "summary", nil,
 		"append the summary to `FILE` as Markdown, or replace it as JSON if its name ends in .json; repeatable")

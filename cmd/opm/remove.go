@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
@@ -28,7 +29,7 @@ In a semver template, NAME is an image, and --channel is candidate, fast or stab
   opm remove catalog bundle kiln.v1.2.0 --channel candidate --reconnect --dry-run
   opm remove catalog channel candidate --package kiln --with-bundles`,
 		args:     kindArgs,
-		complete: completeArgs(files, kinds, namesOfKind),
+		complete: completion.Args(completion.Files, kinds, namesOfKind),
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
 			flags.StringVar(&e.Channel, "channel", "", "remove the bundle from `CHANNEL` only")
@@ -71,5 +72,5 @@ func kinds(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective
 
 // namesOfKind completes to the names of the objects of a kind, the second argument, in the catalog of the first.
 func namesOfKind(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	return namesOf(edit.Kind(args[1]).Schema())(cmd, args, start)
+	return completion.NamesOf(edit.Kind(args[1]).Schema())(cmd, args, start)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/olm/resolution"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -57,7 +58,7 @@ that OLM resolves nothing where it is visible.
   opm resolve --state cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm resolve --state kube: --catalog crafts=catalog --save cluster.json`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		images:   &f.images,
 		report:   &f.all.reportFlags,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/schemas"
 )
@@ -31,7 +32,7 @@ command prints with -o json, such as validate or list-packages; completion lists
   opm schema channel
   opm schema -o jsonschema > catalog.schema.json
   opm schema -o jsonschema list-packages`,
-		complete: completeArgs(func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		complete: completion.Args(func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return schemaNames(format), cobra.ShellCompDirectiveNoFileComp
 		}),
 		flags: func(cmd *cobra.Command) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/linelog"
@@ -54,7 +55,7 @@ On SIGTERM the server lets running calls finish, up to --drain. Logs go to stand
   opm serve old=catalog new=catalog --port old=50051 --port new=50052
   opm serve --state cluster --catalog olm/crafts=catalog --addr localhost:50051`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		images:   &f.images,
 		do:       f.run,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -68,7 +69,7 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate must-gather --pull
   opm simulate kube: --catalog crafts=catalog --watch`,
 		args:     f.args,
-		complete: files,
+		complete: completion.Files,
 		flags:    f.add,
 		formats:  []output.Format{output.Text, output.JSON, output.YAML, output.Markdown, prometheusFormat},
 		images:   &f.images,

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -86,7 +87,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	cmdline.Exclude(cmd, "olm", "differs", "explain")
 	cmdline.Exclude(cmd, "channel", "no-channel")
 	cmdline.Exclude(cmd, "fail-on", "explain")
-	completeWith(cmd, bundles, "from")
+	completion.With(cmd, completion.Bundles, "from")
 	f.images.addKeepGoing(cmd)
 	f.addAcross(cmd)
 }
@@ -130,9 +131,9 @@ func (f *updatesFlags) complete(
 	cmd *cobra.Command, args []string, start string,
 ) ([]string, cobra.ShellCompDirective) {
 	if f.across {
-		return files(cmd, args, start)
+		return completion.Files(cmd, args, start)
 	}
-	return completeUsage("CATALOG [FROM TO]")(cmd, args, start)
+	return completion.Usage("CATALOG [FROM TO]")(cmd, args, start)
 }
 
 // check returns an error for flags and arguments that cannot be combined.
