@@ -13,9 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/filter"
-	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -116,10 +114,13 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	var from filter.Catalog
+	filtering := filter.Filtering{
+		Selection: selection, Dependencies: f.dependencies, KeepGoing: f.images.keepGoing, Unusable: f.unusable,
+		Warn: func(pos declcfg.Pos, what string) { warnAt(cmd, pos, what) },
+	}
 	opts := validate.Options{
 		ErrorsOnly: true, Transport: f.transport,
-		Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) },
+		Other: func(m *declcfg.Meta) { filtering.Others = append(filtering.Others, m) },
 	}
 	done := display(cmd).Start("filtering")
 	defer done()
@@ -130,119 +131,39 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	defer c.close()
-	if f.images.keepGoing {
-		from.Unusable = f.leaveOut(c, report, selection)
-	} else if found := selection.Preventing(report); len(found) > 0 {
+	filtering.Sources, filtering.Report, c.index = c.Sources, report, nil
+	result, err := filtering.Select(cmd.Context())
+	c.Sources = filtering.Sources
+	if prevented, ok := errors.AsType[*filter.ProblemsError](err); ok {
 		done()
-		return reportProblems(cmd, found)
-	} else {
-		omitUndecodable(c, report)
-	}
-	if from.Index = report.Index; f.dependencies {
-		from.Index, report.Index, c.index = nil, nil, nil // frees the index, since the objects are read again
-	}
-	return f.filter(cmd, c, from, selection, report, done)
-}
-
-// filter writes the selected part of a catalog if it is valid.
-func (f *filterFlags) filter(
-	cmd *cobra.Command, c *catalog, from filter.Catalog, selection filter.Selection, report *validate.Report,
-	done func(),
-) error {
-	result, err := f.selectUsable(cmd, c, &from, selection)
-	if errors.Is(err, filter.ErrNoPackage) {
-		done()
-		return cmp.Or(reportProblems(cmd, selection.Problems(report)), err)
+		return cmp.Or(reportProblems(cmd, prevented.Problems), prevented.Err)
 	}
 	if err != nil {
 		return err
 	}
-	if from.Unusable == nil {
-		found, others := result.Problems(report)
-		if len(found) > 0 {
-			done()
-			return reportProblems(cmd, found)
-		}
-		for _, p := range others {
-			warnAt(cmd, p.Pos, fmt.Sprintf("not selected: %s: %s [%s]", p.Path, p.Message, p.Rule))
-		}
-	}
-	if err := result.AddUnresolved(cmd.Context()); err != nil {
-		return err
-	}
-	hint, err := f.dependencyHint(cmd, c, from, selection, result)
+	hasDependencies, err := filtering.HasDependencies(cmd.Context(), result)
 	if err != nil {
 		return err
 	}
 	done()
-	write := func() error { return f.write(cmd, c, result) }
 	if f.use != nil {
-		write = func() error { return f.use(c, result) }
+		err = f.use(c, result)
+	} else {
+		err = f.write(cmd, c, result)
 	}
-	if err := write(); err != nil {
+	if err != nil {
 		return err
 	}
-	result.WriteChanges(cmd.ErrOrStderr(), from.Index)
-	fmt.Fprint(cmd.ErrOrStderr(), hint)
+	result.WriteChanges(cmd.ErrOrStderr(), filtering.Index())
+	if hasDependencies {
+		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --with-dependencies also keeps what these bundles require")
+	}
 	if f.summary == "" {
 		return nil
 	}
 	return atomicfile.Write(f.summary, atomicfile.Options{Stream: true}, func(w io.Writer) error {
 		return (&output.Result{Value: result}).Write(w, output.JSON)
 	})
-}
-
-// selectUsable selects a part of a catalog. With keepGoing, it selects again without the bundles that name an unusable
-// image until no selected bundle names one, and adds those bundles to from.Unusable.
-func (f *filterFlags) selectUsable(
-	cmd *cobra.Command, c *catalog, from *filter.Catalog, selection filter.Selection,
-) (*filter.Result, error) {
-	for {
-		if f.dependencies {
-			resolved, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
-			if err != nil {
-				return nil, err
-			}
-			from.Index, from.Dependencies = resolved.Index, resolved.Dependencies()
-		}
-		result, err := filter.Select(cmd.Context(), *from, selection)
-		if err != nil || !f.images.keepGoing || f.unusable == nil {
-			return result, err
-		}
-		reasons, err := f.unusableImages(cmd, result)
-		if err != nil || len(reasons) == 0 {
-			return result, err
-		}
-		before := from.Unusable
-		from.Unusable = func(pkg, bundle string) string {
-			return cmp.Or(before(pkg, bundle), reasons[mirror.Use{Package: pkg, Bundle: bundle}])
-		}
-		omitBundles(c, func(pkg, bundle string) bool { return from.Unusable(pkg, bundle) != "" })
-	}
-}
-
-// dependencyHint returns a hint to use --with-dependencies, if kept bundles cannot be installed and the catalog has
-// dependencies of them that are not kept.
-func (f *filterFlags) dependencyHint(
-	cmd *cobra.Command, c *catalog, from filter.Catalog, s filter.Selection, r *filter.Result,
-) (string, error) {
-	if f.dependencies || !slices.ContainsFunc(r.Changes, isOf(filter.Unresolved)) {
-		return "", nil
-	}
-	all, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
-	if err != nil {
-		return "", err
-	}
-	from.Index, from.Dependencies = all.Index, all.Dependencies()
-	more, err := filter.Select(cmd.Context(), from, s)
-	if err != nil || !slices.ContainsFunc(more.Changes, isOf(filter.DependencyAdded)) {
-		return "", err
-	}
-	return "hint: --with-dependencies also keeps what these bundles require\n", nil
-}
-
-func isOf(kind filter.Kind) func(filter.Change) bool {
-	return func(c filter.Change) bool { return c.Kind == kind }
 }
 
 // selection returns the packages, channels and bundles to keep.
