@@ -69,6 +69,16 @@ func (c *catalog) close() {
 	c.images.close()
 }
 
+// digest returns the digest of a catalog that is an image in a registry, or "".
+func (c *catalog) digest() string {
+	for _, r := range c.Lock.References {
+		if len(c.refs) == 1 && r.Reference == c.refs[0] {
+			return r.Digest
+		}
+	}
+	return ""
+}
+
 // check returns the error of reading the catalog: files that changed meanwhile, references to parts of bundles, or err.
 // It warns if the catalog has no packages, or looks like several catalogs.
 func (c *catalog) check(index *declcfg.Index, err error) error {

@@ -84,7 +84,11 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.readRecords(); err != nil {
 		return err
 	}
-	config, catalogs, err := f.readConfig(cmd, args)
+	sources, err := f.sources(cmd)
+	if err != nil {
+		return err
+	}
+	catalogs, err := sources.Catalogs(args)
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	f.registry = registry
+	sources.Registry = registry
 	opener := image.NewOpener(registry)
 	defer func() { err = errors.Join(err, opener.Close(), registry.Cache.Close()) }()
 	to, err := f.target(opener)
@@ -102,7 +106,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if d, ok := to.(*mirror.Directory); ok {
 		defer d.Close()
 	}
-	images, closeAll, err := f.images(cmd, config, catalogs)
+	images, closeAll, err := f.images(cmd, sources, catalogs)
 	defer closeAll()
 	if err != nil {
 		return err
@@ -173,7 +177,7 @@ func (f *mirrorFlags) target(opener *image.Opener) (mirror.Target, error) {
 // images returns the images to mirror: the images of a directory, or catalogs, all images that they name, and the
 // additional images. closeAll removes temporary files; call it after an error, too.
 func (f *mirrorFlags) images(
-	cmd *cobra.Command, config *filter.Config, catalogs []*mirroredCatalog,
+	cmd *cobra.Command, sources *mirror.Sources, catalogs []*mirror.Catalog,
 ) (images []*mirror.Image, closeAll func(), err error) {
 	closers := []func() error{}
 	closeAll = func() {
@@ -192,7 +196,7 @@ func (f *mirrorFlags) images(
 		}
 		return record.Images, closeAll, nil
 	}
-	if images, err = f.additionalImages(cmd, config); err != nil {
+	if images, err = sources.AdditionalImages(); err != nil {
 		return nil, closeAll, err
 	}
 	for _, from := range catalogs {
@@ -202,22 +206,19 @@ func (f *mirrorFlags) images(
 		}
 		closers = append(closers, func() error { return os.RemoveAll(tmp) })
 		filtering := f.filter
-		filtering.entry, filtering.transport = from.entry, true
-		filtering.unusable = func(ref string) error {
-			if img := f.imageOf(from, ref); img != nil && img.Failure != "" {
-				return errors.New(img.Failure)
-			}
-			return nil
-		}
+		filtering.entry, filtering.transport = from.Entry, true
+		filtering.unusable = func(ref string) error { return sources.Unusable(from, ref) }
 		filtering.use = func(c *catalog, kept *filter.Result) error {
-			found, err := f.ofCatalog(cmd.Context(), tmp, from, c, kept)
+			found, err := sources.CatalogImages(cmd.Context(), tmp, &mirror.FilteredCatalog{
+				Catalog: from, Kept: kept, Digest: c.digest(), Edit: c.Edit, Unchanged: c.Unchanged, Opener: c.images.opener,
+			})
 			images = append(images, found...)
 			if len(found) > 0 {
 				closers = append(closers, found[0].Close)
 			}
 			return err
 		}
-		if err := filtering.run(cmd, from.ref); err != nil {
+		if err := filtering.run(cmd, from.Ref); err != nil {
 			return nil, closeAll, err
 		}
 	}

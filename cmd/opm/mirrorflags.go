@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,8 +10,11 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -29,7 +33,6 @@ type mirrorFlags struct {
 	icsp                 bool
 	incomplete           bool
 	base                 string // of the images of catalogs; "" for their sources
-	registry             image.Options
 	filter               filterFlags
 	last, sinceRecord    *mirror.Record
 }
@@ -125,4 +128,49 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--platform: %w", err)
 	}
 	return checkJobs(cmd, f.jobs)
+}
+
+// sources returns what to mirror.
+func (f *mirrorFlags) sources(cmd *cobra.Command) (*mirror.Sources, error) {
+	s := &mirror.Sources{
+		Names: f.names, CatalogImage: f.catalogImage, Additional: f.additional, Platforms: f.platforms, Base: f.base,
+		Namespace: namespaceOf,
+		Warn:      func(format string, args ...any) { warn(cmd, format, args...) },
+		Note:      func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: "+format+"\n", args...) },
+	}
+	s.Self = func(ctx context.Context, platforms []string) ([]publish.Platform, func(), error) {
+		build := buildFlags{base: baseSelf, platforms: platforms}
+		if err := build.checkPlatforms(); err != nil {
+			return nil, func() {}, fmt.Errorf("--base-image self is for the platform of this opm: %w", err)
+		}
+		return build.open(ctx, s.Registry)
+	}
+	if f.filter.config == "" {
+		return s, nil
+	}
+	var err error
+	if s.Config, err = filter.ReadConfig(f.filter.config); err == nil {
+		err = s.Config.CheckMirrored()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range s.Config.Ignored() {
+		warnAt(cmd, w.Pos, w.Message())
+	}
+	return s, nil
+}
+
+// namespaceOf returns the namespace of the CatalogSource for a catalog whose target in opm.yaml is Kubernetes without
+// OpenShift, or "".
+func namespaceOf(ref string) (string, error) {
+	config, err := readConfig("", ref)
+	if err != nil {
+		return "", err
+	}
+	target, err := config.TargetOf(ref)
+	if err != nil || target.Kubernetes == (platform.Version{}) || target.OpenShift != (platform.Version{}) {
+		return "", err
+	}
+	return "olm", nil
 }
