@@ -45,6 +45,9 @@ var arrows = map[string][]string{
 		"cmd/opm/internal/cmdline", "cmd/opm/internal/input", "internal/platform", "internal/reference", "pkg/declcfg",
 		"pkg/render", "github.com/spf13/cobra", "github.com/spf13/pflag",
 	},
+	"cmd/opm/internal/help": {
+		"cmd/opm/internal/cmdline", "internal/opmyaml", "schemas", "github.com/spf13/cobra", "github.com/spf13/pflag",
+	},
 	"pkg/serve": {
 		"internal/serve/store", "internal/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",

@@ -12,7 +12,7 @@ import (
 )
 
 func authCmd() *cobra.Command {
-	return group(&cobra.Command{
+	return cmdline.Group(&cobra.Command{
 		Use:     "auth",
 		Short:   "Show which credentials registries get",
 		Example: "  opm auth explain quay.io/example/kiln:v1",

@@ -24,7 +24,7 @@ import (
 // bundleCmd returns the bundle commands, which exist at the top level and, as upstream, below alpha.
 func bundleCmd(path string) *cobra.Command {
 	path += " bundle"
-	return group(&cobra.Command{
+	return cmdline.Group(&cobra.Command{
 		Use:     "bundle",
 		Short:   "Generate, check and unpack bundles",
 		Example: "  " + path + " validate bundle -o json",

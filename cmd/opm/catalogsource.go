@@ -19,7 +19,7 @@ import (
 )
 
 func catalogSourceCmd() *cobra.Command {
-	return group(&cobra.Command{
+	return cmdline.Group(&cobra.Command{
 		Use:     "catalogsource",
 		Short:   "Show what OLM makes of CatalogSources",
 		Example: "  opm catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2",

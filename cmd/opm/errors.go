@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/advice"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/legible"
@@ -71,7 +72,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	}
 	fmt.Fprint(w, f.after)
 	if _, ok := errors.AsType[cmdline.Error](err); ok {
-		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
+		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", help.UsageLine(cmd), cmd.CommandPath())
 	}
 }
 

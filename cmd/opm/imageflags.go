@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -43,7 +44,7 @@ type imageFlags struct {
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.
 func (f *imageFlags) add(cmd *cobra.Command) {
-	flags := pflag.NewFlagSet(registryFlag, pflag.ContinueOnError)
+	flags := pflag.NewFlagSet(help.RegistryFlag, pflag.ContinueOnError)
 	flags.StringVar(&f.authFile, "authfile", "",
 		"`FILE` with credentials for registries, instead of podman's and docker's")
 	flags.StringVar(&f.certDir, "cert-dir", "", "`DIRECTORY` with certificates for registries: *.crt, *.cert and *.key")
@@ -71,7 +72,7 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 		short = ""
 	}
 	flags.BoolVarP(&f.verbose, "verbose", short, false, "log which registry or mirror answered")
-	ofRegistries(flags)
+	help.OfRegistries(flags)
 	cmd.Flags().AddFlagSet(flags)
 }
 

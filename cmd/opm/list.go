@@ -78,7 +78,7 @@ func listCmd(alpha bool) *cobra.Command {
 	if alpha {
 		path = "opm alpha list"
 	}
-	cmd := group(&cobra.Command{
+	cmd := cmdline.Group(&cobra.Command{
 		Use:     "list",
 		Short:   "List the contents of a catalog",
 		Example: "  " + path + " packages catalog",

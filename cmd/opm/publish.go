@@ -13,6 +13,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
@@ -131,7 +132,7 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	f.rendering.add(cmd)
 	for name := range renderingFlags {
-		cmdline.Must(flags.SetAnnotation(name, templateFlag, nil))
+		cmdline.Must(flags.SetAnnotation(name, help.TemplateFlag, nil))
 	}
 }
 

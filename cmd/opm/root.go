@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 )
 
 // A commandGroup is the commands of one group of the help, in their order there.
@@ -87,13 +89,14 @@ Exit status:
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       cmp.Or(thisBuild().Version, "(devel)"),
-		Args:          noSuchCommand,
+		Args:          cmdline.NoSuchCommand,
 		Run:           func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
 
 		PersistentPreRunE: cmdline.CheckFlags,
 	}
 	root.SetOut(stdout) // first: the commands for completion keep it
-	root.SetUsageFunc(printUsage)
+	pages := helpPages()
+	root.SetUsageFunc(pages.PrintUsage)
 	root.SetFlagErrorFunc(cmdline.FlagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
@@ -119,7 +122,7 @@ Exit status:
 			root.AddCommand(cmd)
 		}
 	}
-	root.SetHelpCommand(helpCmd())
+	root.SetHelpCommand(pages.Command())
 	root.SetHelpCommandGroupID(otherCommands)
 	root.CompletionOptions.DisableDefaultCmd = one
 	if !one {
@@ -130,13 +133,40 @@ Exit status:
 	return root
 }
 
+// helpPages returns the help of opm.
+func helpPages() *help.Pages {
+	p := &help.Pages{Topics: help.Topics(registryFlags)}
+	for _, g := range commandGroups {
+		for _, c := range g.commands {
+			p.Order = append(p.Order, c.name)
+		}
+	}
+	return p
+}
+
+// registryFlags returns the flags about registries, of commands and global ones.
+func registryFlags() *pflag.FlagSet {
+	cmd := &cobra.Command{}
+	new(imageFlags).add(cmd)
+	addGlobalFlags(cmd)
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		set.VisitAll(func(f *pflag.Flag) {
+			if _, ok := f.Annotations[help.RegistryFlag]; ok {
+				flags.AddFlag(f)
+			}
+		})
+	}
+	return flags
+}
+
 // addCompletionCmd adds the command of the library that prints scripts for completion.
 func addCompletionCmd(root *cobra.Command) {
 	root.SetCompletionCommandGroupID(otherCommands)
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
-			group(cmd)
+			cmdline.Group(cmd)
 		}
 	}
 }
@@ -148,7 +178,7 @@ func alphaCmd() *cobra.Command {
 		Short:   "Run commands by their upstream names",
 		Example: "  opm alpha list packages catalog",
 		Hidden:  os.Getenv("HELP_ALPHA") != "true",
-		Args:    noSuchCommand,
+		Args:    cmdline.NoSuchCommand,
 		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
 	cmd.AddCommand(bundleCmd("opm alpha"), listCmd(true), renderGraphCmd("opm alpha"),
@@ -158,7 +188,7 @@ func alphaCmd() *cobra.Command {
 }
 
 func generateCmd() *cobra.Command {
-	return group(&cobra.Command{
+	return cmdline.Group(&cobra.Command{
 		Use:     "generate",
 		Short:   "Generate files for a catalog",
 		Example: "  opm generate dockerfile catalog",
@@ -172,7 +202,7 @@ func addGlobalFlags(root *cobra.Command) {
 	flags.Bool("use-http", false, "use plain HTTP for registries")
 	flags.Bool("skip-tls", false, "do not use TLS for registries")
 	cmdline.Deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
-	ofRegistries(flags)
+	help.OfRegistries(flags)
 	root.Flags().Bool("version", false, "print the version of opm")
 	root.Flags().Bool("debug", false, "has no effect")
 	cmdline.Hide(root.Flags(), "debug")
