@@ -5,20 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
-	"github.com/opm-toolchain/opm/internal/place"
-	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -194,53 +189,6 @@ func (f *imageFlags) readCatalog(
 
 // A catalogCheck checks a catalog that was read. The error ends the command.
 type catalogCheck func(cmd *cobra.Command, ref string, sources []declcfg.Source) error
-
-// warnOfInvalid warns about a catalog that no cluster can have, because opm serve refuses it.
-func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) error {
-	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, sources...)
-	if err == nil && len(report.Problems) > 0 {
-		first, more := report.Problems[0], ""
-		if n := len(report.Problems); n > 1 {
-			more = fmt.Sprintf(" (the first of %s)", plural.Of(n, "error"))
-		}
-		what := fmt.Sprintf("opm serve refuses this catalog: %s: %s%s; run: opm validate %s",
-			first.Path, first.Message, more, ref)
-		warnAt(cmd, first.Pos, what)
-	}
-	return err
-}
-
-// warnOfRanges warns about invalid skipRanges in the named channels, or in all channels if there are no names.
-func warnOfRanges(cmd *cobra.Command, packages iter.Seq[*declcfg.PackageIndex], channels ...string) {
-	for p := range packages {
-		for _, o := range p.Channels {
-			if channels != nil && !slices.Contains(channels, o.Value.Name) {
-				continue
-			}
-			for i, e := range o.Value.Entries {
-				if _, err := graph.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
-					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
-					what := fmt.Sprintf("package %q: channel %q: %s: %q is ignored: %v",
-						p.Name, o.Value.Name, place.Path(ptr), e.SkipRange, err)
-					warnAt(cmd, o.Meta.Place(ptr), what)
-				}
-			}
-		}
-	}
-}
-
-// warnOfFlaws warns about duplicate keys and invalid UTF-8 in objects.
-func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
-	for _, m := range metas {
-		for _, f := range m.Flaws() {
-			what := "invalid UTF-8 is replaced by U+FFFD"
-			if f.Key != "" {
-				what = fmt.Sprintf("duplicate key %q: the last one is used", f.Key)
-			}
-			warnAt(cmd, f.Pos, what)
-		}
-	}
-}
 
 // openOptions returns the options set by the environment and by the flags for limits.
 func openOptions(cmd *cobra.Command) render.Options {

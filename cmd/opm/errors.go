@@ -14,16 +14,12 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/advice"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
-	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
-	"github.com/opm-toolchain/opm/internal/reference"
-	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // A failure is the error of a command that has already printed the details.
@@ -133,33 +129,6 @@ func placed(pos declcfg.Pos, severity problem.Severity, what string) string {
 	return p.String()
 }
 
-// warn prints a warning.
-func warn(cmd *cobra.Command, format string, args ...any) {
-	fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: "+format+"\n", args...)
-}
-
-// warnAt prints a warning about a place.
-func warnAt(cmd *cobra.Command, pos declcfg.Pos, what string) {
-	fmt.Fprintln(cmd.ErrOrStderr(), placed(pos, problem.Warning, what))
-}
-
-// warnOnce returns a function that prints a warning, unless it has printed it before.
-func warnOnce(cmd *cobra.Command) func(*declcfg.Error) {
-	printOnce := printOnce(cmd.ErrOrStderr())
-	return func(e *declcfg.Error) { printOnce(placed(e.Pos, problem.Warning, e.Message())) }
-}
-
-// printOnce returns a function that prints a line, unless it has printed it before.
-func printOnce(w io.Writer) func(line string) {
-	printed := map[string]bool{}
-	return func(line string) {
-		if !printed[line] {
-			printed[line] = true
-			fmt.Fprintln(w, line)
-		}
-	}
-}
-
 // legibleLines escapes an error message for terminals, and cuts long values in it. Lines after the first are indented,
 // since they do not begin another error.
 func legibleLines(message string) string {
@@ -169,43 +138,6 @@ func legibleLines(message string) string {
 	}
 	return strings.Join(lines, "\n  ")
 }
-
-// warnIfNone warns if n, the number of objects that the command reads from the references, is 0.
-func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
-	if n > 0 {
-		return
-	}
-	for _, ref := range refs {
-		if input.IsTemplate(ref) {
-			warn(cmd, "no %s in %q: it is a template; run: %s", what, ref, shell.Line("opm render-template", ref))
-			continue
-		}
-		warn(cmd, "no %s in %q", what, ref)
-	}
-}
-
-// looksLikeSeveral returns the sentence of [validate.Several] about a catalog, or "".
-func looksLikeSeveral(ref string, index *declcfg.Index) string {
-	if reference.Of(ref).Kind != reference.Directory {
-		return ""
-	}
-	return validate.Several(ref, index)
-}
-
-// warnIfSeveral warns if a catalog looks like several catalogs, for a command that reads catalogs that are not valid.
-func warnIfSeveral(cmd *cobra.Command, ref string, index *declcfg.Index) {
-	looks := looksLikeSeveral(ref, index)
-	if looks == "" {
-		return
-	}
-	if cmd.Flag("each") != nil {
-		looks += "; run the command for each of them with --each " + withSlash(ref)
-	}
-	warn(cmd, "%s", looks)
-}
-
-// withSlash returns the name of a directory with a slash at the end.
-func withSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
 
 // hintLine returns the line with the advice about err, or "".
 func hintLine(cmd *cobra.Command, err error) string {
