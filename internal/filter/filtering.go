@@ -45,7 +45,12 @@ type ProblemsError struct {
 	Err      error              // another reason, such as ErrNoPackage; nil for none
 }
 
-func (e *ProblemsError) Error() string { return cmp.Or(e.Err, errors.New(problem.Reason(e.Problems))).Error() }
+func (e *ProblemsError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return problem.Reason(e.Problems)
+}
 
 func (e *ProblemsError) Unwrap() error { return e.Err }
 

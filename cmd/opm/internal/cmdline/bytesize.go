@@ -10,6 +10,7 @@ import (
 // A ByteSize is the value of a flag: a number of bytes, written as a Kubernetes quantity. Zero means not given.
 type ByteSize int64
 
+// String returns the number of bytes, "" for zero.
 func (s *ByteSize) String() string {
 	if *s == 0 {
 		return ""
@@ -17,8 +18,10 @@ func (s *ByteSize) String() string {
 	return resource.NewQuantity(int64(*s), resource.DecimalSI).String()
 }
 
+// Type returns the name of the value in help texts.
 func (s *ByteSize) Type() string { return "size" }
 
+// Set parses a quantity.
 func (s *ByteSize) Set(text string) error {
 	q, err := resource.ParseQuantity(text)
 	if err != nil || q.Value() <= 0 {
