@@ -243,7 +243,7 @@ var arrows = map[string][]string{
 		"internal/strictyaml", "pkg/declcfg", "pkg/problem", "pkg/validate", json,
 	},
 	"internal/linelog":  {"internal/legible"},
-	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
+	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json, "k8s.io/apimachinery/pkg/util/version"},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/output", "internal/plural", json,
 		"internal/report", "golang.org/x/tools/txtar", "internal/place",

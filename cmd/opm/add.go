@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
@@ -172,35 +171,10 @@ func (f *editFlags) warnOfPlatform(cmd *cobra.Command, path string, p platform.P
 	if b == nil || p == (platform.Platform{}) {
 		return
 	}
-	if why := f.unsupported(b, p); why != "" {
+	if why := p.Unsupported(b, f.releasesOf(b)); why != "" {
 		warn(cmd, "%s does not belong in %s, which is for %s: %s",
 			legible.Name(b.Name), legible.Name(path), p, legible.Text(why))
 	}
-}
-
-// unsupported returns the reason why a platform does not support a bundle, or "" if it does.
-func (f *editFlags) unsupported(b *declcfg.Bundle, p platform.Platform) string {
-	if supported, err := platform.ParseSupported(f.releasesOf(b)); err == nil && p.OpenShift != (platform.Version{}) &&
-		!supported.Contains(p.OpenShift) {
-		return fmt.Sprintf("it is for %s (%s)", supported, platform.AnnotationVersions)
-	}
-	for i := range b.Properties {
-		if b.Properties[i].Type != declcfg.PropertyMaxOpenShiftVersion {
-			continue
-		}
-		last, err := platform.MaxOpenShift([]jsontext.Value{b.Properties[i].Value})
-		if err == nil && p.OpenShift.After(*last) {
-			return fmt.Sprintf("it is for OpenShift up to %s (%s)", last, declcfg.PropertyMaxOpenShiftVersion)
-		}
-	}
-	csv := b.CSVMetadata()
-	v, err := declcfg.ParseVersion(strings.TrimPrefix(csv.MinKubeVersion, "v"), "")
-	needs := platform.Version{Major: v.Semver.Major, Minor: v.Semver.Minor}
-	if err == nil && p.Kubernetes != (platform.Version{}) && needs.After(p.Kubernetes) {
-		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s",
-			csv.MinKubeVersion, p.Kubernetes)
-	}
-	return ""
 }
 
 // readBundle renders the bundle that an edit adds, with its image by digest. It sets releases to the annotation with

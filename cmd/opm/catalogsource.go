@@ -15,6 +15,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -49,11 +50,11 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			version, err := parseKubeVersion(kubeVersion)
 			if target != "" {
-				var t targetPlatform
-				if t, err = parseClusterTarget(target); err != nil || !t.isKubernetes() {
+				var t platform.Cluster
+				if t, err = platform.ParseCluster(target); err != nil || !t.IsKubernetes() {
 					err = cmdline.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)
 				}
-				version = t.patched
+				version = t.Patched
 			}
 			if err != nil {
 				return nil, err
