@@ -24,14 +24,39 @@ var arrows = map[string][]string{
 		"pkg", "schemas", "internal", "cmd/opm/internal", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
 		json, "github.com/sirupsen/logrus",
 	},
-	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term"},
+	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term", "internal/reference"},
 	"cmd/opm/internal/startup": {},
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
+	"cmd/opm/internal/process": {"internal/serve/memlimit"},
+	"cmd/opm/internal/cmdline": {
+		"internal/output", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
+		"internal/nearest",
+	},
+	"cmd/opm/internal/advice": {
+		"cmd/opm/internal/cmdline", "cmd/opm/internal/input", "internal/compose", "internal/kube", "internal/olm/cluster",
+		"internal/reference", "internal/shell", "pkg/bundle", "pkg/declcfg", "pkg/render", "pkg/serve",
+		"github.com/spf13/cobra", "github.com/spf13/pflag",
+	},
+	"cmd/opm/internal/input": {
+		"internal/reference", "internal/shell", "pkg/bundle", "pkg/declcfg", "pkg/render", "pkg/template", "pkg/validate",
+		"cmd/opm/internal/cmdline", "pkg/graph",
+	},
+	"cmd/opm/internal/completion": {
+		"cmd/opm/internal/cmdline", "cmd/opm/internal/input", "internal/platform", "internal/reference", "pkg/declcfg",
+		"pkg/render", "github.com/spf13/cobra", "github.com/spf13/pflag",
+	},
+	"cmd/opm/internal/help": {
+		"cmd/opm/internal/cmdline", "internal/opmyaml", "schemas", "github.com/spf13/cobra", "github.com/spf13/pflag",
+	},
 	"pkg/serve": {
 		"internal/serve/store", "internal/serve/web", "pkg/api", "pkg/validate", "pkg/problem", "pkg/declcfg",
 		"internal/atomicfile", "internal/plural", "golang.org/x/sync", "golang.org/x/sys", "google.golang.org/grpc",
 		"google.golang.org/protobuf", "github.com/cenkalti/backoff/v5", "internal/legible", "internal/regular",
 		"internal/serve/guard", "internal/serve/memlimit", "internal/parallel",
+	},
+	"internal/olm/resolution": {
+		"internal/legible", "internal/olm/cluster", "internal/olm/install", "internal/output", "internal/resolve",
+		"pkg/graph/draw", "k8s.io/apimachinery",
 	},
 	"internal/serve/memlimit": {},
 	"internal/serve/guard":    {"internal/pool", "google.golang.org/grpc", "google.golang.org/protobuf"},
@@ -218,7 +243,7 @@ var arrows = map[string][]string{
 		"internal/strictyaml", "pkg/declcfg", "pkg/problem", "pkg/validate", json,
 	},
 	"internal/linelog":  {"internal/legible"},
-	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json},
+	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json, "k8s.io/apimachinery/pkg/util/version"},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/output", "internal/plural", json,
 		"internal/report", "golang.org/x/tools/txtar", "internal/place",

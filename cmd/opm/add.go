@@ -2,13 +2,14 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -48,12 +49,12 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		flags: func(cmd *cobra.Command) {
 			const created = "the channel, the package and the catalog if they do not exist"
 			f.addEntry(cmd, "channel", &add.Channel, &add.Updates, created)
-			completeWith(cmd, channelsOfSecond, "channel")
+			completion.With(cmd, completion.ChannelsOfSecond, "channel")
 			from.bundles.addImageRef(cmd)
 			from.add(cmd)
 			flags := cmd.Flags()
 			flags.BoolVar(&f.impact, "impact", false, "report what the bundle means for users and clusters")
-			choiceVar(cmd, new(string), "output", "o", "text", "output format, also of the report of --impact",
+			cmdline.ChoiceVar(cmd, new(string), "output", "o", "text", "output format, also of the report of --impact",
 				"text", "markdown", "json", "yaml")
 			flags.BoolVar(&f.allPlatforms, "all-platforms", false,
 				"add the bundle to the catalogs of --each for all releases of OpenShift")
@@ -61,8 +62,8 @@ with it; see opm diff. With --dry-run, the diff follows the text, but not the ot
 		},
 		each: &f.each,
 		do: func(cmd *cobra.Command, args []string) error {
-			if formatOf(cmd) == output.Markdown && !f.impact {
-				return usageError{errors.New("--output markdown needs --impact")}
+			if cmdline.Format(cmd) == output.Markdown && !f.impact {
+				return cmdline.Errorf("--output markdown needs --impact")
 			}
 			changesForm := from.form != "" || from.target != "" || from.migrate || from.level != ""
 			if add.LikeOthers = !changesForm; cmd.Flags().Changed("replaces") {
@@ -118,7 +119,7 @@ func (f *editFlags) leaveOut(cmd *cobra.Command, b *declcfg.Bundle) error {
 		warn(cmd, "%s of %s: %s; it goes into all catalogs", platform.AnnotationVersions, name, why)
 		return nil
 	}
-	args, err := f.each.args()
+	args, err := input.Each(f.each.values)
 	if err != nil {
 		return err
 	}
@@ -170,35 +171,10 @@ func (f *editFlags) warnOfPlatform(cmd *cobra.Command, path string, p platform.P
 	if b == nil || p == (platform.Platform{}) {
 		return
 	}
-	if why := f.unsupported(b, p); why != "" {
+	if why := p.Unsupported(b, f.releasesOf(b)); why != "" {
 		warn(cmd, "%s does not belong in %s, which is for %s: %s",
 			legible.Name(b.Name), legible.Name(path), p, legible.Text(why))
 	}
-}
-
-// unsupported returns the reason why a platform does not support a bundle, or "" if it does.
-func (f *editFlags) unsupported(b *declcfg.Bundle, p platform.Platform) string {
-	if supported, err := platform.ParseSupported(f.releasesOf(b)); err == nil && p.OpenShift != (platform.Version{}) &&
-		!supported.Contains(p.OpenShift) {
-		return fmt.Sprintf("it is for %s (%s)", supported, platform.AnnotationVersions)
-	}
-	for i := range b.Properties {
-		if b.Properties[i].Type != declcfg.PropertyMaxOpenShiftVersion {
-			continue
-		}
-		last, err := platform.MaxOpenShift([]jsontext.Value{b.Properties[i].Value})
-		if err == nil && p.OpenShift.After(*last) {
-			return fmt.Sprintf("it is for OpenShift up to %s (%s)", last, declcfg.PropertyMaxOpenShiftVersion)
-		}
-	}
-	csv := b.CSVMetadata()
-	v, err := declcfg.ParseVersion(strings.TrimPrefix(csv.MinKubeVersion, "v"), "")
-	needs := platform.Version{Major: v.Semver.Major, Minor: v.Semver.Minor}
-	if err == nil && p.Kubernetes != (platform.Version{}) && needs.After(p.Kubernetes) {
-		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s",
-			csv.MinKubeVersion, p.Kubernetes)
-	}
-	return ""
 }
 
 // readBundle renders the bundle that an edit adds, with its image by digest. It sets releases to the annotation with

@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 func authCmd() *cobra.Command {
-	return group(&cobra.Command{
+	return cmdline.Group(&cobra.Command{
 		Use:     "auth",
 		Short:   "Show which credentials registries get",
 		Example: "  opm auth explain quay.io/example/kiln:v1",
@@ -33,7 +34,7 @@ fails. Finding no credentials is not a failure.`,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringVar(&authFile, "authfile", "",
 				"`FILE` with credentials for registries, instead of podman's and docker's")
-			must(cmd.MarkFlagFilename("authfile", "json"))
+			cmdline.Must(cmd.MarkFlagFilename("authfile", "json"))
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML},
 		run: func(_ *cobra.Command, args []string) (*output.Result, error) {
@@ -50,7 +51,7 @@ fails. Finding no credentials is not a failure.`,
 				_, err := io.WriteString(w, explanation.String())
 				return err
 			}
-			return inText(explanation, text), failure
+			return output.InText(explanation, text), failure
 		},
 	}.cobra()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -45,9 +45,9 @@ little more than what changed.`,
   docker login registry.example && opm build catalog -t registry.example/crafts/catalog:v2 --push`,
 		args: func(cmd *cobra.Command, names []string) error {
 			if f.onlyOpm && !f.each.given() { // both exclude each other
-				return wantArgs("")(cmd, names)
+				return cmdline.WantArgs("")(cmd, names)
 			}
-			return wantArgs("DIRECTORY")(cmd, names)
+			return cmdline.WantArgs("DIRECTORY")(cmd, names)
 		},
 		flags:  f.add,
 		images: &f.images,
@@ -65,9 +65,9 @@ func (f *buildFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.archive, "archive", "",
 		"write the image to the OCI archive `FILE`, in which {{.Catalog}} is the name of the catalog")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
-	choiceVar(cmd, &f.format, "output", "o", "text",
+	cmdline.ChoiceVar(cmd, &f.format, "output", "o", "text",
 		"print the digest of the image or its references, or all of it as JSON or YAML", "text", "json", "yaml")
-	exclude(cmd, "only-opm", "each")
+	cmdline.Exclude(cmd, "only-opm", "each")
 }
 
 func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
@@ -87,7 +87,7 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer registry.Cache.Close()
-	done := display{cmd}.Start("building")
+	done := display(cmd).Start("building")
 	defer done()
 	platforms, closeBases, err := all[0].flags.open(cmd.Context(), registry) // the same for all
 	defer closeBases()
@@ -131,10 +131,10 @@ func (f *buildFlags) buildings(refs []*reference.Named) ([]*building, error) {
 		other, taken := archives[b.flags.archive]
 		switch {
 		case taken && b.flags.archive != "":
-			return nil, usageError{fmt.Errorf("--archive %q is the file of both %s and %s: "+
-				"put {{.Catalog}} into it, the name of the catalog", b.flags.archive, other, r.Name)}
+			return nil, cmdline.Errorf("--archive %q is the file of both %s and %s: "+
+				"put {{.Catalog}} into it, the name of the catalog", b.flags.archive, other, r.Name)
 		case layouts[b.flags.layout] && f.layout != "" && len(f.tags) == 0:
-			return nil, usageError{errors.New("several catalogs in one --oci-layout need {{.Catalog}} in it or in --tag")}
+			return nil, cmdline.Errorf("several catalogs in one --oci-layout need {{.Catalog}} in it or in --tag")
 		}
 		archives[b.flags.archive], layouts[b.flags.layout] = r.Name, true
 		if b.opts, err = b.flags.check(b.dir); err != nil {
@@ -210,7 +210,7 @@ func (f *buildFlags) print(cmd *cobra.Command, refs []*reference.Named, all []*b
 		if err != nil {
 			return err
 		}
-		result := inText(b.image.Summary, func(w io.Writer) error {
+		result := output.InText(b.image.Summary, func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, strings.Join(printed, "\n"))
 			return err
 		})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/reference"
@@ -68,11 +69,11 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 	}
 	switch {
 	case !f.push && f.layout == "" && f.archive == "":
-		return opts, usageError{errors.New("want --push, --oci-layout or --archive: where to put the image")}
+		return opts, cmdline.Errorf("want --push, --oci-layout or --archive: where to put the image")
 	case f.push && len(f.tags) == 0:
-		return opts, usageError{errors.New("--push needs --tag")}
+		return opts, cmdline.Errorf("--push needs --tag")
 	case len(f.tags) > 1 && !f.push:
-		return opts, usageError{errors.New("several --tag need --push: a layout or an archive has one name")}
+		return opts, cmdline.Errorf("several --tag need --push: a layout or an archive has one name")
 	case dir == "":
 		return opts, nil
 	}
@@ -90,7 +91,7 @@ func (f *buildFlags) checkImage() (opts publish.Options, err error) {
 			err = errors.New("want HOST/PATH:TAG; for an OCI layout, there is --oci-layout")
 		}
 		if err != nil {
-			return opts, usageError{fmt.Errorf("--tag %q: %w", tag, err)}
+			return opts, cmdline.Errorf("--tag %q: %w", tag, err)
 		}
 	}
 	err = f.checkPlatforms()
@@ -101,7 +102,7 @@ func (f *buildFlags) checkImage() (opts publish.Options, err error) {
 		opts.Annotations, err = parseLabels(f.annotations)
 	}
 	if err != nil {
-		return opts, usageError{err}
+		return opts, cmdline.Invalid(err)
 	}
 	opts.HTTPAddr = f.httpAddr
 	opts.Created, err = sourceDate()

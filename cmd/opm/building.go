@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -54,8 +56,8 @@ func (b *building) build(cmd *cobra.Command) (*publish.Image, error) {
 		return publish.BuildOpm(cmd.Context(), b.opts)
 	}
 	built, err := publish.Build(cmd.Context(), declcfg.Source{
-		Name: b.dir, FS: os.DirFS(b.dir), MaxObject: sizeOf(cmd, maxObjectSize),
-		Read: display{cmd}.Read,
+		Name: b.dir, FS: os.DirFS(b.dir), MaxObject: cmdline.Size(cmd, maxObjectSize),
+		Read: display(cmd).Read,
 	}, b.opts)
 	if err == nil {
 		warnIfNone(cmd, built.Summary.Packages, "packages", b.dir)
@@ -69,7 +71,7 @@ func invalid(cmd *cobra.Command, err error, dir string) error {
 	if !ok {
 		return fmt.Errorf("build image: %w", err)
 	}
-	if err := notCatalog(cmd.Context(), dir, found.Report); err != nil {
+	if err := input.NotCatalog(cmd.Context(), dir, found.Report); err != nil {
 		return err
 	}
 	return reportProblems(cmd, found.Report.Problems)

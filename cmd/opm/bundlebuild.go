@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -43,11 +45,11 @@ digest, which is printed.`,
 			f.bundleMaker.addFlags(cmd)
 			flags := cmd.Flags()
 			flags.StringVarP(&f.tag, "tag", "t", "", "write or push the image as `REF`")
-			choiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with",
+			cmdline.ChoiceVar(cmd, &f.engine, "image-builder", "b", "docker", "build the image with",
 				"docker", "podman", "buildah", noEngine)
 			flags.BoolVarP(&f.Overwrite, "overwrite", "o", false, "overwrite files that have other content")
 			flags.BoolVar(&f.strict, "strict", false, "fail on what bundle validate rejects, instead of a warning")
-			must(cmd.MarkFlagRequired("tag"))
+			cmdline.Must(cmd.MarkFlagRequired("tag"))
 			f.images.add(cmd)
 		},
 		do: f.run,
@@ -68,9 +70,9 @@ const noEngine = "none"
 func (f *bundleBuildFlags) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case f.engine == noEngine && f.base != "scratch":
-		return usageError{errors.New("--base-image needs a container engine: --image-builder none builds on scratch")}
+		return cmdline.Errorf("--base-image needs a container engine: --image-builder none builds on scratch")
 	case f.engine != noEngine && strings.HasPrefix(f.tag, reference.LayoutPrefix):
-		return usageError{errors.New("an OCI layout needs --image-builder none")}
+		return cmdline.Errorf("an OCI layout needs --image-builder none")
 	}
 	if err := f.complete(cmd.ErrOrStderr()); err != nil {
 		return err
@@ -90,7 +92,7 @@ func (f *bundleBuildFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	args = append(args, "-f", bundleDockerfile, "-t", f.tag, ".")
 	engine := exec.CommandContext(cmd.Context(), f.engine, args...)
-	engine.Stdout, engine.Stderr = dataOutput(cmd), stderrFile(cmd)
+	engine.Stdout, engine.Stderr = dataOutput(cmd), console.File(cmd.ErrOrStderr())
 	if err := engine.Run(); err != nil {
 		return fmt.Errorf("run %s: %w", strings.Join(engine.Args, " "), err)
 	}
@@ -103,7 +105,7 @@ func (f *bundleBuildFlags) build(cmd *cobra.Command) error {
 		return err
 	}
 	if err := image.CheckTarget(f.tag); err != nil {
-		return usageError{fmt.Errorf("--tag %q: %w", f.tag, err)}
+		return cmdline.Errorf("--tag %q: %w", f.tag, err)
 	}
 	if err := f.generate(cmd); err != nil {
 		return err
@@ -142,7 +144,7 @@ func (f *bundleMaker) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&f.Labels.DefaultChannel, "default", "e", "", "default `CHANNEL` of the package")
 	flags.StringVarP(&f.Output, "output-dir", "u", "", "copy the manifests to `DIRECTORY` and write the metadata there")
 	flags.StringVar(&f.base, "base-image", "scratch", "base `IMAGE` of the bundle image")
-	must(cmd.MarkFlagRequired("directory"))
+	cmdline.Must(cmd.MarkFlagRequired("directory"))
 }
 
 // complete completes the labels, and prints the inferred ones.

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -39,7 +39,7 @@ runs in. $CONTAINER_IMAGE is recorded as the image of the bundle.`,
 			flags.BoolVarP(&f.options.Gzip, "gzip", "z", false, "compress the data")
 			flags.BoolVar(&f.dryRun, "dry-run", false, "print the ConfigMap instead of writing it")
 			flags.Bool("debug", false, "has no effect")
-			hide(flags, "debug")
+			cmdline.Hide(flags, "debug")
 		},
 		do: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), dataOutput(cmd)) },
 	}.cobra()
@@ -57,7 +57,7 @@ type bundleExtractFlags struct {
 
 func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
 	if f.name == "" {
-		return usageError{errors.New("--configmapname is missing")}
+		return cmdline.Errorf("--configmapname is missing")
 	}
 	f.options.Image = os.Getenv("CONTAINER_IMAGE")
 	configMap, err := bundle.Extract(os.DirFS(f.directory), f.directory, f.options)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/plain"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -37,13 +38,13 @@ A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, i
 			flags := cmd.Flags()
 			flags.StringVarP(&f.options.Namespace, "namespace", "n", "", "install the operator in `NAMESPACE`")
 			flags.StringVar(&f.options.Watch, "watch-namespace", "", "let the operator watch `NAMESPACE` only")
-			choiceVar(cmd, &f.options.Certificates, "certificates", "", plain.CertManager, "who makes certificates of webhooks",
-				plain.CertManager, plain.ServiceCA, noCertificates)
+			cmdline.ChoiceVar(cmd, &f.options.Certificates, "certificates", "", plain.CertManager,
+				"who makes certificates of webhooks", plain.CertManager, plain.ServiceCA, noCertificates)
 			flags.StringVar(&f.target, "target", "", "warn if the bundle keeps OpenShift from updates: `ocp=X.Y`")
 			flags.StringVar(&f.openShift, "openshift-version", "", "warn if the bundle keeps OpenShift `X.Y` from updates")
-			renamedFlag(flags, "openshift-version", "--target ocp=X.Y")
-			exclude(cmd, "target", "openshift-version")
-			choiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format", manifests.YAML, manifests.JSON)
+			cmdline.RenameFlag(flags, "openshift-version", "--target ocp=X.Y")
+			cmdline.Exclude(cmd, "target", "openshift-version")
+			cmdline.ChoiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format", manifests.YAML, manifests.JSON)
 			f.images.add(cmd)
 		},
 		do: f.run,
@@ -66,7 +67,7 @@ type bundleManifestsFlags struct {
 
 func (f *bundleManifestsFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
-		return usageError{err}
+		return cmdline.Invalid(err)
 	}
 	opts, err := new(bundleFlags).options(cmd)
 	if err != nil {

@@ -7,9 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -33,7 +35,7 @@ does not allow plain HTTP here.`,
 			flags := cmd.Flags()
 			flags.BoolVarP(&f.debug, "debug", "d", false, "log which registry or mirror answered, as --verbose does")
 			flags.BoolP("skip-tls", "s", false, "use plain HTTP for registries")
-			deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
+			cmdline.Deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
 			flags.BoolVarP(&f.skipValidation, "skip-validation", "v", false, "do not validate the bundle")
 			flags.StringVarP(&f.images.rootCA, "root-ca", "c", "", "trust the certificate authorities in the PEM `FILE`")
 			flags.StringVarP(&f.out, "out", "o", "./", "unpack into `DIRECTORY`, which is created if it does not exist")
@@ -65,7 +67,7 @@ func (f *bundleUnpackFlags) unpack(cmd *cobra.Command, opener *image.Opener, ref
 	ctx := cmd.Context()
 	if reference.Of(ref).Kind == reference.Directory && bundle.Is(os.DirFS(ref)) {
 		return fmt.Errorf("open bundle %q: it is a directory, not an image: there is nothing to unpack; run: %s",
-			ref, shellLine("opm bundle validate", ref))
+			ref, shell.Line("opm bundle validate", ref))
 	}
 	b, err := openBundleImage(ctx, opener, ref)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -35,7 +37,7 @@ categories that operatorhub allows.`,
   ` + path + ` validate bundle --optional-validators operatorhub,bundle-objects --output json
   ` + path + ` validate --tag registry.example/pottery/kiln-bundle:v2.0.0`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		report:   &f.reportFlags,
 		do:       func(cmd *cobra.Command, args []string) error { return f.run(cmd, append(args, f.tag)[0]) },
@@ -58,19 +60,19 @@ func (f *bundleValidateFlags) add(cmd *cobra.Command) {
 	flags.StringVarP(&f.engine, "image-builder", "b", "docker", "has no effect: no container engine is needed")
 	flags.VarP((*validatorList)(f), "optional-validators", "o",
 		"check with operatorhub, bundle-objects, or both with a comma in between; with a format, as --output")
-	choiceVar(cmd, &f.format, "output", "", string(problem.Text), "output format", problem.Formats()...)
+	cmdline.ChoiceVar(cmd, &f.format, "output", "", string(problem.Text), "output format", problem.Formats()...)
 	f.reportFlags.add(cmd)
 	f.addRules(cmd, "tag", "optional-validators")
 	f.images.add(cmd)
-	must(cmd.RegisterFlagCompletionFunc("optional-validators",
+	cmdline.Must(cmd.RegisterFlagCompletionFunc("optional-validators",
 		cobra.FixedCompletions(validatorWords, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 func (f *bundleValidateFlags) args(cmd *cobra.Command, args []string) error {
 	if f.tag == "" {
-		return wantArgs("BUNDLE")(cmd, args)
+		return cmdline.WantArgs("BUNDLE")(cmd, args)
 	}
-	return wantArgs("")(cmd, args)
+	return cmdline.WantArgs("")(cmd, args)
 }
 
 // A validatorList is the value of the flag -o, which upstream has for validators. Most commands have it for the format.
@@ -102,7 +104,7 @@ func (v *validatorList) Set(list string) error {
 		case slices.Contains(problem.Formats(), word):
 			v.format = word
 		default:
-			return fmt.Errorf("%q: want %s", word, oneOf(validatorWords))
+			return fmt.Errorf("%q: want %s", word, cmdline.OneOf(validatorWords))
 		}
 	}
 	return nil
@@ -126,7 +128,7 @@ func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	err = f.print(cmd, c, &report)
-	if err == nil && formatOf(cmd) == output.Text { // upstream's words, which scripts wait for
+	if err == nil && cmdline.Format(cmd) == output.Text { // upstream's words, which scripts wait for
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: All validation tests have been completed successfully")
 	}
 	return err

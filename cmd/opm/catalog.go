@@ -5,18 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/place"
-	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -45,7 +42,7 @@ func (f *imageFlags) openCatalog(cmd *cobra.Command, opts render.Options, refs .
 		return nil, err
 	}
 	opts.Images = images.opener
-	display{cmd}.showOpening(&opts, refs)
+	showOpening(cmd, &opts, refs)
 	opened, err := render.Open(cmd.Context(), refs, opts)
 	if err != nil {
 		images.close()
@@ -67,11 +64,21 @@ func (c *catalog) close() {
 	c.images.close()
 }
 
+// digest returns the digest of a catalog that is an image in a registry, or "".
+func (c *catalog) digest() string {
+	for _, r := range c.Lock.References {
+		if len(c.refs) == 1 && r.Reference == c.refs[0] {
+			return r.Digest
+		}
+	}
+	return ""
+}
+
 // check returns the error of reading the catalog: files that changed meanwhile, references to parts of bundles, or err.
 // It warns if the catalog has no packages, or looks like several catalogs.
 func (c *catalog) check(index *declcfg.Index, err error) error {
 	if err := cmp.Or(c.Unchanged(), err); err != nil {
-		return ofParts(c.cmd.Context(), c.refs, err)
+		return input.OfParts(c.cmd.Context(), c.refs, err)
 	}
 	warnIfNone(c.cmd, len(index.Names()), "packages", c.refs...)
 	if len(c.refs) == 1 {
@@ -85,7 +92,7 @@ func (c *catalog) check(index *declcfg.Index, err error) error {
 func (f *imageFlags) openIndex(
 	cmd *cobra.Command, read func(context.Context, ...declcfg.Source) (*declcfg.Index, error), refs ...string,
 ) (*catalog, error) {
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	c, err := f.openCatalog(cmd, openOptions(cmd), refs...)
 	if err != nil {
 		return nil, err
@@ -107,7 +114,7 @@ func (f *imageFlags) openValidated(
 		return nil, nil, err
 	}
 	report, err := validate.Catalog(f.each.sharing(cmd.Context()), opts, c.Sources...)
-	if err := cmp.Or(c.Unchanged(), err, notCatalog(cmd.Context(), ref, report)); err != nil {
+	if err := cmp.Or(c.Unchanged(), err, input.NotCatalog(cmd.Context(), ref, report)); err != nil {
 		c.close()
 		return nil, nil, err
 	}
@@ -117,7 +124,7 @@ func (f *imageFlags) openValidated(
 
 // openValid opens a catalog that must be valid, while "reading" is shown. If it is not, its problems are printed.
 func (f *imageFlags) openValid(cmd *cobra.Command, ref string) (*catalog, error) {
-	done := display{cmd}.Start("reading")
+	done := display(cmd).Start("reading")
 	defer done()
 	c, report, err := f.openValidated(cmd, openOptions(cmd), ref, validate.Options{ErrorsOnly: true})
 	if err != nil {
@@ -183,61 +190,25 @@ func (f *imageFlags) readCatalog(
 // A catalogCheck checks a catalog that was read. The error ends the command.
 type catalogCheck func(cmd *cobra.Command, ref string, sources []declcfg.Source) error
 
-// warnOfInvalid warns about a catalog that no cluster can have, because opm serve refuses it.
-func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) error {
-	report, err := validate.Catalog(cmd.Context(), validate.Options{ErrorsOnly: true}, sources...)
-	if err == nil && len(report.Problems) > 0 {
-		first, more := report.Problems[0], ""
-		if n := len(report.Problems); n > 1 {
-			more = fmt.Sprintf(" (the first of %s)", plural.Of(n, "error"))
-		}
-		what := fmt.Sprintf("opm serve refuses this catalog: %s: %s%s; run: opm validate %s",
-			first.Path, first.Message, more, ref)
-		warnAt(cmd, first.Pos, what)
-	}
-	return err
-}
-
-// warnOfRanges warns about invalid skipRanges in the named channels, or in all channels if there are no names.
-func warnOfRanges(cmd *cobra.Command, packages iter.Seq[*declcfg.PackageIndex], channels ...string) {
-	for p := range packages {
-		for _, o := range p.Channels {
-			if channels != nil && !slices.Contains(channels, o.Value.Name) {
-				continue
-			}
-			for i, e := range o.Value.Entries {
-				if _, err := graph.ParseRange(e.SkipRange); e.SkipRange != "" && err != nil {
-					ptr := jsontext.Pointer(fmt.Sprintf("/entries/%d/skipRange", i))
-					what := fmt.Sprintf("package %q: channel %q: %s: %q is ignored: %v",
-						p.Name, o.Value.Name, place.Path(ptr), e.SkipRange, err)
-					warnAt(cmd, o.Meta.Place(ptr), what)
-				}
-			}
-		}
-	}
-}
-
-// warnOfFlaws warns about duplicate keys and invalid UTF-8 in objects.
-func warnOfFlaws(cmd *cobra.Command, metas []*declcfg.Meta) {
-	for _, m := range metas {
-		for _, f := range m.Flaws() {
-			what := "invalid UTF-8 is replaced by U+FFFD"
-			if f.Key != "" {
-				what = fmt.Sprintf("duplicate key %q: the last one is used", f.Key)
-			}
-			warnAt(cmd, f.Pos, what)
-		}
-	}
-}
-
 // openOptions returns the options set by the environment and by the flags for limits.
 func openOptions(cmd *cobra.Command) render.Options {
 	return render.Options{
 		Stdin:     cmd.InOrStdin(),
 		Spool:     spoolOptions(cmd),
-		MaxObject: sizeOf(cmd, maxObjectSize),
-		Limits:    image.Limits{Unpacked: sizeOf(cmd, maxImageSize)},
+		MaxObject: cmdline.Size(cmd, maxObjectSize),
+		Limits:    image.Limits{Unpacked: cmdline.Size(cmd, maxImageSize)},
 	}
+}
+
+// showOpening makes opts count the opened references and the bytes read, if progress is shown.
+func showOpening(cmd *cobra.Command, opts *render.Options, refs []string) {
+	d := display(cmd)
+	if !d.OnTerminal() {
+		return
+	}
+	d.Count(len(refs), "references")
+	d.Size(refs)
+	opts.Opened, opts.Read = d.Did, d.Read
 }
 
 // bundleImageOptions returns the options for bundles that are read from images in registries, with their manifests.

@@ -225,7 +225,7 @@ func (r *contentsReader) forward(c *install.Content) (*resolve.Catalog, error) {
 	if c.Pod == "" {
 		return nil, fmt.Errorf("the %s has no pod", c.Kind)
 	}
-	name := r.flags.paths[slices.IndexFunc(r.flags.paths, isLive)]
+	name := r.flags.paths[slices.IndexFunc(r.flags.paths, kube.IsLive)]
 	return r.once("pod "+c.Namespace+"/"+c.Pod, false, func() (*resolve.Catalog, func(), error) {
 		source, closeAll, err := readPod(r.cmd, r.flags.live.cluster, name, c.Namespace, c.Pod, r.images.timeout)
 		if err != nil {

@@ -2,10 +2,10 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"text/template"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -34,7 +34,7 @@ func forCatalog(flag, value, name string) (string, error) {
 		err = errNoName // not its place in the template
 	}
 	if err != nil {
-		return "", usageError{fmt.Errorf("--%s %q: %w", flag, value, err)}
+		return "", cmdline.Errorf("--%s %q: %w", flag, value, err)
 	}
 	return text.String(), nil
 }
@@ -56,8 +56,8 @@ func tagsOf(refs []*reference.Named, tags []string) (all [][]string, err error) 
 				full = parsed.Name()
 			}
 			if other, taken := first[full]; taken && other != r.Name {
-				return nil, usageError{fmt.Errorf("--tag %q names the image of both %s and %s: "+
-					"put {{.Catalog}} into it, the name of the catalog", tag, other, r.Name)}
+				return nil, cmdline.Errorf("--tag %q names the image of both %s and %s: "+
+					"put {{.Catalog}} into it, the name of the catalog", tag, other, r.Name)
 			}
 			first[full] = r.Name
 		}

@@ -10,15 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kube "k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
 func catalogSourceCmd() *cobra.Command {
-	return group(&cobra.Command{
+	return cmdline.Group(&cobra.Command{
 		Use:     "catalogsource",
 		Short:   "Show what OLM makes of CatalogSources",
 		Example: "  opm catalogsource resolve-image catalogsource.yaml --target kubernetes=1.33.2",
@@ -41,18 +43,18 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 			flags := cmd.Flags()
 			flags.StringVar(&target, "target", "", "version of Kubernetes, as kubectl version prints it: `kubernetes=VERSION`")
 			flags.StringVar(&kubeVersion, "kube-version", "", "`VERSION` of Kubernetes, as kubectl version prints it")
-			renamedFlag(flags, "kube-version", "--target kubernetes=VERSION")
-			exclude(cmd, "target", "kube-version")
+			cmdline.RenameFlag(flags, "kube-version", "--target kubernetes=VERSION")
+			cmdline.Exclude(cmd, "target", "kube-version")
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML},
 		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			version, err := parseKubeVersion(kubeVersion)
 			if target != "" {
-				var t targetPlatform
-				if t, err = parseClusterTarget(target); err != nil || !t.isKubernetes() {
-					err = usageError{fmt.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)}
+				var t platform.Cluster
+				if t, err = platform.ParseCluster(target); err != nil || !t.IsKubernetes() {
+					err = cmdline.Errorf("--target %q: want kubernetes=VERSION, such as kubernetes=1.33.2", target)
 				}
-				version = t.patched
+				version = t.Patched
 			}
 			if err != nil {
 				return nil, err
@@ -109,7 +111,7 @@ func resolveImages(cmd *cobra.Command, file string, v *kube.Version) (*output.Re
 	if !resolved {
 		err = failed("an image template has no value: see the output")
 	}
-	return inText(images, func(w io.Writer) error { return writeImages(w, images) }), err
+	return output.InText(images, func(w io.Writer) error { return writeImages(w, images) }), err
 }
 
 // resolve expands the template, and reports whether OLM could.

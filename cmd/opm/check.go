@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 )
 
@@ -29,11 +31,11 @@ the catalog has problems, and 2 if something else failed.`,
   opm check crafts.yaml --skip check-images -o json
   opm check --each catalog/ --skip check-images -o github`,
 		args:     f.args,
-		complete: files,
+		complete: completion.Files,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil,
 				"the image `REF` of the catalog, to compare with if it exists")
-			f.add(cmd, texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
+			f.add(cmd, cmdline.Texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
 				return s == pipeline.Build || s == pipeline.Push
 			})))
 		},

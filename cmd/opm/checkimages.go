@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -36,7 +37,7 @@ ignored if there is a digest.`,
 			cmd.Flags().StringVar(&check.pkg, "package", "", "check the images of `PACKAGE` only")
 			addShardFlag(cmd, &check.shard, "images")
 			check.addRules(cmd, "each", "jobs", "package", "shard")
-			exclude(cmd, "shard", "write-baseline")
+			cmdline.Exclude(cmd, "shard", "write-baseline")
 		},
 		images: &check.images,
 		report: &check.reportFlags,
@@ -74,7 +75,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 
 // check reads the catalog, and closes it before it looks up the images.
 func (f *imageCheck) check(cmd *cobra.Command, ref string) (*imagecheck.Report, error) {
-	d := display{cmd}
+	d := display(cmd)
 	defer d.Start("checking")()
 	c, err := f.images.openCatalog(cmd, openOptions(cmd), ref)
 	if err != nil {

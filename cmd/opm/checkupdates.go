@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -98,7 +99,7 @@ func (f *updateCheck) run(cmd *cobra.Command, refs []string) error {
 
 // check reads the catalogs and bundles, and closes them before it opens further images.
 func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatecheck.Report, err error) {
-	opts, w := openOptions(cmd), display{cmd}
+	opts, w := openOptions(cmd), display(cmd)
 	opts.Jobs, opts.Bundles = f.jobs, &bundle.Options{}
 	if f.lock != "" {
 		if opts.Lock, err = render.ReadLock(f.lock); err != nil {
@@ -122,7 +123,7 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 	defer c.close()
 	bundles, err := f.memo.Read(cmd.Context(), opts.Spool, c.Sources...)
 	if err := cmp.Or(c.Unchanged(), err, c.Close()); err != nil {
-		return nil, ofParts(cmd.Context(), refs, err)
+		return nil, input.OfParts(cmd.Context(), refs, err)
 	}
 	names := bundles.Index.Names()
 	warnIfNone(cmd, len(names), "packages", refs...)
@@ -141,7 +142,7 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 		if f.lock != "" {
 			opts.Lock = lock
 		}
-		w.showOpening(&opts, refs)
+		showOpening(cmd, &opts, refs)
 		images, err := render.Open(ctx, refs, opts)
 		if err == nil {
 			lock = &images.Lock

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 	kube "k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/platform"
 )
 
@@ -29,9 +26,9 @@ func (t *clusterTarget) add(cmd *cobra.Command, former ...string) {
 			to, now = &t.kubernetes, "--target kubernetes=VERSION"
 		}
 		flags.StringVar(to, name, "", "`VERSION` of the cluster")
-		renamedFlag(flags, name, now)
+		cmdline.RenameFlag(flags, name, now)
 	}
-	exclude(cmd, "target", former...)
+	cmdline.Exclude(cmd, "target", former...)
 }
 
 // parse sets the versions. Kubernetes 1.33 is 1.33.0.
@@ -40,46 +37,18 @@ func (t *clusterTarget) parse() error {
 		_, err := parseKubeVersion(t.kubernetes)
 		return err
 	}
-	p, err := parseClusterTarget(t.text)
+	p, err := platform.ParseCluster(t.text)
 	switch {
 	case err != nil:
-		return usageError{fmt.Errorf("--%w", err)}
+		return cmdline.Errorf("--%w", err)
 	case p.OpenShift != platform.Version{}:
-		t.openShift = p.version
-	case p.patched == nil:
-		t.kubernetes = p.version + ".0"
+		t.openShift = p.Version
+	case p.Patched == nil:
+		t.kubernetes = p.Version + ".0"
 	default:
-		t.kubernetes = p.version
+		t.kubernetes = p.Version
 	}
 	return nil
-}
-
-// A targetPlatform is the platform of a target, which may have a patch version.
-type targetPlatform struct {
-	platform.Platform
-	version string        // of OpenShift or Kubernetes as given, without v
-	patched *kube.Version // nil for a minor version
-}
-
-// parseClusterTarget parses a target such as ocp=4.14 or kubernetes=1.33.2. Unlike [platform.ParseTarget], which is for
-// catalogs, it accepts a release of OpenShift that opm does not know: a cluster may have it.
-func parseClusterTarget(text string) (t targetPlatform, err error) {
-	name, version, _ := strings.Cut(text, "=")
-	t.version = strings.TrimPrefix(version, "v")
-	minor := t.version
-	if v, err := kube.ParseSemantic(t.version); err == nil {
-		t.patched, minor = v, fmt.Sprintf("%d.%d", v.Major(), v.Minor())
-	}
-	if t.Platform, err = platform.Parse(name + "=" + minor); err != nil {
-		_, whole := platform.Parse(text)
-		return t, cmp.Or(whole, err)
-	}
-	return t, nil
-}
-
-// isKubernetes reports whether it is a whole version of Kubernetes.
-func (t *targetPlatform) isKubernetes() bool {
-	return t.patched != nil && t.OpenShift == platform.Version{}
 }
 
 // parseKubeVersion parses --kube-version. It returns nil without one.
@@ -89,7 +58,7 @@ func parseKubeVersion(text string) (*kube.Version, error) {
 	}
 	v, err := kube.ParseSemantic(text)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--kube-version %q: want a version such as v1.33.2", text)}
+		return nil, cmdline.Errorf("--kube-version %q: want a version such as v1.33.2", text)
 	}
 	return v, nil
 }

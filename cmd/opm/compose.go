@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/compose"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -39,13 +40,14 @@ is removed from the catalog.`,
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
 			flags.StringVar(&f.opts.Dir, "output-dir", "", "write to `DIRECTORY` (default that of CONFIG)")
-			choiceVar(cmd, &f.opts.Format, "format", "", declcfg.YAML, "format of the catalog", declcfg.JSON, declcfg.YAML)
-			choiceVar(cmd, &f.opts.Conflicts, "conflicts", "", "",
+			cmdline.ChoiceVar(cmd, &f.opts.Format, "format", "", declcfg.YAML, "format of the catalog",
+				declcfg.JSON, declcfg.YAML)
+			cmdline.ChoiceVar(cmd, &f.opts.Conflicts, "conflicts", "", "",
 				"what to do about a package in several references (default \"conflicts\" of CONFIG, or fail)",
 				compose.Policies()...)
 			addMigrateLevelFlag(cmd, &f.opts.Render.Changes.Migration)
 			flags.BoolVar(&f.migrate, "migrate", false, "apply all migrations")
-			exclude(cmd, "migrate", "migrate-level")
+			cmdline.Exclude(cmd, "migrate", "migrate-level")
 			flags.BoolVar(&f.opts.Overwrite, "overwrite", false,
 				"replace and delete files that compose did not write, or that were changed since")
 			flags.BoolVar(&f.opts.DryRun, "dry-run", false, "print what would be done, and write nothing")
@@ -79,7 +81,7 @@ func (f *composeFlags) run(cmd *cobra.Command, args []string) (*output.Result, e
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: %s is kept, since compose did not write it; --overwrite replaces it\n",
 			result.Dockerfile.File)
 	}
-	return inText(result, result.WriteText), nil
+	return output.InText(result, result.WriteText), nil
 }
 
 // compose composes the catalog of a config file.
@@ -101,7 +103,7 @@ func (f *composeFlags) compose(cmd *cobra.Command, path string) (*compose.Result
 	}
 	defer images.close()
 	opts.Render.Images = images.opener
-	defer display{cmd}.Start("composing")()
+	defer display(cmd).Start("composing")()
 	return compose.Run(cmd.Context(), config, opts)
 }
 
@@ -116,7 +118,7 @@ func (f *composeFlags) options(cmd *cobra.Command) (compose.Options, error) {
 	}
 	err := f.dockerfile.complete()
 	if why := f.dockerfile.Unfinished(); err == nil && why != nil {
-		err = usageError{why}
+		err = cmdline.Invalid(why)
 	}
 	opts.BaseImage, opts.BuilderImage, opts.Labels = f.dockerfile.BaseImage, f.dockerfile.BuilderImage, f.dockerfile.Labels
 	return opts, err

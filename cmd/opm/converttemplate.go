@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -14,7 +15,7 @@ import (
 // convertTemplateCmd returns the command, which exists at the top level and, as upstream, below alpha.
 func convertTemplateCmd(path string) *cobra.Command {
 	path += " convert-template"
-	cmd := group(&cobra.Command{
+	cmd := cmdline.Group(&cobra.Command{
 		Use:     "convert-template",
 		Short:   "Convert a catalog to a template",
 		Example: "  " + path + " basic catalog/loom/catalog.json",

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/edit"
 )
 
@@ -20,19 +20,19 @@ func deprecateCmd() *cobra.Command {
   opm deprecate catalog channel candidate --package kiln --message "use the channel stable"
   opm deprecate catalog bundle kiln.v1.0.0 --undo`,
 		args:     kindArgs,
-		complete: completeArgs(files, kinds, namesOfKind),
+		complete: completion.Args(completion.Files, kinds, namesOfKind),
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
 			flags.StringVarP(&e.Message, "message", "m", "", "tell users `TEXT`: why, and what to use instead")
 			flags.BoolVar(&e.Undo, "undo", false, "remove the deprecation")
-			exclude(cmd, "undo", "message")
+			cmdline.Exclude(cmd, "undo", "message")
 			f.add(cmd)
 		},
 		formats: editFormats,
 		each:    &f.each,
 		do: func(cmd *cobra.Command, args []string) error {
 			if e.Message == "" && !e.Undo {
-				return usageError{errors.New("--message or --undo is missing")}
+				return cmdline.Errorf("--message or --undo is missing")
 			}
 			e.Kind, e.Name = edit.Kind(args[1]), args[2]
 			return f.run(cmd, args[0], e)

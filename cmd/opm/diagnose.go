@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
@@ -127,9 +128,9 @@ func (f *diagnoseFlags) redacted(cmd *cobra.Command) (*diagnose.Result, *cluster
 	var messages, problems bytes.Buffer
 	cmd.SetErr(&messages)
 	r, state, err := f.diagnose(cmd)
-	usage, isUsage := errors.AsType[usageError](err)
+	usage, isUsage := errors.AsType[cmdline.Error](err)
 	if isUsage {
-		err = usage.error // the usage is printed with the redacted error
+		err = usage.Err // the usage is printed with the redacted error
 	}
 	if err != nil {
 		printError(&problems, cmd, err)
@@ -141,7 +142,7 @@ func (f *diagnoseFlags) redacted(cmd *cobra.Command) (*diagnose.Result, *cluster
 		err = &failure{after: after}
 	}
 	if isUsage {
-		err = usageError{err}
+		err = cmdline.Invalid(err)
 	}
 	return r, state, err
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/diff"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/olm/impact"
@@ -64,7 +67,7 @@ They need not be valid.`,
 			cmd.Flags().StringVar(&f.pkg, "package", "", "show only this `PACKAGE`")
 			cmd.Flags().BoolVar(&f.impact, "impact", false, "report what the new bundles mean for users and clusters")
 			f.addFailOn(cmd)
-			exclude(cmd, "impact", "fail-on")
+			cmdline.Exclude(cmd, "impact", "fail-on")
 			f.images.addKeepGoing(cmd)
 		},
 		formats: []output.Format{output.Text, output.Markdown, output.JSON, output.YAML},
@@ -85,10 +88,10 @@ type diffFlags struct {
 }
 
 func (f *diffFlags) addFailOn(cmd *cobra.Command) {
-	kinds := texts(diff.Kinds())
+	kinds := cmdline.Texts(diff.Kinds())
 	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil,
 		"exit with 1 on changes of these comma-separated `KINDS`: "+strings.Join(kinds, ", "))
-	completeWith(cmd, listOf(func() []string { return kinds }), "fail-on")
+	completion.With(cmd, completion.ListOf(func() []string { return kinds }), "fail-on")
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, error) {
@@ -98,9 +101,9 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, erro
 	}
 	refs[0] = f.each.counterpart(refs[0])
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
-		return nil, usageError{errors.New("OLD and NEW cannot both be standard input")}
+		return nil, cmdline.Errorf("OLD and NEW cannot both be standard input")
 	}
-	if slices.ContainsFunc(refs, isTemplate) {
+	if slices.ContainsFunc(refs, input.IsTemplate) {
 		return nil, templatesError(refs)
 	}
 	if f.impact {
@@ -133,12 +136,12 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, erro
 func templatesError(refs []string) error {
 	line, name := "opm diff", ""
 	for _, ref := range refs {
-		if !isTemplate(ref) {
+		if !input.IsTemplate(ref) {
 			line += " " + shell.Quote(ref)
 			continue
 		}
 		name = cmp.Or(name, ref)
-		line += " <(" + shellLine("opm render-template", ref) + ")"
+		line += " <(" + shell.Line("opm render-template", ref) + ")"
 	}
 	return fmt.Errorf("open catalog %q: not a catalog: it is a template; run: %s", name, line)
 }
@@ -148,7 +151,7 @@ func (f *diffFlags) kinds() (kinds []diff.Kind, err error) {
 	for _, word := range f.failOn {
 		kind := diff.Kind(word)
 		if !slices.Contains(diff.Kinds(), kind) {
-			return nil, usageError{fmt.Errorf("--fail-on: want %s, found %q", oneOf(diff.Kinds()), word)}
+			return nil, cmdline.Errorf("--fail-on: want %s, found %q", cmdline.OneOf(diff.Kinds()), word)
 		}
 		kinds = append(kinds, kind)
 	}
@@ -205,7 +208,7 @@ func (f *diffFlags) findImpact(cmd *cobra.Command, refs []string) (*output.Resul
 func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path string, add edit.Add) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
-		return usageError{fmt.Errorf("--impact: %s is not the directory of a catalog", path)}
+		return cmdline.Errorf("--impact: %s is not the directory of a catalog", path)
 	}
 	dir, err := os.MkdirTemp("", "opm-impact-")
 	if err != nil {
@@ -215,13 +218,13 @@ func (f *editFlags) writeImpact(cmd *cobra.Command, from *imageFlags, path strin
 	if err := os.CopyFS(dir, os.DirFS(path)); err != nil {
 		return fmt.Errorf("copy the catalog: %w", err)
 	}
-	opts := edit.Options{Package: f.pkg, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize)}
+	opts := edit.Options{Package: f.pkg, Create: f.create, MaxObject: cmdline.Size(cmd, maxObjectSize)}
 	add.LikeOthers = false // keeps the manifests, so that they need not be read from the image
 	results, err := edit.Apply(cmd.Context(), []string{dir}, add, opts)
 	if err != nil || len(results[0].Problems) > 0 {
 		return nil // the edit of the catalog itself reports it, with its path
 	}
-	defer display{cmd}.Start("comparing")()
+	defer display(cmd).Start("comparing")()
 	d := diffFlags{pkg: add.Bundle.Package, images: *from}
 	report, err := d.findImpact(cmd, []string{path, dir})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -60,8 +61,8 @@ catalog.`,
 			f.add(cmd)
 			flags := cmd.Flags()
 			flags.StringVar(&binary, "binary-image", "", "base `IMAGE`")
-			deprecate(flags, "binary-image", "use --base-image instead")
-			exclude(cmd, "binary-image", "base-image")
+			cmdline.Deprecate(flags, "binary-image", "use --base-image instead")
+			cmdline.Exclude(cmd, "binary-image", "base-image")
 		},
 	}.cobra()
 }
@@ -93,7 +94,7 @@ func (f *dockerfileFlags) complete() (err error) {
 		err = checkHTTPAddr(f.HTTPAddr)
 	}
 	if err != nil {
-		return usageError{err}
+		return cmdline.Invalid(err)
 	}
 	return nil
 }

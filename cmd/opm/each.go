@@ -5,20 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/memo"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -63,7 +63,7 @@ func (f *eachFlag) catalogs(path string) ([]*reference.Named, error) {
 func parseNamedRefs(args []string) ([]*reference.Named, error) {
 	refs, err := reference.ParseNamed(args)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cmdline.Invalid(err)
 	}
 	return refs, nil
 }
@@ -80,7 +80,7 @@ func pathsOf(refs []*reference.Named) (paths []string) {
 func checkDistinct(refs []*reference.Named) error {
 	for i, r := range refs {
 		if j := slices.IndexFunc(refs[:i], r.IsSame); j >= 0 {
-			return usageError{fmt.Errorf("catalogs %q and %q are the same: %s", refs[j].Name, r.Name, r.Ref)}
+			return cmdline.Errorf("catalogs %q and %q are the same: %s", refs[j].Name, r.Name, r.Ref)
 		}
 	}
 	return nil
@@ -98,50 +98,21 @@ func (f *eachFlag) insert(args []string, ref string) []string {
 
 // refs returns the catalogs of the flag and of more arguments [NAME=]CATALOG. Their names must differ.
 func (f *eachFlag) refs(more ...string) ([]*reference.Named, error) {
-	args, err := f.args()
+	args, err := input.Each(f.values)
 	if err != nil {
 		return nil, err
 	}
 	return parseNamedRefs(append(args, more...))
 }
 
-// args returns the values of the flag, with the catalogs in a directory instead of the directory.
-func (f *eachFlag) args() (args []string, err error) {
-	for _, value := range f.values {
-		if !endsInSlash(value) {
-			args = append(args, value)
-			continue
-		}
-		entries, err := os.ReadDir(value)
-		if err != nil {
-			return nil, err
-		}
-		before := len(args)
-		slices.SortFunc(entries, func(a, b os.DirEntry) int { return graph.CompareChannels(a.Name(), b.Name()) })
-		for _, e := range entries {
-			info, err := os.Stat(value + e.Name()) // follows links
-			if err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-				args = append(args, value+e.Name())
-			}
-		}
-		if len(args) == before {
-			return nil, usageError{fmt.Errorf("--each %s: no directory in it", value)}
-		}
-	}
-	return args, nil
-}
-
 // counterpart returns the catalog to compare with the catalog of the current run: ref or, if ref ends with a slash, the
 // catalog of the same name in that directory.
 func (f *eachFlag) counterpart(ref string) string {
-	if !f.given() || !endsInSlash(ref) {
+	if !f.given() || !input.EndsInSlash(ref) {
 		return ref
 	}
 	return filepath.Join(ref, f.now.Name)
 }
-
-// endsInSlash reports whether a path ends in a separator of paths.
-func endsInSlash(path string) bool { return path != "" && os.IsPathSeparator(path[len(path)-1]) }
 
 // run calls one for each catalog. If it fails for a catalog, run reports the error and continues with the next catalog;
 // the returned error names all catalogs that failed. Catalogs without the named package or object are only noted,
@@ -151,8 +122,8 @@ func (f *eachFlag) run(cmd *cobra.Command, one func(*reference.Named) error) err
 	if err != nil {
 		return err
 	}
-	if f.out, err = output.NewEach(cmd.OutOrStdout(), formatOf(cmd)); err != nil && f.finish == nil {
-		return usageError{err}
+	if f.out, err = output.NewEach(cmd.OutOrStdout(), cmdline.Format(cmd)); err != nil && f.finish == nil {
+		return cmdline.Invalid(err)
 	}
 	if err := f.runAll(cmd, refs, one); err != nil {
 		return err
@@ -258,7 +229,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[usageError](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil ||
+	if _, ok := errors.AsType[cmdline.Error](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil ||
 		errors.Is(err, validate.ErrSchemas) {
 		return cmp.Or(cmd.Context().Err(), err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/shell"
@@ -54,19 +56,19 @@ func (f *editFlags) add(cmd *cobra.Command) {
 func (f *editFlags) addEntry(cmd *cobra.Command, name string, channel *string, u *edit.Updates, created string) {
 	flags := cmd.Flags()
 	flags.StringVar(channel, name, "", "put the bundle into `CHANNEL`")
-	must(cmd.MarkFlagRequired(name))
+	cmdline.Must(cmd.MarkFlagRequired(name))
 	flags.StringVar(&f.replaces, "replaces", "",
 		"replace `BUNDLE`, or nothing if it is empty (default the head of the channel)")
 	flags.StringSliceVar(&u.Skips, "skips", nil, "skip these comma-separated `BUNDLES`")
 	flags.StringVar(&u.SkipRange, "skip-range", "", "also update the versions in `RANGE`, such as \">=1.0.0 <1.2.0\"")
-	completeNothing(cmd, "replaces")
+	completion.Nothing(cmd, "replaces")
 	flags.BoolVar(&f.create, "create", false, "create "+created)
 }
 
 // run applies an edit to a catalog or, with --each, to several catalogs, and prints its notes, or the problems that it
 // would cause.
 func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
-	done := display{cmd}.Start("editing")
+	done := display(cmd).Start("editing")
 	defer done()
 	refs, err := f.each.catalogs(path)
 	if err != nil {
@@ -77,9 +79,9 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		return err
 	}
 	paths := pathsOf(refs)
-	w := display{cmd}
+	w := display(cmd)
 	opts := edit.Options{
-		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: sizeOf(cmd, maxObjectSize), Read: w.Read,
+		Package: f.pkg, DryRun: f.dryRun, Create: f.create, MaxObject: cmdline.Size(cmd, maxObjectSize), Read: w.Read,
 		Warn: warnOfLeftovers(cmd),
 	}
 	results, err := edit.Apply(cmd.Context(), paths, e, opts)
@@ -139,7 +141,7 @@ func warnOfLeftovers(cmd *cobra.Command) func(error) {
 }
 
 // isData reports whether the output is the edits for programs.
-func (f *editFlags) isData(cmd *cobra.Command) bool { return !f.impact && formatOf(cmd).IsData() }
+func (f *editFlags) isData(cmd *cobra.Command) bool { return !f.impact && cmdline.Format(cmd).IsData() }
 
 // An editedCatalog is a catalog with the changes that a command made or, with --dry-run, would make.
 type editedCatalog struct {
@@ -167,7 +169,7 @@ func (f *editFlags) print(cmd *cobra.Command, paths []string, results []*edit.Re
 		all = append(all, r.Diff...)
 	}
 	switch {
-	case f.impact && formatOf(cmd) == output.Text && len(all) > 0:
+	case f.impact && cmdline.Format(cmd) == output.Text && len(all) > 0:
 		all = slices.Insert(all, 0, '\n')
 	case f.impact:
 		return nil

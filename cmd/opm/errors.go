@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,20 +11,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/advice"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
-	"github.com/opm-toolchain/opm/internal/reference"
-	"github.com/opm-toolchain/opm/internal/shell"
-	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/render"
-	"github.com/opm-toolchain/opm/pkg/validate"
 )
-
-// interrupted is printed when a signal ended the program.
-const interrupted = "Error: interrupted"
 
 // A failure is the error of a command that has already printed the details.
 type failure struct {
@@ -40,11 +35,6 @@ func failed(reason string) error { return &failure{reason: reason} }
 
 // with returns the failure with more lines after it.
 func (f *failure) with(lines string) *failure { return &failure{f.reason, f.after + lines} }
-
-// A usageError is an invalid command line. It is printed with the usage of the command.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
 
 // A statusError is an error with an exit status of its own.
 type statusError struct {
@@ -63,7 +53,7 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 	switch why := outputFailure(err); {
 	case errors.As(err, &f):
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(w, interrupted)
+		fmt.Fprintln(w, process.Interrupted)
 		return
 	case errors.As(err, &p):
 		const request = "please report this to the maintainers of opm, with the lines that follow"
@@ -77,8 +67,8 @@ func printError(w io.Writer, cmd *cobra.Command, err error) {
 		fmt.Fprintf(w, "Error: %s\n", legibleLines(f.reason))
 	}
 	fmt.Fprint(w, f.after)
-	if _, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", usageLine(cmd), cmd.CommandPath())
+	if _, ok := errors.AsType[cmdline.Error](err); ok {
+		fmt.Fprintf(w, "usage: %s\nSee \"%s --help\".\n", help.UsageLine(cmd), cmd.CommandPath())
 	}
 }
 
@@ -139,33 +129,6 @@ func placed(pos declcfg.Pos, severity problem.Severity, what string) string {
 	return p.String()
 }
 
-// warn prints a warning.
-func warn(cmd *cobra.Command, format string, args ...any) {
-	fmt.Fprintf(cmd.ErrOrStderr(), "opm: warning: "+format+"\n", args...)
-}
-
-// warnAt prints a warning about a place.
-func warnAt(cmd *cobra.Command, pos declcfg.Pos, what string) {
-	fmt.Fprintln(cmd.ErrOrStderr(), placed(pos, problem.Warning, what))
-}
-
-// warnOnce returns a function that prints a warning, unless it has printed it before.
-func warnOnce(cmd *cobra.Command) func(*declcfg.Error) {
-	printOnce := printOnce(cmd.ErrOrStderr())
-	return func(e *declcfg.Error) { printOnce(placed(e.Pos, problem.Warning, e.Message())) }
-}
-
-// printOnce returns a function that prints a line, unless it has printed it before.
-func printOnce(w io.Writer) func(line string) {
-	printed := map[string]bool{}
-	return func(line string) {
-		if !printed[line] {
-			printed[line] = true
-			fmt.Fprintln(w, line)
-		}
-	}
-}
-
 // legibleLines escapes an error message for terminals, and cuts long values in it. Lines after the first are indented,
 // since they do not begin another error.
 func legibleLines(message string) string {
@@ -176,123 +139,10 @@ func legibleLines(message string) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// bundleError returns an error if ref is a bundle directory or the manifests or metadata in one, else nil.
-func bundleError(ctx context.Context, ref string) error {
-	switch is := inputOf(ctx, ref); is {
-	case bundleInput:
-		return &render.BundleError{Ref: ref, What: string(is)}
-	case partInput:
-		return &render.BundleError{Ref: ref, What: "a part of the bundle directory " + bundleAround(ref)}
-	}
-	return nil
-}
-
-// notCatalog returns an error if nothing of a catalog could be read because ref is a bundle, else nil. Upstream reads a
-// directory as a catalog even if it looks like a bundle, which may be due to names of packages.
-func notCatalog(ctx context.Context, ref string, report *validate.Report) error {
-	if report == nil || len(report.Problems) == 0 || len(report.Index.Names()) > 0 {
-		return nil
-	}
-	return bundleError(ctx, ref)
-}
-
-// ofParts returns an error for each reference to a part of a bundle, or err if no reference is one.
-func ofParts(ctx context.Context, refs []string, err error) error {
-	var errs []error
-	for _, ref := range refs {
-		if bundleAround(ref) != "" {
-			errs = append(errs, bundleError(ctx, ref))
-		}
-	}
-	return cmp.Or(errors.Join(errs...), err)
-}
-
-// warnIfNone warns if n, the number of objects that the command reads from the references, is 0.
-func warnIfNone(cmd *cobra.Command, n int, what string, refs ...string) {
-	if n > 0 {
-		return
-	}
-	for _, ref := range refs {
-		if isTemplate(ref) {
-			warn(cmd, "no %s in %q: it is a template; run: %s", what, ref, shellLine("opm render-template", ref))
-			continue
-		}
-		warn(cmd, "no %s in %q", what, ref)
-	}
-}
-
-// looksLikeSeveral returns the sentence of [validate.Several] about a catalog, or "".
-func looksLikeSeveral(ref string, index *declcfg.Index) string {
-	if reference.Of(ref).Kind != reference.Directory {
-		return ""
-	}
-	return validate.Several(ref, index)
-}
-
-// warnIfSeveral warns if a catalog looks like several catalogs, for a command that reads catalogs that are not valid.
-func warnIfSeveral(cmd *cobra.Command, ref string, index *declcfg.Index) {
-	looks := looksLikeSeveral(ref, index)
-	if looks == "" {
-		return
-	}
-	if cmd.Flag("each") != nil {
-		looks += "; run the command for each of them with --each " + withSlash(ref)
-	}
-	warn(cmd, "%s", looks)
-}
-
-// withSlash returns the name of a directory with a slash at the end.
-func withSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
-
-// catalogError returns an error if ref, which should be a bundle, is a directory or a file of a catalog, or a part of a
-// bundle; else nil.
-func catalogError(ctx context.Context, ref string) error {
-	switch inputOf(ctx, ref) {
-	case partInput:
-		return fmt.Errorf("open bundle %q: it is a part of a bundle", ref)
-	case catalogInput:
-		return notBundle(ref, "a catalog")
-	}
-	return nil
-}
-
-// notBundle returns the error for a bundle reference to something else, such as a catalog.
-func notBundle(ref, what string) error {
-	return fmt.Errorf("open bundle %q: not a bundle: it is %s; run: %s", ref, what, shellLine("opm validate", ref))
-}
-
 // hintLine returns the line with the advice about err, or "".
 func hintLine(cmd *cobra.Command, err error) string {
-	if hint := advice(cmd, err); hint != "" {
+	if hint := advice.For(cmd, err, openOptions(cmd)); hint != "" {
 		return "hint: " + legibleLines(hint) + "\n"
 	}
 	return ""
-}
-
-// advice returns a hint that says how to fix err, or "" if there is none.
-func advice(cmd *cobra.Command, err error) string {
-	if b, ok := errors.AsType[*render.BundleError](err); ok && !strings.Contains(cmd.Use, "|BUNDLE") {
-		ref := b.Ref
-		if parent := bundleAround(ref); parent != "" && reference.Of(ref).Kind == reference.Directory {
-			ref = parent
-		}
-		if cmd.Name() == "validate" {
-			return "run: " + shellLine("opm bundle validate", ref)
-		}
-		return "run: " + shellLine("opm render", ref)
-	}
-	e, ok := errors.AsType[*declcfg.Error](err)
-	if ok && errors.Is(err, bundle.ErrNoImage) && bundle.Is(os.DirFS(e.Pos.File)) {
-		return "name it with --" + imageRefTemplate + " 'registry.example/{{.Package}}-bundle:v{{.Version}}'"
-	}
-	return cmp.Or(flagAdvice(cmd, err), fileAdvice(cmd, err), missingAdvice(cmd, err), digestAdvice(cmd),
-		stateAdvice(cmd), argumentAdvice(cmd, err))
-}
-
-// shellLine returns a command with an argument, which can be pasted into a shell.
-func shellLine(command, arg string) string {
-	if strings.HasPrefix(arg, "-") && arg != reference.Stdin {
-		command += " --"
-	}
-	return command + " " + shell.Quote(arg)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -28,7 +29,7 @@ func TestPrintError(t *testing.T) {
 			"Error: a (the first of 1,002 errors)\nopm: 2 more errors not printed\n"},
 		{&failure{"one\ntwo", "opm: counts\n"}, "Error: one\n  two\nopm: counts\n"},
 		{failed(""), ""},
-		{usageError{errors.New("flag")}, "Error: flag\nusage: opm COMMAND\nSee \"opm --help\".\n"},
+		{cmdline.Errorf("flag"), "Error: flag\nusage: opm COMMAND\nSee \"opm --help\".\n"},
 	} {
 		var out strings.Builder
 		printError(&out, rootCmd(nil, ""), test.err)

@@ -10,11 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/filter"
-	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
@@ -58,11 +57,11 @@ of -o images then has none of its blockedImages.` + catalogNote,
 			flags := cmd.Flags()
 			flags.StringVar(&f.configCatalog, "config-catalog", "",
 				"use the part of --config for catalog `REF`, or at FILE:LINE:COLUMN (default CATALOG)")
-			choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format; images lists all images of the bundles",
-				declcfg.JSON, declcfg.YAML, imagesFormat)
+			cmdline.ChoiceVar(cmd, &f.format, "output", "o", declcfg.JSON,
+				"output format; images lists all images of the bundles", declcfg.JSON, declcfg.YAML, imagesFormat)
 			flags.StringVar(&f.dir, "output-dir", "", "write one file per package to `DIRECTORY`, as opm migrate")
 			flags.StringVar(&f.summary, "summary", "", "write the kept packages and the changes to `FILE`, as JSON")
-			must(cmd.MarkFlagFilename("summary", "json"))
+			cmdline.Must(cmd.MarkFlagFilename("summary", "json"))
 		},
 		images: &f.images,
 		do:     func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -103,9 +102,9 @@ func (f *filterFlags) addSelection(cmd *cobra.Command) {
 	flags.BoolVar(&f.dependencies, "with-dependencies", false, "also keep the dependencies of the kept bundles")
 	flags.StringVar(&f.config, "config", "", "keep what the ImageSetConfiguration in `FILE` mirrors")
 	for _, other := range []string{"package", "full", "default-channel"} {
-		exclude(cmd, "config", other)
+		cmdline.Exclude(cmd, "config", other)
 	}
-	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	flags.BoolVar(&f.images.keepGoing, "keep-going", false,
 		"leave out bundles and packages that cannot be used, with a warning for each")
 }
@@ -115,12 +114,15 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	var from filter.Catalog
+	filtering := filter.Filtering{
+		Selection: selection, Dependencies: f.dependencies, KeepGoing: f.images.keepGoing, Unusable: f.unusable,
+		Warn: func(pos declcfg.Pos, what string) { warnAt(cmd, pos, what) },
+	}
 	opts := validate.Options{
 		ErrorsOnly: true, Transport: f.transport,
-		Other: func(m *declcfg.Meta) { from.Others = append(from.Others, m) },
+		Other: func(m *declcfg.Meta) { filtering.Others = append(filtering.Others, m) },
 	}
-	done := display{cmd}.Start("filtering")
+	done := display(cmd).Start("filtering")
 	defer done()
 	images := f.images
 	images.keepGoing = false // which bundles are left out depends on the selection
@@ -129,60 +131,33 @@ func (f *filterFlags) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	defer c.close()
-	if f.images.keepGoing {
-		from.Unusable = f.leaveOut(c, report, selection)
-	} else if found := selection.Preventing(report); len(found) > 0 {
+	filtering.Sources, filtering.Report, c.index = c.Sources, report, nil
+	result, err := filtering.Select(cmd.Context())
+	c.Sources = filtering.Sources
+	if prevented, ok := errors.AsType[*filter.ProblemsError](err); ok {
 		done()
-		return reportProblems(cmd, found)
-	} else {
-		omitUndecodable(c, report)
-	}
-	if from.Index = report.Index; f.dependencies {
-		from.Index, report.Index, c.index = nil, nil, nil // frees the index, since the objects are read again
-	}
-	return f.filter(cmd, c, from, selection, report, done)
-}
-
-// filter writes the selected part of a catalog if it is valid.
-func (f *filterFlags) filter(
-	cmd *cobra.Command, c *catalog, from filter.Catalog, selection filter.Selection, report *validate.Report,
-	done func(),
-) error {
-	result, err := f.selectUsable(cmd, c, &from, selection)
-	if errors.Is(err, filter.ErrNoPackage) {
-		done()
-		return cmp.Or(reportProblems(cmd, selection.Problems(report)), err)
+		return cmp.Or(reportProblems(cmd, prevented.Problems), prevented.Err)
 	}
 	if err != nil {
 		return err
 	}
-	if from.Unusable == nil {
-		found, others := result.Problems(report)
-		if len(found) > 0 {
-			done()
-			return reportProblems(cmd, found)
-		}
-		for _, p := range others {
-			warnAt(cmd, p.Pos, fmt.Sprintf("not selected: %s: %s [%s]", p.Path, p.Message, p.Rule))
-		}
-	}
-	if err := result.AddUnresolved(cmd.Context()); err != nil {
-		return err
-	}
-	hint, err := f.dependencyHint(cmd, c, from, selection, result)
+	hasDependencies, err := filtering.HasDependencies(cmd.Context(), result)
 	if err != nil {
 		return err
 	}
 	done()
-	write := func() error { return f.write(cmd, c, result) }
 	if f.use != nil {
-		write = func() error { return f.use(c, result) }
+		err = f.use(c, result)
+	} else {
+		err = f.write(cmd, c, result)
 	}
-	if err := write(); err != nil {
+	if err != nil {
 		return err
 	}
-	result.WriteChanges(cmd.ErrOrStderr(), from.Index)
-	fmt.Fprint(cmd.ErrOrStderr(), hint)
+	result.WriteChanges(cmd.ErrOrStderr(), filtering.Index())
+	if hasDependencies {
+		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --with-dependencies also keeps what these bundles require")
+	}
 	if f.summary == "" {
 		return nil
 	}
@@ -191,63 +166,10 @@ func (f *filterFlags) filter(
 	})
 }
 
-// selectUsable selects a part of a catalog. With keepGoing, it selects again without the bundles that name an unusable
-// image until no selected bundle names one, and adds those bundles to from.Unusable.
-func (f *filterFlags) selectUsable(
-	cmd *cobra.Command, c *catalog, from *filter.Catalog, selection filter.Selection,
-) (*filter.Result, error) {
-	for {
-		if f.dependencies {
-			resolved, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
-			if err != nil {
-				return nil, err
-			}
-			from.Index, from.Dependencies = resolved.Index, resolved.Dependencies()
-		}
-		result, err := filter.Select(cmd.Context(), *from, selection)
-		if err != nil || !f.images.keepGoing || f.unusable == nil {
-			return result, err
-		}
-		reasons, err := f.unusableImages(cmd, result)
-		if err != nil || len(reasons) == 0 {
-			return result, err
-		}
-		before := from.Unusable
-		from.Unusable = func(pkg, bundle string) string {
-			return cmp.Or(before(pkg, bundle), reasons[mirror.Use{Package: pkg, Bundle: bundle}])
-		}
-		omitBundles(c, func(pkg, bundle string) bool { return from.Unusable(pkg, bundle) != "" })
-	}
-}
-
-// dependencyHint returns a hint to use --with-dependencies, if kept bundles cannot be installed and the catalog has
-// dependencies of them that are not kept.
-func (f *filterFlags) dependencyHint(
-	cmd *cobra.Command, c *catalog, from filter.Catalog, s filter.Selection, r *filter.Result,
-) (string, error) {
-	if f.dependencies || !slices.ContainsFunc(r.Changes, isOf(filter.Unresolved)) {
-		return "", nil
-	}
-	all, err := resolve.ReadCatalog(cmd.Context(), c.Sources...)
-	if err != nil {
-		return "", err
-	}
-	from.Index, from.Dependencies = all.Index, all.Dependencies()
-	more, err := filter.Select(cmd.Context(), from, s)
-	if err != nil || !slices.ContainsFunc(more.Changes, isOf(filter.DependencyAdded)) {
-		return "", err
-	}
-	return "hint: --with-dependencies also keeps what these bundles require\n", nil
-}
-
-func isOf(kind filter.Kind) func(filter.Change) bool {
-	return func(c filter.Change) bool { return c.Kind == kind }
-}
-
 // selection returns the packages, channels and bundles to keep.
 func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 	if f.dir != "" && f.format == imagesFormat {
-		return s, usageError{errors.New("--output-dir is for catalogs, not for -o images")}
+		return s, cmdline.Errorf("--output-dir is for catalogs, not for -o images")
 	}
 	entry := f.entry
 	if f.config != "" && entry == nil {
@@ -265,23 +187,23 @@ func (f *filterFlags) selection(ref string) (s filter.Selection, err error) {
 		return s, nil
 	}
 	if f.configCatalog != "" {
-		return s, usageError{errors.New("--config-catalog needs --config")}
+		return s, cmdline.Errorf("--config-catalog needs --config")
 	}
 	if s.Packages, err = filter.ParsePackages(f.packages...); err != nil {
-		return s, usageError{fmt.Errorf("--package %w", err)}
+		return s, cmdline.Errorf("--package %w", err)
 	}
 	if f.full {
 		s.Rule = filter.All
 		if i := slices.IndexFunc(s.Packages, filter.Package.HasRule); i >= 0 {
 			name := s.Packages[i].Name
-			return s, usageError{fmt.Errorf("--full keeps every version: remove it, or the range of package %q", name)}
+			return s, cmdline.Errorf("--full keeps every version: remove it, or the range of package %q", name)
 		}
 	}
 	for _, text := range f.defaults {
 		name, channel, _ := strings.Cut(text, ":")
 		i := slices.IndexFunc(s.Packages, func(p filter.Package) bool { return p.Name == name })
 		if i < 0 || channel == "" {
-			return s, usageError{fmt.Errorf("--default-channel %q: want PACKAGE:CHANNEL of a --package", text)}
+			return s, cmdline.Errorf("--default-channel %q: want PACKAGE:CHANNEL of a --package", text)
 		}
 		s.Packages[i].DefaultChannel = channel
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
@@ -49,7 +51,7 @@ compare with new schemas: which ones there are depends on the cluster.`,
   opm generate manifests bundles.txt --render-job 16 --image registry.example/tools/opm:v1
   opm generate manifests --kind reader --for simulate`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		images:   &f.images,
 		do: func(cmd *cobra.Command, args []string) error {
@@ -64,23 +66,23 @@ compare with new schemas: which ones there are depends on the cluster.`,
 // args checks the arguments: a catalog, unless --kind is reader.
 func (f *manifestsFlags) args(cmd *cobra.Command, args []string) error {
 	if f.Kind == manifests.Reader {
-		return wantArgs("")(cmd, args)
+		return cmdline.WantArgs("")(cmd, args)
 	}
-	return wantArgs("CATALOG")(cmd, args)
+	return cmdline.WantArgs("CATALOG")(cmd, args)
 }
 
 // runReader prints a ClusterRole to read live clusters.
 func (f *manifestsFlags) runReader(cmd *cobra.Command) error {
 	switch {
 	case f.reads.Command == "":
-		return usageError{errors.New("--for is missing: it names the command that reads the cluster")}
+		return cmdline.Errorf("--for is missing: it names the command that reads the cluster")
 	case f.Image != "":
-		return usageError{errors.New("--image is for kinds that run a catalog")}
+		return cmdline.Errorf("--image is for kinds that run a catalog")
 	case f.format == manifests.Helm:
-		return usageError{errors.New("-o helm is for kinds that run a catalog")}
+		return cmdline.Errorf("-o helm is for kinds that run a catalog")
 	}
 	if err := cmp.Or(f.checkKinds(cmd), f.checkDir()); err != nil {
-		return usageError{err}
+		return cmdline.Invalid(err)
 	}
 	f.Rules = kube.ReaderRules(f.reads)
 	if !cmd.Flags().Changed("name") {
@@ -95,7 +97,7 @@ func (f *manifestsFlags) runReader(cmd *cobra.Command) error {
 
 func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 	if err := f.check(cmd); err != nil {
-		return usageError{err}
+		return cmdline.Invalid(err)
 	}
 	var err error
 	if f.Kind == manifests.RenderJob {
@@ -123,7 +125,7 @@ func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
 func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 	var size atomic.Int64
 	opts := openOptions(cmd)
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	c, err := f.images.openCatalog(cmd, opts, ref)
 	if err != nil {
 		return 0, err
@@ -211,19 +213,19 @@ var kindsOf = map[string][]manifests.Kind{
 func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Image, "image", "", "`IMAGE` of the catalog, with a tag or a digest")
-	choiceVar(cmd, &f.Kind, "kind", "", manifests.CatalogSource, "what runs the catalog, or reads the cluster",
+	cmdline.ChoiceVar(cmd, &f.Kind, "kind", "", manifests.CatalogSource, "what runs the catalog, or reads the cluster",
 		append(manifests.Kinds(), manifests.Reader)...)
-	flags.Func("for", "the `COMMAND` that reads the cluster (with --kind reader): "+oneOf(kube.Commands())+
+	flags.Func("for", "the `COMMAND` that reads the cluster (with --kind reader): "+cmdline.OneOf(kube.Commands())+
 		`, which may have flags, as in "simulate --watch --pull"`, func(text string) (err error) {
 		f.reads, err = kube.ParseQuestion(text)
 		return err
 	})
-	completeWith(cmd, cobra.FixedCompletions(kube.Commands(), cobra.ShellCompDirectiveNoFileComp), "for")
+	completion.With(cmd, cobra.FixedCompletions(kube.Commands(), cobra.ShellCompDirectiveNoFileComp), "for")
 	flags.StringVar(&f.Name, "name", "catalog", "`NAME` of the objects")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "`NAMESPACE` of the objects (default: kubectl's)")
 	flags.Int32Var(&f.Priority, "priority", 0, "priority `N` among the catalogs of the cluster")
 	flags.DurationVar(&f.PollInterval, "poll-interval", 0, "look for a new image at the tag after this `TIME`, 0 is never")
-	choiceVar(cmd, &f.Security, "security", "", "", "securityContextConfig (default: what the namespace demands)",
+	cmdline.ChoiceVar(cmd, &f.Security, "security", "", "", "securityContextConfig (default: what the namespace demands)",
 		"legacy", "restricted")
 	flags.StringVar(&f.ImageTemplate, "image-template", "",
 		"`TEMPLATE` of the image, such as registry.example/catalog:v{kube_major_version}.{kube_minor_version}")
@@ -234,7 +236,8 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 	flags.Int32Var(&f.MaxReplicas, "max-replicas", 4,
 		"run at most `N` replicas; if --replicas is not less, there is no autoscaler")
 	flags.Int32Var(&f.HTTPPort, "http-port", 0, "serve HTTP on `PORT` too: the API of catalogd, a web page, metrics")
-	choiceVar(cmd, &f.probes, "probes", "", "grpc", "protocol of the probes; http needs --http-port", "grpc", "http")
+	cmdline.ChoiceVar(cmd, &f.probes, "probes", "", "grpc", "protocol of the probes; http needs --http-port",
+		"grpc", "http")
 	flags.BoolVar(&f.ServiceMonitor, "service-monitor", false,
 		"also a ServiceMonitor, by which Prometheus collects the metrics; needs --http-port")
 	flags.StringSliceVar(&f.AllowFrom, "allow-from", nil,
@@ -243,10 +246,10 @@ func (f *manifestsFlags) add(cmd *cobra.Command) {
 		"also a CatalogSource with the address of the Deployment; needs --namespace")
 	flags.Int32Var(&f.Shards, "render-job", 0,
 		"instead, a Job that renders the images listed in CATALOG in `COUNT` shards")
-	exclude(cmd, "render-job", "kind")
+	cmdline.Exclude(cmd, "render-job", "kind")
 	flags.StringVar(&f.AuthSecret, "auth-secret", "",
 		"`SECRET` of type kubernetes.io/dockerconfigjson, from which the Job takes credentials for registries")
-	choiceVar(cmd, &f.format, "output", "o", manifests.YAML,
+	cmdline.ChoiceVar(cmd, &f.format, "output", "o", manifests.YAML,
 		"output format; a kustomization or a chart needs --output-dir",
 		manifests.YAML, manifests.JSON, manifests.Kustomize, manifests.Helm)
 	flags.StringVar(&f.dir, "output-dir", "", "write files to `DIRECTORY` instead")
@@ -285,7 +288,7 @@ func (f *manifestsFlags) checkKinds(cmd *cobra.Command) error {
 			continue
 		}
 		if cmd.Flags().Changed(name) && !slices.Contains(kindsOf[name], f.Kind) {
-			return fmt.Errorf("--%s is for --kind %s", name, oneOf(kindsOf[name]))
+			return fmt.Errorf("--%s is for --kind %s", name, cmdline.OneOf(kindsOf[name]))
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -46,7 +48,7 @@ is a list of objects with the key catalog.` + catalogNote,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringArrayVar(&f.packages, "package", nil, "draw only this `PACKAGE`; repeatable")
 			cmd.Flags().StringArrayVar(&f.channels, "channel", nil, "draw only this `CHANNEL`; repeatable")
-			completeWith(cmd, channelsOfArgs, "channel")
+			completion.With(cmd, completion.ChannelsOfArgs, "channel")
 			f.images.addKeepGoing(cmd)
 		},
 		formats: append(formats, output.YAML),
@@ -160,7 +162,7 @@ image in a registry, an OCI layout (oci:DIRECTORY[:TAG]) or an image archive.`,
 			flags.StringVar(&opts.Package, "package", "", "same as --package-name")
 			flags.StringVar(&opts.MinimumEdge, "minimum-edge", "", "draw only edges from the version of this `BUNDLE` upwards")
 			flags.BoolVar(&opts.V0, "draw-v0-semantics", false, "mark bundles that OLM v0 skips, and edges that it ignores")
-			exclude(cmd, "package", "package-name")
+			cmdline.Exclude(cmd, "package", "package-name")
 		},
 		images: &from,
 		do: func(cmd *cobra.Command, args []string) error {

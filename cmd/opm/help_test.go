@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -186,7 +187,7 @@ var exampleImages = sync.OnceValue(func() map[string]v1.Image {
 		"pottery/kiln-bundle:v2.0.0": "bundle", "weavers/loom-bundle:v0.6.0": "loom", "crafts/catalog:v1": "catalog",
 	} {
 		img, err := build(filepath.Join(examples, dir))
-		must(err)
+		cmdline.Must(err)
 		images[repo] = img
 	}
 	return images

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -27,8 +29,8 @@ type imageFlags struct {
 	timeout      time.Duration
 	redirects    []image.Destination
 	cache        string
-	cacheMax     byteSize
-	unpackedMax  byteSize
+	cacheMax     cmdline.ByteSize
+	unpackedMax  cmdline.ByteSize
 	verbose      bool
 
 	rootCA     string    // PEM file of additional trusted certificate authorities
@@ -42,7 +44,7 @@ type imageFlags struct {
 
 // add adds the flags to cmd. Call it after the command has added its own flags, since -v may be taken.
 func (f *imageFlags) add(cmd *cobra.Command) {
-	flags := pflag.NewFlagSet(registryFlag, pflag.ContinueOnError)
+	flags := pflag.NewFlagSet(help.RegistryFlag, pflag.ContinueOnError)
 	flags.StringVar(&f.authFile, "authfile", "",
 		"`FILE` with credentials for registries, instead of podman's and docker's")
 	flags.StringVar(&f.certDir, "cert-dir", "", "`DIRECTORY` with certificates for registries: *.crt, *.cert and *.key")
@@ -70,7 +72,7 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 		short = ""
 	}
 	flags.BoolVarP(&f.verbose, "verbose", short, false, "log which registry or mirror answered")
-	ofRegistries(flags)
+	help.OfRegistries(flags)
 	cmd.Flags().AddFlagSet(flags)
 }
 
@@ -143,7 +145,8 @@ func (f *imageFlags) options(cmd *cobra.Command) (opts image.Options, err error)
 	if opts.InsecureTransport, err = image.NewTransport(transport); err != nil {
 		return opts, err
 	}
-	showTransfers(cmd, &opts)
+	shown := display(cmd)
+	opts.Transport, opts.InsecureTransport = shown.Transfers(opts.Transport), shown.Transfers(opts.InsecureTransport)
 	cache := image.CacheOptions{MaxSize: int64(f.cacheMax), Spool: opts.Spool, Log: log}
 	opts.Cache = image.OpenCache(f.cacheDir(), cache)
 	return opts, nil
@@ -178,11 +181,11 @@ func insecureFlags(cmd *cobra.Command) (bool, error) {
 	skipTLS, useHTTP, skipVerify := cmd.Flag("skip-tls"), cmd.Flag("use-http"), cmd.Flag("skip-tls-verify")
 	switch {
 	case skipTLS.Changed && useHTTP.Changed:
-		return false, usageError{errors.New(invalid + "--use-http with --skip-tls")}
+		return false, cmdline.Errorf(invalid + "--use-http with --skip-tls")
 	case skipTLS.Changed && skipVerify.Changed:
-		return false, usageError{errors.New(invalid + "--skip-tls-verify with --skip-tls")}
+		return false, cmdline.Errorf(invalid + "--skip-tls-verify with --skip-tls")
 	case isSet(cmd, "use-http") && isSet(cmd, "skip-tls-verify"):
-		return false, usageError{errors.New(invalid + "--use-http with --skip-tls-verify")}
+		return false, cmdline.Errorf(invalid + "--use-http with --skip-tls-verify")
 	}
 	return isSet(cmd, "skip-tls") || isSet(cmd, "use-http") || isSet(cmd, "skip-tls-verify"), nil
 }
@@ -208,7 +211,7 @@ func warnOfOtherFlag(cmd *cobra.Command, log *slog.Logger) func(host string, rea
 func spoolOptions(cmd *cobra.Command) image.SpoolOptions {
 	return image.SpoolOptions{
 		Dir:       os.Getenv("OLM_CACHE_DIR"),
-		FileLimit: sizeOf(cmd, maxImageSize) / 4, // compressed; a larger file is not a catalog
+		FileLimit: cmdline.Size(cmd, maxImageSize) / 4, // compressed; a larger file is not a catalog
 		Warn:      func(message string) { warn(cmd, "%s", message) },
 	}
 }

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/icon"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -28,11 +29,11 @@ a catalog; opm validate does that. The media type of the icon is detected from i
 			flags.StringVarP(&iconFile, "icon", "i", "", "image `FILE` with the icon")
 			flags.StringVarP(&descriptionFile, "description", "d", "", "text `FILE` with the description")
 			addFormatFlag(cmd, &format)
-			completeNothing(cmd, "default-channel")
+			completion.Nothing(cmd, "default-channel")
 		},
 		do: func(cmd *cobra.Command, args []string) (err error) {
 			if args[0] == "" {
-				return usageError{errors.New("the package name is empty")}
+				return cmdline.Errorf("the package name is empty")
 			}
 			p := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: args[0], DefaultChannel: channel}
 			if descriptionFile != "" {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -70,7 +72,7 @@ func listCmd(alpha bool) *cobra.Command {
 	if alpha {
 		path = "opm alpha list"
 	}
-	cmd := group(&cobra.Command{
+	cmd := cmdline.Group(&cobra.Command{
 		Use:     "list",
 		Short:   "List the contents of a catalog",
 		Example: "  " + path + " packages catalog",
@@ -79,7 +81,7 @@ func listCmd(alpha bool) *cobra.Command {
 		cmd.AddCommand(l.command(path))
 	}
 	if !alpha {
-		cmd.AddCommand(renamedCmd(matrixCmd("opm list"), "opm matrix"))
+		cmd.AddCommand(cmdline.RenameCommand(matrixCmd("opm list"), "opm matrix"))
 	}
 	return cmd
 }
@@ -103,17 +105,17 @@ json and yaml print a list of objects with these keys:
 		args: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("package"); {
 			case named && len(args) > 1 && l.args != "":
-				return usageError{errors.New("--package and argument PACKAGE cannot be combined")}
+				return cmdline.Errorf("--package and argument PACKAGE cannot be combined")
 			case named:
-				return wantArgs("CATALOG")(cmd, args)
+				return cmdline.WantArgs("CATALOG")(cmd, args)
 			}
-			return wantArgs("CATALOG"+l.args)(cmd, args)
+			return cmdline.WantArgs("CATALOG"+l.args)(cmd, args)
 		},
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringVar(&pkg, "package", "", "list only this `PACKAGE`")
 			cmd.Flags().StringVar(&opts.Channel, "channel", "", "list only rows of channels named `CHANNEL`")
 			cmd.Flags().BoolVar(&opts.Deprecated, "deprecated", false, "list only what is itself deprecated")
-			completeWith(cmd, channelsOfArgs, "channel")
+			completion.With(cmd, completion.ChannelsOfArgs, "channel")
 			from.addKeepGoing(cmd)
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML, output.Wide, output.Name},

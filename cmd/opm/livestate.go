@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
@@ -42,21 +43,16 @@ func (f *liveFlags) add(flags *pflag.FlagSet) {
 
 // check returns an error about references to clusters.
 func (f *liveFlags) check(paths []string) error {
-	live := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !isLive(path) })
+	live := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !kube.IsLive(path) })
 	switch {
 	case len(live) > 1:
-		return usageError{fmt.Errorf("%s and %s cannot be combined: a state is of one cluster", live[0], live[1])}
+		return cmdline.Errorf("%s and %s cannot be combined: a state is of one cluster", live[0], live[1])
 	case len(live) == 0 && f.save != "":
-		return usageError{errors.New("--save needs kube:, the live cluster")}
+		return cmdline.Errorf("--save needs kube:, the live cluster")
 	case len(live) == 0 && f.namespaces != nil:
-		return usageError{errors.New("--namespace needs kube:, the live cluster")}
+		return cmdline.Errorf("--namespace needs kube:, the live cluster")
 	}
 	return nil
-}
-
-func isLive(path string) bool {
-	_, ok := kube.Context(path)
-	return ok
 }
 
 // readState reads the objects of the cluster. It warns about the objects that could not be read, unless the answer has
@@ -66,7 +62,7 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 		return nil, err
 	}
 	for _, path := range f.paths {
-		if inputOf(cmd.Context(), path) == catalogInput {
+		if input.Of(cmd.Context(), path) == input.Catalog {
 			return nil, fmt.Errorf("%s: a catalog, not the objects of a cluster", path)
 		}
 	}
@@ -75,7 +71,7 @@ func (f *stateFlags) readState(cmd *cobra.Command) (*cluster.State, error) {
 	var paths []string
 	var sources []declcfg.Source
 	for _, path := range f.paths {
-		if !isLive(path) {
+		if !kube.IsLive(path) {
 			paths = append(paths, path)
 			continue
 		}
@@ -114,7 +110,7 @@ func (f *stateFlags) questionOf(cmd *cobra.Command) string { return cmp.Or(f.que
 func (f *stateFlags) liveOptions(cmd *cobra.Command) kube.Options {
 	return kube.Options{
 		Question:   kube.Question{Command: f.questionOf(cmd), Pull: f.contents.pull, Forward: f.contents.forward},
-		Namespaces: f.live.namespaces, Spool: spoolOptions(cmd), MaxObject: sizeOf(cmd, maxObjectSize),
+		Namespaces: f.live.namespaces, Spool: spoolOptions(cmd), MaxObject: cmdline.Size(cmd, maxObjectSize),
 	}
 }
 

@@ -13,18 +13,21 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	_ "github.com/opm-toolchain/opm/cmd/opm/internal/startup"
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
 func main() {
-	var p process
-	p.setGCPercent(gcPercent)
+	var p process.Process
+	p.SetGCPercent(process.GCPercent)
 	// A closed pipe is an error like any other: it must not end the program before it cleans up. See endWithClosedPipe.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
-	status := p.await(ctx, func() int {
+	status := p.Await(ctx, func() int {
 		return run(ctx, call{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, process: &p})
 	})
 	if status == closedPipe {
@@ -40,7 +43,7 @@ type call struct {
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	process        *process // nil if the process has other calls
+	process        *process.Process // nil if the process has other calls
 }
 
 // closedPipe is the exit status of a call whose reader closed the output before its end: 128 and SIGPIPE.
@@ -53,12 +56,12 @@ func run(ctx context.Context, c call) int {
 	logrus.SetOutput(c.stderr)
 	root := rootCmd(c.stdout, first(c.args))
 	root.SetIn(c.stdin)
-	root.SetErr(newStderr(c.stderr))
+	root.SetErr(console.NewStderr(c.stderr))
 	root.SetArgs(c.args)
 	if strings.HasPrefix(first(c.args), cobra.ShellCompRequestCmd) { // only then: it takes a millisecond
-		completeFlags(root)
+		completion.Flags(root)
 	}
-	return execute(withProcess(ctx, c.process), root)
+	return execute(process.With(ctx, c.process), root)
 }
 
 // first returns the first argument, "" for none.

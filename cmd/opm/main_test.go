@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/testing/golden"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 )
@@ -40,7 +41,7 @@ func TestScriptsAsProgram(t *testing.T) {
 	verbose := regexp.MustCompile(`(?m)^(! )?opm .* -v( |$)`)
 	steady := slices.DeleteFunc(scriptFiles(), func(file string) bool {
 		text, err := os.ReadFile(file)
-		must(err)
+		cmdline.Must(err)
 		return strings.HasPrefix(filepath.Base(file), "serve") || verbose.Match(text)
 	})
 	for i, file := range steady {
@@ -60,7 +61,7 @@ func TestScriptsAsProgram(t *testing.T) {
 
 func scriptFiles() []string {
 	files, err := filepath.Glob("testdata/script/*.txtar")
-	must(err)
+	cmdline.Must(err)
 	return files
 }
 
@@ -108,7 +109,7 @@ var scriptVariables = sync.OnceValue(func() []string {
 	names := []string{"WORK", "PATH", "HOME", "TMPDIR", "GOCOVERDIR", "GORACE", "REGISTRY", "MIRRORED", "KUBECONFIG"}
 	for _, file := range scriptFiles() {
 		text, err := os.ReadFile(file)
-		must(err)
+		cmdline.Must(err)
 		for _, line := range envLine.FindAllSubmatch(text, -1) {
 			for setting := range strings.FieldsSeq(string(line[1])) {
 				name, _, _ := strings.Cut(setting, "=")

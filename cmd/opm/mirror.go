@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -62,7 +64,7 @@ copied: images whose reference begins with a name there, or matches it as a regu
   docker login mirror.example && opm mirror --config imageset.yaml --to mirror.example/crafts --record crafts.json
   docker login mirror.example && opm mirror --from-dir /media/usb/mirror --to mirror.example/crafts`,
 		args:     cobra.ArbitraryArgs,
-		complete: files,
+		complete: completion.Files,
 		flags:    f.add,
 		formats:  []output.Format{output.Text, output.JSON, output.YAML},
 		images:   &f.filter.images,
@@ -74,7 +76,7 @@ copied: images whose reference begins with a name there, or matches it as a regu
 
 func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.check(cmd, args); err != nil {
-		return usageError{err}
+		return cmdline.Invalid(err)
 	}
 	if f.verify != "" {
 		return f.runVerify(cmd)
@@ -82,7 +84,11 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.readRecords(); err != nil {
 		return err
 	}
-	config, catalogs, err := f.readConfig(cmd, args)
+	sources, err := f.sources(cmd)
+	if err != nil {
+		return err
+	}
+	catalogs, err := sources.Catalogs(args)
 	if err != nil {
 		return err
 	}
@@ -90,7 +96,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	f.registry = registry
+	sources.Registry = registry
 	opener := image.NewOpener(registry)
 	defer func() { err = errors.Join(err, opener.Close(), registry.Cache.Close()) }()
 	to, err := f.target(opener)
@@ -100,16 +106,16 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if d, ok := to.(*mirror.Directory); ok {
 		defer d.Close()
 	}
-	images, closeAll, err := f.images(cmd, config, catalogs)
+	images, closeAll, err := f.images(cmd, sources, catalogs)
 	defer closeAll()
 	if err != nil {
 		return err
 	}
-	done := display{cmd}.StartLogged("resolving")
+	done := display(cmd).StartLogged("resolving")
 	defer func() { done() }()
 	plan, err := mirror.NewPlan(cmd.Context(), images, to, mirror.Options{
 		Opener: opener, Platforms: f.platforms, Jobs: f.jobs, Last: f.last, RetryFailed: f.retryFailed,
-		Limits: image.Limits{Manifests: f.maxManifests}, Progress: display{cmd}, Log: registry.Log,
+		Limits: image.Limits{Manifests: f.maxManifests}, Progress: display(cmd), Log: registry.Log,
 	})
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
@@ -122,7 +128,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, args []string) (err error) {
 		}
 		return f.print(cmd, report)
 	}
-	done = display{cmd}.StartLogged("mirroring")
+	done = display(cmd).StartLogged("mirroring")
 	record, runErr := plan.Run(cmd.Context(), mirror.RunOptions{Incomplete: f.incomplete})
 	done()
 	if record != nil {
@@ -171,7 +177,7 @@ func (f *mirrorFlags) target(opener *image.Opener) (mirror.Target, error) {
 // images returns the images to mirror: the images of a directory, or catalogs, all images that they name, and the
 // additional images. closeAll removes temporary files; call it after an error, too.
 func (f *mirrorFlags) images(
-	cmd *cobra.Command, config *filter.Config, catalogs []*mirroredCatalog,
+	cmd *cobra.Command, sources *mirror.Sources, catalogs []*mirror.Catalog,
 ) (images []*mirror.Image, closeAll func(), err error) {
 	closers := []func() error{}
 	closeAll = func() {
@@ -190,7 +196,7 @@ func (f *mirrorFlags) images(
 		}
 		return record.Images, closeAll, nil
 	}
-	if images, err = f.additionalImages(cmd, config); err != nil {
+	if images, err = sources.AdditionalImages(); err != nil {
 		return nil, closeAll, err
 	}
 	for _, from := range catalogs {
@@ -200,22 +206,19 @@ func (f *mirrorFlags) images(
 		}
 		closers = append(closers, func() error { return os.RemoveAll(tmp) })
 		filtering := f.filter
-		filtering.entry, filtering.transport = from.entry, true
-		filtering.unusable = func(ref string) error {
-			if img := f.imageOf(from, ref); img != nil && img.Failure != "" {
-				return errors.New(img.Failure)
-			}
-			return nil
-		}
+		filtering.entry, filtering.transport = from.Entry, true
+		filtering.unusable = func(ref string) error { return sources.Unusable(from, ref) }
 		filtering.use = func(c *catalog, kept *filter.Result) error {
-			found, err := f.ofCatalog(cmd.Context(), tmp, from, c, kept)
+			found, err := sources.CatalogImages(cmd.Context(), tmp, &mirror.FilteredCatalog{
+				Catalog: from, Kept: kept, Digest: c.digest(), Edit: c.Edit, Unchanged: c.Unchanged, Opener: c.images.opener,
+			})
 			images = append(images, found...)
 			if len(found) > 0 {
 				closers = append(closers, found[0].Close)
 			}
 			return err
 		}
-		if err := filtering.run(cmd, from.ref); err != nil {
+		if err := filtering.run(cmd, from.Ref); err != nil {
 			return nil, closeAll, err
 		}
 	}
@@ -259,7 +262,7 @@ func (f *mirrorFlags) print(cmd *cobra.Command, r *mirror.Report) error {
 	if f.verify != "" {
 		text = r.WriteVerified
 	}
-	if err := printResult(cmd, inText(r, text)); err != nil {
+	if err := printResult(cmd, output.InText(r, text)); err != nil {
 		return err
 	}
 	if len(failures) == 0 {

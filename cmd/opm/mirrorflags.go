@@ -1,14 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -27,7 +33,6 @@ type mirrorFlags struct {
 	icsp                 bool
 	incomplete           bool
 	base                 string // of the images of catalogs; "" for their sources
-	registry             image.Options
 	filter               filterFlags
 	last, sinceRecord    *mirror.Record
 }
@@ -63,24 +68,24 @@ func (f *mirrorFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.namespace, "namespace", "",
 		"write CatalogSources for this `NAMESPACE` (default openshift-marketplace, or olm if the target is Kubernetes)")
 	flags.BoolVar(&f.icsp, "icsp", false, "write an ImageContentSourcePolicy, for clusters before OpenShift 4.13")
-	exclude(cmd, "to-dir", "to")
-	exclude(cmd, "to-dir", "manifests")
-	exclude(cmd, "to-dir", "from-dir")
+	cmdline.Exclude(cmd, "to-dir", "to")
+	cmdline.Exclude(cmd, "to-dir", "manifests")
+	cmdline.Exclude(cmd, "to-dir", "from-dir")
 	for _, name := range []string{
 		"package", "full", "default-channel", "with-dependencies", "config", "keep-going", "image", "platform",
 		"catalog-image", "since", "base-image",
 	} {
-		exclude(cmd, "from-dir", name)
+		cmdline.Exclude(cmd, "from-dir", name)
 	}
-	exclude(cmd, "verify", besideVerify...)
+	cmdline.Exclude(cmd, "verify", besideVerify...)
 	for _, name := range []string{"to-dir", "from-dir", "manifests"} {
-		must(cmd.MarkFlagDirname(name))
+		cmdline.Must(cmd.MarkFlagDirname(name))
 	}
-	must(cmd.MarkFlagFilename("verify", "json", "yaml", "yml"))
+	cmdline.Must(cmd.MarkFlagFilename("verify", "json", "yaml", "yml"))
 	for _, name := range []string{"since", "record"} {
-		must(cmd.MarkFlagFilename(name, "json"))
+		cmdline.Must(cmd.MarkFlagFilename(name, "json"))
 	}
-	completeNothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
+	completion.Nothing(cmd, "base-image", "namespace", "to", "image", "platform", "catalog-image", "max-components",
 		"max-manifests", "jobs")
 }
 
@@ -123,4 +128,49 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--platform: %w", err)
 	}
 	return checkJobs(cmd, f.jobs)
+}
+
+// sources returns what to mirror.
+func (f *mirrorFlags) sources(cmd *cobra.Command) (*mirror.Sources, error) {
+	s := &mirror.Sources{
+		Names: f.names, CatalogImage: f.catalogImage, Additional: f.additional, Platforms: f.platforms, Base: f.base,
+		Namespace: namespaceOf,
+		Warn:      func(format string, args ...any) { warn(cmd, format, args...) },
+		Note:      func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "opm: "+format+"\n", args...) },
+	}
+	s.Self = func(ctx context.Context, platforms []string) ([]publish.Platform, func(), error) {
+		build := buildFlags{base: baseSelf, platforms: platforms}
+		if err := build.checkPlatforms(); err != nil {
+			return nil, func() {}, fmt.Errorf("--base-image self is for the platform of this opm: %w", err)
+		}
+		return build.open(ctx, s.Registry)
+	}
+	if f.filter.config == "" {
+		return s, nil
+	}
+	var err error
+	if s.Config, err = filter.ReadConfig(f.filter.config); err == nil {
+		err = s.Config.CheckMirrored()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range s.Config.Ignored() {
+		warnAt(cmd, w.Pos, w.Message())
+	}
+	return s, nil
+}
+
+// namespaceOf returns the namespace of the CatalogSource for a catalog whose target in opm.yaml is Kubernetes without
+// OpenShift, or "".
+func namespaceOf(ref string) (string, error) {
+	config, err := readConfig("", ref)
+	if err != nil {
+		return "", err
+	}
+	target, err := config.TargetOf(ref)
+	if err != nil || target.Kubernetes == (platform.Version{}) || target.OpenShift != (platform.Version{}) {
+		return "", err
+	}
+	return "olm", nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -31,7 +32,7 @@ the record of its run is missing, or the run was killed before it wrote the reco
 			flags := cmd.Flags()
 			flags.StringArrayVar(&f.files, "record", nil, "read the record of opm mirror in `FILE`; repeatable")
 			flags.BoolVar(&f.execute, "execute", false, "delete what is listed")
-			must(cmd.MarkFlagFilename("record", "json"))
+			cmdline.Must(cmd.MarkFlagFilename("record", "json"))
 			f.images.add(cmd)
 		},
 		formats: []output.Format{output.Text, output.JSON, output.YAML},
@@ -48,7 +49,7 @@ type pruneFlags struct {
 
 func (f *pruneFlags) run(cmd *cobra.Command, _ []string) error {
 	if len(f.files) == 0 {
-		return usageError{errors.New("--record is missing: it has the images of the mirror")}
+		return cmdline.Errorf("--record is missing: it has the images of the mirror")
 	}
 	var records []*mirror.Record
 	for _, file := range f.files {
@@ -75,11 +76,11 @@ func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records 
 		return err
 	}
 	opener := image.NewOpener(registry)
-	done := display{cmd}.Start("deleting")
-	display{cmd}.Count(len(pruning.Manifests), "manifests")
+	done := display(cmd).Start("deleting")
+	display(cmd).Count(len(pruning.Manifests), "manifests")
 	n := 0
 	failed := pruning.Run(cmd.Context(), opener, func(m mirror.Obsolete) {
-		display{cmd}.Did(m.Source)
+		display(cmd).Did(m.Source)
 		n++
 	})
 	done()
@@ -92,7 +93,7 @@ func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records 
 }
 
 func (f *pruneFlags) print(cmd *cobra.Command, p *mirror.Pruning) error {
-	return printResult(cmd, inText(p, func(w io.Writer) error {
+	return printResult(cmd, output.InText(p, func(w io.Writer) error {
 		for _, m := range p.Manifests {
 			fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/opm-toolchain/opm/internal/filter"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -41,7 +41,7 @@ func (f *mirrorFlags) runVerify(cmd *cobra.Command) (err error) {
 	opener := image.NewOpener(registry)
 	defer func() { err = errors.Join(err, opener.Close(), registry.Cache.Close()) }()
 	opts := mirror.Options{
-		Opener: opener, Platforms: f.platforms, Limits: image.Limits{Manifests: f.maxManifests}, Progress: display{cmd},
+		Opener: opener, Platforms: f.platforms, Limits: image.Limits{Manifests: f.maxManifests}, Progress: display(cmd),
 		Log: registry.Log,
 	}
 	verify := f.verifyRecord
@@ -85,7 +85,7 @@ func (f *mirrorFlags) verifyRecord(cmd *cobra.Command, opts mirror.Options) (*mi
 			return nil, err
 		}
 	}
-	done := display{cmd}.StartLogged("verifying")
+	done := display(cmd).StartLogged("verifying")
 	defer done()
 	if record.Target != "" {
 		to, err := mirror.ToRegistry(opts.Opener, record.Target)
@@ -109,10 +109,14 @@ func (f *mirrorFlags) verifyRecord(cmd *cobra.Command, opts mirror.Options) (*mi
 // images. It asks only the mirror.
 func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mirror.Plan, error) {
 	if f.to == "" {
-		return nil, usageError{errors.New("--to is missing: it says where the images are")}
+		return nil, cmdline.Errorf("--to is missing: it says where the images are")
 	}
 	f.filter.config = f.verify
-	config, catalogs, err := f.readConfig(cmd, nil)
+	sources, err := f.sources(cmd)
+	if err != nil {
+		return nil, err
+	}
+	catalogs, err := sources.Catalogs(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +124,12 @@ func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mi
 	if err != nil {
 		return nil, err
 	}
-	images, err := f.additionalImages(cmd, config)
+	images, err := sources.AdditionalImages()
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range catalogs {
-		found, err := f.mirroredImages(cmd, to, c)
+		found, err := f.mirroredImages(cmd, sources, to, c)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +142,7 @@ func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mi
 			}
 		}
 	}
-	done := display{cmd}.StartLogged("verifying")
+	done := display(cmd).StartLogged("verifying")
 	defer done()
 	return mirror.Verify(cmd.Context(), images, to, opts)
 }
@@ -146,30 +150,26 @@ func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mi
 // mirroredImages returns a catalog in the mirror, and the images that it names. A catalog that cannot be read is a
 // failed image.
 func (f *mirrorFlags) mirroredImages(
-	cmd *cobra.Command, to *mirror.Registry, from *mirroredCatalog,
+	cmd *cobra.Command, sources *mirror.Sources, to *mirror.Registry, from *mirror.Catalog,
 ) ([]*mirror.Image, error) {
-	built := &mirror.Image{Source: from.ref, Repository: from.repo, Tag: from.tag, Catalog: true}
-	images, err := f.namedImages(cmd, to.String()+"/"+built.Target(), from)
+	built := from.InMirror()
+	images, err := f.namedImages(cmd, sources, to.String()+"/"+built.Target(), from)
 	switch {
 	case err == nil:
 		return append([]*mirror.Image{built}, images...), nil
 	case cmd.Context().Err() != nil:
 		return nil, err
 	}
-	return []*mirror.Image{mirror.Unusable(from.ref, err)}, nil
+	return []*mirror.Image{mirror.Unusable(from.Ref, err)}, nil
 }
 
 // namedImages returns the images that a catalog names. ref is the catalog in the mirror.
 func (f *mirrorFlags) namedImages(
-	cmd *cobra.Command, ref string, from *mirroredCatalog,
-) (images []*mirror.Image, err error) {
-	defer display{cmd}.Start("reading")()
-	platforms := f.platforms
-	if from.entry.Platforms != nil {
-		platforms = from.entry.Platforms
-	}
+	cmd *cobra.Command, sources *mirror.Sources, ref string, from *mirror.Catalog,
+) ([]*mirror.Image, error) {
+	defer display(cmd).Start("reading")()
 	opened := f.filter.images
-	if len(platforms) > 0 {
+	if platforms := sources.PlatformsOf(from); len(platforms) > 0 {
 		opened.platform = platforms[0]
 	}
 	c, err := opened.openCatalog(cmd, openOptions(cmd), ref)
@@ -187,11 +187,5 @@ func (f *mirrorFlags) namedImages(
 			metas = append(metas, b.Meta)
 		}
 	}
-	err = (&filter.Result{Metas: metas}).EachImage(cmd.Context(), func(ref string, by *declcfg.Bundle) {
-		if img := f.imageOf(from, ref, mirror.Use{Package: by.Package, Bundle: by.Name}); img != nil {
-			img.Platforms = platforms
-			images = append(images, img)
-		}
-	})
-	return images, err
+	return sources.NamedImages(cmd.Context(), from, metas)
 }

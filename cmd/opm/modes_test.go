@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 )
 
 // modeTests are the commands with modes. Of each mode there is a command line, and of each flag of the mode a line
 // whose output must change with it. An empty line stands for the line of the mode, and DIR for a new directory.
 var modeTests = map[string]struct {
-	modes modes
+	modes cmdline.Modes
 	lines map[string]string
 	flags map[string]string // by mode and flag, or by flag; values follow "=", and other arguments replace the line
 }{
@@ -87,8 +89,8 @@ func TestModes(t *testing.T) {
 				value = strings.ReplaceAll(value, "DIR", filepath.Join(t.TempDir(), "new"))
 				got := opm(t, examples, name+" "+line+" --"+f.Name+value)
 				refused := strings.Contains(got.stderr, "cannot be combined") || strings.Contains(got.stderr, " needs --")
-				users, isExcluded := test.modes.users(f.Name), false
-				for one, other := range eachExclusion(cmd) {
+				users, isExcluded := test.modes.Users(f.Name), false
+				for one, other := range cmdline.Exclusions(cmd) {
 					isExcluded = isExcluded || one == mode && other == f.Name
 				}
 				switch isUsed := users == nil && !isMode && !isExcluded || slices.Contains(users, mode); {

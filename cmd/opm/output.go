@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/linelog"
@@ -22,6 +23,9 @@ func textOutput(cmd *cobra.Command) io.Writer { return legible.NewWriter(cmd.Out
 
 // dataOutput returns standard output for programs, without escaping.
 func dataOutput(cmd *cobra.Command) io.Writer { return cmd.OutOrStdout() }
+
+// display returns the display of a command's progress.
+func display(cmd *cobra.Command) console.Display { return console.Display{Stderr: cmd.ErrOrStderr()} }
 
 // writeDiff prints a unified diff. It is data for programs such as patch, except on a terminal.
 func writeDiff(cmd *cobra.Command, text []byte) error {
@@ -58,12 +62,7 @@ func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 
 // printResult prints the answer of a command.
 func printResult(cmd *cobra.Command, r *output.Result) error {
-	return r.Write(cmd.OutOrStdout(), formatOf(cmd))
-}
-
-// inText makes a function that writes text a result, with the value for programs.
-func inText(value any, write func(io.Writer) error) *output.Result {
-	return &output.Result{Value: value, Other: map[output.Format]func(io.Writer) error{output.Text: write}}
+	return r.Write(cmd.OutOrStdout(), cmdline.Format(cmd))
 }
 
 // A podmanFormat formats log entries of podman's libraries like our own lines. These libraries log the entries of

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/testing/schematest"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
@@ -178,7 +179,7 @@ func TestOutputsOfCommands(t *testing.T) {
 		name := strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "opm "), "alpha "), " ", "-")
 		switch {
 		case !slices.Contains(words, "json"):
-		case c.Annotations[renamedTo] != "": // prints what the command of the new name prints
+		case c.Annotations[cmdline.RenamedTo] != "": // prints what the command of the new name prints
 		case name == "migrate": // writes files as render prints them
 		case slices.Contains(editing, name): // prints the output edit, and add --impact what diff --impact prints
 		case name == "check": // prints what publish prints

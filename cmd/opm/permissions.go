@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/olm/audit"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
@@ -29,7 +31,7 @@ cluster if it was added. The exit status is 1 if one of them would fail.`,
   opm permissions cluster.yaml --check-operatorgroup operatorgroup.yaml
   opm permissions kube:staging`,
 		args:     f.args,
-		complete: files,
+		complete: completion.Files,
 		flags: func(cmd *cobra.Command) {
 			f.state.addCatalog(cmd.Flags())
 			f.state.live.add(cmd.Flags())
@@ -52,7 +54,7 @@ type permissionsFlags struct {
 // checkGroup is the name of a flag.
 const checkGroup = "check-operatorgroup"
 
-var permissionsModes = modes{"": "catalog" + liveModes, checkGroup: liveModes}
+var permissionsModes = cmdline.Modes{"": "catalog" + liveModes, checkGroup: liveModes}
 
 // addGroup adds --check-operatorgroup.
 func (f *permissionsFlags) addGroup(flags *pflag.FlagSet) {
@@ -65,7 +67,7 @@ func (f *permissionsFlags) args(cmd *cobra.Command, args []string) error {
 	if len(f.state.catalogs) > 0 {
 		return nil
 	}
-	return wantArgs("STATE...")(cmd, args)
+	return cmdline.WantArgs("STATE...")(cmd, args)
 }
 
 func (f *permissionsFlags) run(cmd *cobra.Command, args []string) (*output.Result, error) {
@@ -83,7 +85,7 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 	if err := f.state.check(); err != nil {
 		return nil, err
 	}
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	state, err := f.state.readState(cmd)
 	if err != nil {
 		return nil, err
@@ -105,7 +107,7 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 // permissions returns the permissions of operators and the roles that may use their APIs: of the operators in the
 // state, and of the operators that the catalogs would install.
 func (f *permissionsFlags) permissions(cmd *cobra.Command) (*output.Result, error) {
-	defer display{cmd}.Start("reading")()
+	defer display(cmd).Start("reading")()
 	state, contents, err := f.state.open(cmd, &f.images)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -71,7 +72,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		"plan for the operators of the cluster with the manifests in this `PATH`, or the live cluster kube:[CONTEXT]; "+
 			"repeatable")
 	f.state.live.add(flags)
-	exclude(cmd, "installed", "state")
+	cmdline.Exclude(cmd, "installed", "state")
 	f.report.add(cmd)
 }
 
@@ -95,9 +96,9 @@ func (f *planFlags) run(cmd *cobra.Command, refs []*reference.Named) error {
 	}
 	switch out := textOutput(cmd); {
 	case f.report.writeBaseline || len(plans) == 0:
-	case formatOf(cmd) == output.Text:
+	case cmdline.Format(cmd) == output.Text:
 		err = report.Table(plans).Text(out)
-	case formatOf(cmd) == output.Markdown:
+	case cmdline.Format(cmd) == output.Markdown:
 		err = report.Table(plans).Markdown(out)
 		fmt.Fprintln(out)
 	}
@@ -151,10 +152,10 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*ac
 		all = append(all, &across.Catalog{Name: r.Name, Platform: p})
 	}
 	if err := across.Check(all); err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, cmdline.Invalid(err)
 	}
 	return readEach(cmd, refs, "the plans leave out ", func(i int) (*across.Catalog, error) {
-		defer display{cmd}.Start("reading")()
+		defer display(cmd).Start("reading")()
 		c, err := f.images.openCatalog(cmd, openOptions(cmd), refs[i].Ref)
 		if err != nil {
 			return nil, err
@@ -196,13 +197,12 @@ func platformOf(r *reference.Named) (platform.Platform, error) {
 		v, err := platform.ParseVersion(found[1])
 		switch {
 		case err != nil:
-			return platform.Platform{}, usageError{err}
+			return platform.Platform{}, cmdline.Invalid(err)
 		case v.Major < 4:
 			return platform.Platform{Kubernetes: v}, nil
 		}
 		return platform.OpenShift(v), nil
 	}
-	return platform.Platform{}, usageError{
-		fmt.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.Ref),
-	}
+	return platform.Platform{},
+		cmdline.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.Ref)
 }

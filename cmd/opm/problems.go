@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
@@ -19,7 +21,7 @@ import (
 
 // addProblemFormat adds the flag -o for the format of problems.
 func addProblemFormat(cmd *cobra.Command) {
-	choiceVar(cmd, new(string), "output", "o", string(problem.Text), "output format", problem.Formats()...)
+	cmdline.ChoiceVar(cmd, new(string), "output", "o", string(problem.Text), "output format", problem.Formats()...)
 }
 
 // reportFlags are the flags of commands that report problems, except for the format.
@@ -60,10 +62,10 @@ func (f *reportFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.baseline, "baseline", "", "do not report the problems listed in `FILE`")
 	flags.BoolVar(&f.writeBaseline, "write-baseline", false,
 		"list the problems in the file of --baseline instead of reporting them")
-	exclude(cmd, "write-baseline", "output")
-	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
-	must(cmd.MarkFlagFilename("baseline", "json"))
-	completeWith(cmd, listOf(func() []string { return f.rules().Names() }), "disable")
+	cmdline.Exclude(cmd, "write-baseline", "output")
+	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	cmdline.Must(cmd.MarkFlagFilename("baseline", "json"))
+	completion.With(cmd, completion.ListOf(func() []string { return f.rules().Names() }), "disable")
 }
 
 // lists reports whether --rules is given. A command without reportFlags does not list rules.
@@ -72,9 +74,10 @@ func (f *reportFlags) lists() bool { return f != nil && f.listRules }
 // addRules adds --rules, the former spelling of opm rules, which excludes the flags of add and others.
 func (f *reportFlags) addRules(cmd *cobra.Command, others ...string) {
 	cmd.Flags().BoolVar(&f.listRules, "rules", false, "list the rules, or explain those that are named as arguments")
-	renamedFlag(cmd.Flags(), "rules", "opm rules")
-	exclude(cmd, "rules", "output", "info", "disable", "warnings-as-errors", "config", "baseline", "write-baseline")
-	exclude(cmd, "rules", others...)
+	cmdline.RenameFlag(cmd.Flags(), "rules", "opm rules")
+	cmdline.Exclude(cmd, "rules", "output", "info", "disable", "warnings-as-errors", "config", "baseline",
+		"write-baseline")
+	cmdline.Exclude(cmd, "rules", others...)
 }
 
 // read returns the configuration for a reference, with the changes by flags.
@@ -90,7 +93,7 @@ func (f *reportFlags) read(ref string) (*opmyaml.Config, error) {
 		c.Baseline = f.baseline
 	}
 	if f.writeBaseline && c.Baseline == "" {
-		return nil, usageError{errors.New("--write-baseline needs the file of --baseline")}
+		return nil, cmdline.Errorf("--write-baseline needs the file of --baseline")
 	}
 	c.Levels.Strict = f.strict
 	for _, name := range f.disable {
@@ -176,7 +179,7 @@ func sumOfCounts(all []checkedCatalog) map[string]int {
 
 // write writes a report as text, or in another format to standard output, and fails if it has errors.
 func (f *reportFlags) write(cmd *cobra.Command, report *problem.Report) error {
-	format := formatOf(cmd)
+	format := cmdline.Format(cmd)
 	if format == output.Text {
 		w := cmd.ErrOrStderr()
 		if f.onStdout {

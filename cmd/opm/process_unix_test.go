@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 )
 
 // printing are command lines that print on standard output, in the directory of the examples.
@@ -117,7 +119,7 @@ func testInterrupt(t *testing.T, line string, signal os.Signal) {
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 1 || output.String() != interrupted+"\n" {
+	if code := cmd.ProcessState.ExitCode(); code != 1 || output.String() != process.Interrupted+"\n" {
 		t.Errorf("%v, exit code %d, output %q", err, code, output.String())
 	}
 	if left := names(t, dir); len(left) > 1 {
@@ -151,7 +153,7 @@ func TestInterruptStuck(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != interrupted+"\n" {
+	if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != process.Interrupted+"\n" {
 		t.Errorf("%v, exit code %d, standard error %q", err, code, stderr.String())
 	}
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -11,15 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/internal/resolve"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/render"
 	"github.com/opm-toolchain/opm/pkg/template"
-	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 func publishCmd() *cobra.Command {
@@ -62,10 +59,10 @@ Exit status:
   docker login registry.example && opm publish catalog -t registry.example/crafts/catalog:v2 --sign
   opm publish --each catalog/ -t 'registry.example/crafts:{{.Catalog}}' -i scratch --skip check-images,diff,push`,
 		args:     f.args,
-		complete: files,
+		complete: completion.Files,
 		flags: func(cmd *cobra.Command) {
 			f.addImage(cmd)
-			f.add(cmd, texts(pipeline.Optional()))
+			f.add(cmd, cmdline.Texts(pipeline.Optional()))
 		},
 		each: &f.report.each,
 		do:   f.run,
@@ -101,34 +98,26 @@ type publishFlags struct {
 	rendering templateRendering // its images are used by all steps
 }
 
-// renderingFlags are the flags for rendering templates. The value is true if compose has the flag, too.
-var renderingFlags = map[string]bool{
-	"jobs": true, "migrate": true, "migrate-level": true,
-	"bundle-format": false, "env-related-images": false, "lock": false, "reuse": false, "rewrite-image": false,
-	"update": false,
-	"strict": false, "strict-channels": false, "target": false,
-}
-
 // add adds the flags that both commands have. optional are the steps that can be skipped.
 func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 	f.diff.addFailOn(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.skip, "skip", nil, "skip these comma-separated `STEPS`: "+strings.Join(optional, ", "))
-	completeWith(cmd, listOf(func() []string { return optional }), "skip")
+	completion.With(cmd, completion.ListOf(func() []string { return optional }), "skip")
 	flags.StringVar(&f.against, "against", "", "compare with this `CATALOG` instead of the image at the first --tag")
 	flags.StringArrayVar(&f.summary, "summary", nil,
 		"append the summary to `FILE` as Markdown, or replace it as JSON if its name ends in .json; repeatable")
 	f.olm.add(cmd, "which OLM to ask")
-	choiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems",
+	cmdline.ChoiceVar(cmd, &f.format, "output", "o", "markdown", "output format of the summary, or of the problems",
 		"markdown", "json", "yaml", string(problem.GitHub))
 	flags.StringArrayVar(&f.others, "dependencies-from", nil,
 		"resolve dependencies also from this `CATALOG`, as the cluster has it; repeatable")
 	flags.StringVar(&f.report.config, "config", "", "read `FILE` instead of the opm.yaml beside the argument")
 	flags.BoolVar(&f.report.strict, "warnings-as-errors", false, "make every warning an error")
-	must(cmd.MarkFlagFilename("config", "yaml", "yml"))
+	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	f.rendering.add(cmd)
 	for name := range renderingFlags {
-		must(flags.SetAnnotation(name, templateFlag, nil))
+		cmdline.Must(flags.SetAnnotation(name, help.TemplateFlag, nil))
 	}
 }
 
@@ -136,9 +125,9 @@ func (f *publishFlags) add(cmd *cobra.Command, optional []string) {
 func (f *publishFlags) args(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.report.each.given():
-		return wantArgs("CATALOG")(cmd, args)
+		return cmdline.WantArgs("CATALOG")(cmd, args)
 	case len(args) == 0:
-		return usageError{errors.New("argument DIRECTORY, CONFIG or TEMPLATE is missing")}
+		return cmdline.Errorf("argument DIRECTORY, CONFIG or TEMPLATE is missing")
 	}
 	return nil
 }
@@ -213,150 +202,11 @@ func (f *publishFlags) prepare() error {
 	skip, err := pipeline.ParseSteps(f.skip)
 	switch {
 	case err != nil:
-		return usageError{fmt.Errorf("--skip: %w: want %s", err, oneOf(pipeline.Optional()))}
+		return cmdline.Errorf("--skip: %w: want %s", err, cmdline.OneOf(pipeline.Optional()))
 	case len(f.build.tags) == 0 && !slices.Contains(skip, pipeline.Push):
-		return usageError{errors.New("--tag is missing: it names the image to publish")}
+		return cmdline.Errorf("--tag is missing: it names the image to publish")
 	case f.signArgs != nil && !f.sign:
-		return usageError{errors.New("--sign-arg needs --sign")}
+		return cmdline.Errorf("--sign-arg needs --sign")
 	}
 	return nil
-}
-
-// options checks the flags, and returns the options for publishing the catalog of these arguments to the tags.
-func (f *publishFlags) options(cmd *cobra.Command, args, tags []string) (opts pipeline.Options, err error) {
-	if opts.Skip, err = pipeline.ParseSteps(f.skip); err != nil {
-		return opts, err
-	}
-	build := f.build
-	build.tags = tags
-	if opts.Build, err = build.checkImage(); err != nil {
-		return opts, err
-	}
-	f.build.platforms = build.platforms
-	if opts.FailOn, err = f.diff.kinds(); err != nil {
-		return opts, err
-	}
-	composing := composeFlags{images: f.build.images, migrate: f.rendering.migrate}
-	composing.opts.Format, composing.opts.Jobs = declcfg.YAML, f.rendering.jobs
-	composing.opts.Render.Changes.Migration = f.rendering.level
-	composing.dockerfile.BaseImage, composing.dockerfile.BuilderImage = defaultImage, defaultImage
-	if opts.Compose, err = composing.options(cmd); err != nil {
-		return opts, err
-	}
-	opts.Tags, opts.Platforms, opts.Against = tags, build.platforms, f.report.each.counterpart(f.against)
-	opts.DryRun, opts.Sign, opts.SignArgs = f.dryRun, f.sign, f.signArgs
-	opts.Template, opts.Lock = f.rendering.opts, f.rendering.lock
-	opts.Resolve = resolve.Check{
-		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Options: resolve.Options{Timeout: solverTimeout},
-	}
-	if opts.Making, err = findCatalog(cmd, args); err != nil {
-		return opts, err
-	}
-	opts.Sources = args
-	if err := f.checkRendering(cmd, opts.Making); err != nil {
-		return opts, err
-	}
-	return opts, f.configure(args[0], &opts)
-}
-
-// configure sets the options that opm.yaml beside a catalog or its source has.
-func (f *publishFlags) configure(ref string, opts *pipeline.Options) error {
-	c, err := f.report.read(ref)
-	if err != nil {
-		return err
-	}
-	// An empty catalog would take all operators away from clusters: nearly always, something before has failed.
-	if levels := c.Levels.Rules; levels[validate.NoObjects] == "" {
-		levels[validate.NoObjects] = problem.Error
-	}
-	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c, ref) }
-	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
-		problems, _, err := unknown(c.Baseline, c.Levels.Apply(problems))
-		return problems, err
-	}
-	opts.Resolve.Target, err = c.TargetOf(ref)
-	return err
-}
-
-// setHooks sets the functions of opts that open catalogs and images, and that print.
-func (f *publishFlags) setHooks(cmd *cobra.Command, opts *pipeline.Options) {
-	stderr := cmd.ErrOrStderr()
-	opts.Open = func(platform, ref string) (*render.Catalog, func(), error) {
-		images := f.build.images
-		images.platform = platform
-		c, err := images.openCatalog(cmd, openOptions(cmd), ref)
-		if err != nil {
-			return nil, nil, err
-		}
-		return c.Catalog, c.close, nil
-	}
-	opts.Pull = func(t *template.Template) (*template.Bundles, func(), error) {
-		rendering, images := f.rendering, t.Images()
-		rendering.renew = slices.DeleteFunc(slices.Clone(f.rendering.renew), func(ref string) bool {
-			return !slices.Contains(images, ref) // another template renews it: its entry stays until then
-		})
-		return rendering.pull(cmd, t)
-	}
-	opts.Dependencies = func() ([]*resolve.Catalog, func(), error) {
-		return f.build.images.readCatalogs(cmd, f.others)
-	}
-	opts.CheckBase = func(dir string, platforms []publish.Platform) error {
-		return f.build.warnOfBase(cmd, dir, platforms)
-	}
-	opts.Progress, opts.Warn, opts.Output = display{cmd}, warnOnce(cmd), stderr
-	opts.WarnIfNone = func(packages int, dir string) { warnIfNone(cmd, packages, "packages", dir) }
-	opts.Note = func(line string) { fmt.Fprintf(stderr, "opm: %s\n", line) }
-}
-
-// eachOf adds the name of a catalog to each of the errors joined in err.
-func eachOf(catalog string, err error) error {
-	var errs []error
-	for _, err := range flatten(err) {
-		errs = append(errs, fmt.Errorf("%s: %w", catalog, err))
-	}
-	return errors.Join(errs...)
-}
-
-// findCatalog returns the step that makes the catalog from the arguments, which are templates or a config of compose.
-// It is "" if the argument is a catalog directory.
-func findCatalog(cmd *cobra.Command, args []string) (making pipeline.Step, err error) {
-	for _, arg := range args {
-		info, err := os.Stat(arg)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", cmd.Name(), err)
-		}
-		is := inputOf(cmd.Context(), arg)
-		switch {
-		case info.IsDir() && len(args) == 1:
-			err = bundleError(cmd.Context(), arg)
-		case is == templateInput:
-			making = pipeline.Template
-		case len(args) > 1:
-			const want = "one directory, one config of opm compose, or templates"
-			err = usageError{fmt.Errorf("%s is not a template: want %s", arg, want)}
-		case is == catalogInput:
-			err = fmt.Errorf("%s: %s is a file of a catalog: want its directory", cmd.Name(), arg)
-		default:
-			making = pipeline.Compose
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return making, nil
-}
-
-// checkRendering checks the flags for rendering templates. making is the step that makes the catalog; see findCatalog.
-func (f *publishFlags) checkRendering(cmd *cobra.Command, making pipeline.Step) error {
-	for _, name := range slices.Sorted(maps.Keys(renderingFlags)) {
-		switch ofCompose := renderingFlags[name]; {
-		case !cmd.Flags().Changed(name) || making == pipeline.Template || making == pipeline.Compose && ofCompose:
-		case ofCompose:
-			return usageError{fmt.Errorf("--%s needs a template or a config of opm compose", name)}
-		default:
-			return usageError{fmt.Errorf("--%s needs a template", name)}
-		}
-	}
-	_, err := f.rendering.options(cmd)
-	return err
 }

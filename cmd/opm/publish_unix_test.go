@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 )
 
 // A run that is interrupted while a registry does not answer prints no summary, and leaves no temporary files.
@@ -36,7 +38,7 @@ func TestPublishInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 1 || stdout.Len() > 0 || stderr.String() != interrupted+"\n" {
+	if code := cmd.ProcessState.ExitCode(); code != 1 || stdout.Len() > 0 || stderr.String() != process.Interrupted+"\n" {
 		t.Errorf("exit code %d, standard output %q, standard error %q", code, stdout.String(), stderr.String())
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/report"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -75,31 +75,17 @@ func emptySummary(file *os.File) error {
 func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool) error {
 	found := &problem.Report{Problems: all[0].Problems()}
 	if several {
-		found.Problems = mergeAtPlaces(all)
+		found.Problems = pipeline.MergedProblems(all)
 	}
 	found.Problems = shownProblems(found.Problems, false)
 	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
 }
 
-// mergeAtPlaces merges equal problems of several catalogs with [problem.Merge], but only those at one position. The
-// result is in the order of the positions' first problems.
-func mergeAtPlaces(all []*pipeline.Summary) (merged []*problem.Problem) {
-	var places []declcfg.Pos
-	reports := map[declcfg.Pos][]problem.CatalogReport{}
-	for _, s := range all {
-		own := map[declcfg.Pos][]*problem.Problem{}
-		for _, p := range s.Problems() {
-			if own[p.Pos] == nil && reports[p.Pos] == nil {
-				places = append(places, p.Pos)
-			}
-			own[p.Pos] = append(own[p.Pos], p)
-		}
-		for pos, problems := range own {
-			reports[pos] = append(reports[pos], problem.CatalogReport{Catalog: s.Catalog, Problems: problems})
-		}
+// eachOf adds the name of a catalog to each of the errors joined in err.
+func eachOf(catalog string, err error) error {
+	var errs []error
+	for _, err := range flatten(err) {
+		errs = append(errs, fmt.Errorf("%s: %w", catalog, err))
 	}
-	for _, pos := range places {
-		merged = append(merged, problem.Merge(reports[pos])...)
-	}
-	return merged
+	return errors.Join(errs...)
 }

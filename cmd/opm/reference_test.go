@@ -16,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 )
 
 //go:generate go test -run=^TestReference$ . -update
@@ -28,7 +31,7 @@ func TestReference(t *testing.T) {
 		pages["reference/rules/"+name] = text
 	}
 	for _, c := range commands(rootCmd(nil, "")) {
-		if strings.HasPrefix(c.CommandPath(), "opm alpha") || c.Annotations[renamedTo] != "" { // the same commands again
+		if strings.HasPrefix(c.CommandPath(), "opm alpha") || c.Annotations[cmdline.RenamedTo] != "" { // the same commands again
 			continue
 		}
 		c.InitDefaultHelpFlag()
@@ -40,8 +43,8 @@ func TestReference(t *testing.T) {
 			t.Errorf("the rules of %s have no page", c.CommandPath())
 		}
 	}
-	for _, topic := range helpTopics {
-		pages["reference/topics/"+topicPage(topic)] = "# " + topic.short + "\n\n" + markdown(topic.text())
+	for _, topic := range helpPages().Topics {
+		pages["reference/topics/"+topicPage(topic)] = "# " + topic.Short + "\n\n" + markdown(topic.Text())
 	}
 	for _, dir := range []string{"reference/commands", "reference/rules", "reference/topics", "man"} {
 		samePages(t, "../../docs", dir, pages)
@@ -94,7 +97,7 @@ func commandPage(c *cobra.Command) string {
 	}
 	related = append(related, c.Commands()...)
 	b.WriteString("\n## See also\n\n")
-	if hasRegistryFlags(c) {
+	if help.HasRegistryFlags(c) {
 		b.WriteString("- [opm help registries](../topics/registries.md): the flags for registries\n")
 	}
 	for _, r := range related {
@@ -106,7 +109,7 @@ func commandPage(c *cobra.Command) string {
 }
 
 // topicPage returns the name of the page of a topic.
-func topicPage(t helpTopic) string { return strings.ReplaceAll(t.name, ".", "-") + ".md" }
+func topicPage(t help.Topic) string { return strings.ReplaceAll(t.Name, ".", "-") + ".md" }
 
 func pageOf(c *cobra.Command) string { return dashed(c) + ".md" }
 

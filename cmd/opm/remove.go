@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
@@ -29,14 +29,14 @@ In a semver template, NAME is an image, and --channel is candidate, fast or stab
   opm remove catalog bundle kiln.v1.2.0 --channel candidate --reconnect --dry-run
   opm remove catalog channel candidate --package kiln --with-bundles`,
 		args:     kindArgs,
-		complete: completeArgs(files, kinds, namesOfKind),
+		complete: completion.Args(completion.Files, kinds, namesOfKind),
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
 			flags.StringVar(&e.Channel, "channel", "", "remove the bundle from `CHANNEL` only")
 			flags.BoolVar(&e.Reconnect, "reconnect", false, "reconnect the updates around the bundle")
 			flags.BoolVar(&e.WithBundles, "with-bundles", false, "also remove the bundles that only the channel has")
 			flags.StringVar(&e.Image, "image", "", "the bundle is `IMAGE`, in a basic template that does not have its name")
-			exclude(cmd, "image", "channel")
+			cmdline.Exclude(cmd, "image", "channel")
 			f.add(cmd)
 		},
 		formats: editFormats,
@@ -45,9 +45,9 @@ In a semver template, NAME is an image, and --channel is candidate, fast or stab
 			e.Kind, e.Name = edit.Kind(args[1]), args[2]
 			switch {
 			case e.Kind != edit.Bundle && (e.Channel != "" || e.Image != "" || e.Reconnect):
-				return usageError{errors.New("--channel, --image and --reconnect are for bundles")}
+				return cmdline.Errorf("--channel, --image and --reconnect are for bundles")
 			case e.Kind != edit.Channel && e.WithBundles:
-				return usageError{errors.New("--with-bundles is for channels")}
+				return cmdline.Errorf("--with-bundles is for channels")
 			}
 			return f.run(cmd, args[0], e)
 		},
@@ -56,21 +56,21 @@ In a semver template, NAME is an image, and --channel is candidate, fast or stab
 
 // kindArgs requires the arguments CATALOG KIND NAME.
 func kindArgs(cmd *cobra.Command, args []string) error {
-	if err := wantArgs("CATALOG package|channel|bundle NAME")(cmd, args); err != nil {
+	if err := cmdline.WantArgs("CATALOG package|channel|bundle NAME")(cmd, args); err != nil {
 		return err
 	}
-	if words := texts(edit.Kinds()); !slices.Contains(words, args[1]) {
-		return usageError{fmt.Errorf("unknown kind %q%s: want %s", args[1], nearest.Hint(args[1], words), oneOf(words))}
+	if words := cmdline.Texts(edit.Kinds()); !slices.Contains(words, args[1]) {
+		return cmdline.Errorf("unknown kind %q%s: want %s", args[1], nearest.Hint(args[1], words), cmdline.OneOf(words))
 	}
 	return nil
 }
 
 // kinds completes to the kinds of named objects in a package.
 func kinds(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return texts(edit.Kinds()), cobra.ShellCompDirectiveNoFileComp
+	return cmdline.Texts(edit.Kinds()), cobra.ShellCompDirectiveNoFileComp
 }
 
 // namesOfKind completes to the names of the objects of a kind, the second argument, in the catalog of the first.
 func namesOfKind(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	return namesOf(edit.Kind(args[1]).Schema())(cmd, args, start)
+	return completion.NamesOf(edit.Kind(args[1]).Schema())(cmd, args, start)
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -46,7 +48,7 @@ is missing, or of other references, is an error.`,
 			if f.refsFile != "" {
 				return nil
 			}
-			return wantArgs("REF...")(cmd, args)
+			return cmdline.WantArgs("REF...")(cmd, args)
 		},
 		flags: func(cmd *cobra.Command) {
 			flags := cmd.Flags()
@@ -57,7 +59,7 @@ is missing, or of other references, is an error.`,
 				"print objects that several files hold once, and fail for those that differ")
 			flags.StringVar(&f.pkg, "package", "", "print the objects of `PACKAGE` only")
 			addShardFlag(cmd, &f.shard, "references")
-			exclude(cmd, "shard", "package", "output", "merge-duplicates")
+			cmdline.Exclude(cmd, "shard", "package", "output", "merge-duplicates")
 			flags.StringVar(&f.file, "output-file", "", "write to `FILE` instead, once everything is rendered")
 			f.bundles.addImageRef(cmd)
 			f.bundleRendering.add(cmd)
@@ -91,8 +93,8 @@ func (f *renderFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		args = append(args, refs...)
 		if f.refsFile == render.Stdin && slices.Contains(args, render.Stdin) {
-			return usageError{errors.New(
-				"--refs-file - already reads standard input: remove \"-\" from the references")}
+			return cmdline.Errorf(
+				"--refs-file - already reads standard input: remove \"-\" from the references")
 		}
 	}
 	opts, closeAll, err := f.open(cmd)
@@ -127,9 +129,9 @@ func readReferences(cmd *cobra.Command, name string) ([]string, error) {
 // render prints the catalogs and bundles of the references, and then writes the lock file.
 func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Options) error {
 	ctx := cmd.Context()
-	done := display{cmd}.Start("rendering")
+	done := display(cmd).Start("rendering")
 	defer done()
-	display{cmd}.showOpening(&opts, opts.Shard.Of(refs))
+	showOpening(cmd, &opts, opts.Shard.Of(refs))
 	catalog, err := render.Open(ctx, refs, opts)
 	if err != nil {
 		return err
@@ -137,7 +139,7 @@ func (f *renderFlags) render(cmd *cobra.Command, refs []string, opts render.Opti
 	defer catalog.Close()
 	metas, err := catalog.Metas(ctx)
 	if err != nil {
-		return ofParts(cmd.Context(), refs, err)
+		return input.OfParts(cmd.Context(), refs, err)
 	}
 	if f.merge {
 		if metas, err = declcfg.MergeDuplicates(metas); err != nil {

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -60,7 +56,7 @@ nothing is written unless all targets can be. The file is like
   ` + path + ` render-template -o mermaid < templates/basic.yaml`,
 		complete: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
-				return append(texts(template.Types()), compositeType), cobra.ShellCompDirectiveDefault
+				return append(cmdline.Texts(template.Types()), compositeType), cobra.ShellCompDirectiveDefault
 			}
 			return nil, cobra.ShellCompDirectiveDefault
 		},
@@ -70,10 +66,10 @@ nothing is written unless all targets can be. The file is like
 }
 
 func (f *templateFlags) add(cmd *cobra.Command) {
-	choiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format", declcfg.JSON, declcfg.YAML, mermaid)
+	cmdline.ChoiceVar(cmd, &f.format, "output", "o", declcfg.JSON, "output format", declcfg.JSON, declcfg.YAML, mermaid)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.preview, "preview", false, "show channels and updates instead of printing the catalog")
-	exclude(cmd, "preview", "output")
+	cmdline.Exclude(cmd, "preview", "output")
 	flags.StringVar(&f.targets, "targets", "", "write a catalog for each target in `FILE`")
 	flags.StringVar(&f.outputDir, "output-dir", ".", "write the catalogs of --targets below `DIRECTORY`")
 	flags.StringVarP(&f.composite.contribution, "composite-config", "c", "composite.yaml",
@@ -85,7 +81,7 @@ func (f *templateFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.composite.allowExec, "allow-exec", false,
 		"of composite templates, run the commands of custom builders")
 	f.templateRendering.add(cmd)
-	exclude(cmd, "targets", "preview", "target", "bundle-format")
+	cmdline.Exclude(cmd, "targets", "preview", "target", "bundle-format")
 }
 
 // mermaid is the output format for a drawing of the catalog.
@@ -119,7 +115,7 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	for _, name := range []string{"composite-config", "catalog-config", "validate", "allow-exec"} {
 		if cmd.Flags().Changed(name) {
-			return usageError{fmt.Errorf("--%s is for composite templates: run opm render-template composite", name)}
+			return cmdline.Errorf("--%s is for composite templates: run opm render-template composite", name)
 		}
 	}
 	typ, file, err := templateArgs(args)
@@ -134,7 +130,7 @@ func (f *templateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	done := display{cmd}.Start("rendering")
+	done := display(cmd).Start("rendering")
 	defer done()
 	bundles, closeAll, err := f.pull(cmd, t)
 	if err != nil {
@@ -160,7 +156,7 @@ func (f *bundleRendering) pull(
 	if err != nil {
 		return nil, nil, err
 	}
-	display{cmd}.showOpening(&opts, t.Images())
+	showOpening(cmd, &opts, t.Images())
 	if bundles, err = t.Pull(cmd.Context(), opts); err != nil {
 		closeOpened()
 		return nil, nil, err
@@ -175,11 +171,11 @@ func (f *bundleRendering) pull(
 func (f *templateFlags) readTargets(cmd *cobra.Command) (*template.Targets, error) {
 	switch {
 	case f.targets == "" && cmd.Flags().Changed("output-dir"):
-		return nil, usageError{errors.New("--output-dir needs --targets")}
+		return nil, cmdline.Errorf("--output-dir needs --targets")
 	case f.targets == "":
 		return nil, nil //nolint:nilnil // none
 	case f.format == mermaid:
-		return nil, usageError{errors.New("--targets and -o mermaid cannot be combined")}
+		return nil, cmdline.Errorf("--targets and -o mermaid cannot be combined")
 	}
 	text, err := regular.ReadNamed(f.targets)
 	if err != nil {
@@ -245,7 +241,7 @@ func (f *templateFlags) writeTargets(
 // templateArgs returns the type and the file of the arguments [TYPE] [FILE]. A single argument is a type if it is the
 // name of one.
 func templateArgs(args []string) (template.Type, string, error) {
-	types := append(texts(template.Types()), compositeType)
+	types := append(cmdline.Texts(template.Types()), compositeType)
 	switch {
 	case len(args) == 0:
 		return template.Detect, render.Stdin, nil
@@ -254,8 +250,8 @@ func templateArgs(args []string) (template.Type, string, error) {
 	case len(args) == 1:
 		return template.Detect, args[0], nil
 	}
-	return "", "", usageError{fmt.Errorf("unknown type of template %q%s: want %s",
-		args[0], nearest.Hint(args[0], types), oneOf(types))}
+	return "", "", cmdline.Errorf("unknown type of template %q%s: want %s",
+		args[0], nearest.Hint(args[0], types), cmdline.OneOf(types))
 }
 
 // readTemplate reads a template from a file or from standard input.
@@ -264,7 +260,7 @@ func readTemplate(cmd *cobra.Command, typ template.Type, file string) (*template
 	if file != render.Stdin {
 		f, err := regular.OpenNamed(file)
 		if err != nil {
-			hint := nearest.Hint(file, texts(template.Types()))
+			hint := nearest.Hint(file, cmdline.Texts(template.Types()))
 			return nil, fmt.Errorf("read template: %w%s", err, hint)
 		}
 		defer f.Close()
@@ -275,76 +271,4 @@ func readTemplate(cmd *cobra.Command, typ template.Type, file string) (*template
 		return nil, fmt.Errorf("read template: %w", err)
 	}
 	return template.Parse(name, text, typ, warnOnce(cmd))
-}
-
-// compositeType is the type of template that has two files.
-const compositeType = "composite"
-
-// compositeFlags are the flags of render-template composite, the same as upstream's.
-type compositeFlags struct {
-	contribution, catalogs string
-	validate, allowExec    bool
-}
-
-func (f *templateFlags) runComposite(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) > 0:
-		return usageError{fmt.Errorf("unexpected argument %q: use --composite-config", args[0])}
-	case f.preview, f.targets != "", f.format == mermaid:
-		return usageError{errors.New("composite templates have no --preview, --targets and -o mermaid")}
-	}
-	contribution, err := regular.ReadNamed(f.composite.contribution)
-	if err != nil {
-		return fmt.Errorf("read template: %w", err)
-	}
-	catalogs, err := readFileOrURL(cmd, f.composite.catalogs)
-	if err != nil {
-		return fmt.Errorf("read catalogs: %w", err)
-	}
-	c, err := template.ParseComposite(f.composite.contribution, contribution, f.composite.catalogs, catalogs)
-	if err != nil {
-		return err
-	}
-	opts, closeAll, err := f.open(cmd)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	defer display{cmd}.Start("rendering")()
-	lock, err := c.Build(cmd.Context(), template.CompositeOptions{
-		Options: f.opts, Bundles: opts, Format: f.format,
-		AllowExec: f.composite.allowExec, Validate: f.composite.validate, Warn: warnOnce(cmd),
-	})
-	if err != nil || f.lock == "" {
-		return err
-	}
-	return lock.WriteFile(f.lock)
-}
-
-// maxConfig is the maximum size of a configuration read from a URL, in bytes.
-const maxConfig = 16 << 20
-
-// readFileOrURL reads a file or a URL.
-func readFileOrURL(cmd *cobra.Command, name string) ([]byte, error) {
-	if !strings.HasPrefix(name, "https://") && !strings.HasPrefix(name, "http://") {
-		return regular.ReadNamed(name)
-	}
-	req, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, name, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	client := &http.Client{Timeout: time.Minute}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get %s: %s", name, resp.Status)
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxConfig+1))
-	if err == nil && len(text) > maxConfig {
-		err = fmt.Errorf("get %s: more than %d MB", name, maxConfig>>20)
-	}
-	return text, err
 }

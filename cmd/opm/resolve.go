@@ -1,17 +1,14 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/internal/olm/resolution"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
-	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -61,7 +58,7 @@ that OLM resolves nothing where it is visible.
   opm resolve --state cluster.yaml --catalog crafts=catalog --catalog-down crafts
   opm resolve --state kube: --catalog crafts=catalog --save cluster.json`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		images:   &f.images,
 		report:   &f.all.reportFlags,
@@ -98,10 +95,10 @@ func (f *resolveFlags) add(cmd *cobra.Command) {
 	f.olm.add(cmd, "which OLM to ask")
 	flags.StringVar(&f.target, "target", "", "ask the OLM v1 of the platform `TARGET`, such as ocp=4.20")
 	flags.BoolVar(&f.path, "path", false, "repeat until nothing is left to update")
-	choiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
+	cmdline.ChoiceVar(cmd, &f.explain, "explain", "", explainShort, "how long the text of an explanation is",
 		explainShort, explainFull)
 	flags.DurationVar(&f.timeout, "solver-timeout", solverTimeout, "give up on OLM Classic after this `TIME`: undecided")
-	choiceVar(cmd, new(string), "output", "o", "text", "output format",
+	cmdline.ChoiceVar(cmd, new(string), "output", "o", "text", "output format",
 		append(problem.Formats(), "dot")...)
 	f.all.add(cmd)
 	f.state.add(cmd)
@@ -122,7 +119,7 @@ const (
 	hintExplanation = "with --explain=full"
 )
 
-var resolveModes = modes{
+var resolveModes = cmdline.Modes{
 	"": "package channel version starting installed watch-namespace path olm explain solver-timeout " +
 		"single-own-namespace bundle-releases target",
 	"all": "package olm solver-timeout single-own-namespace bundle-releases info disable warnings-as-errors config " +
@@ -135,9 +132,9 @@ var resolveModes = modes{
 // args checks the arguments: catalogs, unless there is a state.
 func (f *resolveFlags) args(cmd *cobra.Command, args []string) error {
 	if f.state.paths != nil {
-		return wantArgs("")(cmd, args)
+		return cmdline.WantArgs("")(cmd, args)
 	}
-	return wantArgs("CATALOG...")(cmd, args)
+	return cmdline.WantArgs("CATALOG...")(cmd, args)
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
@@ -151,12 +148,12 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	case f.all.on:
 		return f.runAll(cmd, args)
 	case f.setup.Package == "":
-		return usageError{errors.New("--package is missing: it names the package to install")}
+		return cmdline.Errorf("--package is missing: it names the package to install")
 	}
 	if err := f.readTarget(nil, args[0]); err != nil {
 		return err
 	}
-	done := display{cmd}.Start("reading")
+	done := display(cmd).Start("reading")
 	defer done()
 	setup, closeAll, err := f.openSetup(cmd, args)
 	if err != nil {
@@ -166,7 +163,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, args []string) error {
 	for _, unknown := range setup.UnknownNames() {
 		warn(cmd, "%s", unknown)
 	}
-	r, err := f.answer(cmd.Context(), setup)
+	r, err := resolution.OfPackage(cmd.Context(), setup, f.question())
 	if err != nil {
 		return err
 	}
@@ -181,13 +178,13 @@ func (f *resolveFlags) readTarget(c *opmyaml.Config, ref string) (err error) {
 	switch {
 	case f.target != "":
 		if *p, err = platform.ParseTarget(f.target); err != nil {
-			return usageError{fmt.Errorf("--target: %w", err)}
+			return cmdline.Errorf("--target: %w", err)
 		}
 	case c != nil:
 		*p, err = c.TargetOf(ref)
 	}
 	if err == nil && f.olm == olmV1 && p.OLMv1 == platform.OLMv1Absent {
-		err = usageError{fmt.Errorf("--olm v1: %s has no OLM v1", p)}
+		err = cmdline.Errorf("--olm v1: %s has no OLM v1", p)
 	}
 	return err
 }
@@ -204,93 +201,27 @@ func (f *resolveFlags) openSetup(
 	f.setup.SingleOwnNamespace, f.setup.Releases = f.state.opts.SingleOwnNamespace, f.state.opts.Releases
 	if setup, err = resolve.NewSetup(f.setup, catalogs); err != nil {
 		closeAll()
-		return nil, nil, usageError{err}
+		return nil, nil, cmdline.Invalid(err)
 	}
 	return setup, closeAll, nil
 }
 
 // print prints an answer. It returns an error if OLM does not resolve everything.
-func (f *resolveFlags) print(cmd *cobra.Command, r interface {
-	result(limit int) *output.Result
-	resolved() bool
-},
-) error {
+func (f *resolveFlags) print(cmd *cobra.Command, r resolution.Answer) error {
 	limit := maxExplanation
 	if f.explain == explainFull {
 		limit = 0
 	}
-	if err := printResult(cmd, r.result(limit)); err != nil {
+	if err := printResult(cmd, r.Result(limit, hintExplanation)); err != nil {
 		return err
 	}
-	if !r.resolved() {
+	if !r.Resolved() {
 		return failed("not resolved as asked: see the output")
 	}
 	return nil
 }
 
-// answer returns the answers of the versions of OLM that the flags name.
-func (f *resolveFlags) answer(ctx context.Context, s *resolve.Setup) (*resolution, error) {
-	r := &resolution{Assumed: s.Assumed}
-	if f.olm != olmV1 {
-		opts := resolve.Options{Timeout: f.timeout, Explain: true}
-		var loop bool
-		var err error
-		answers := make([]*resolve.ClassicResult, 1)
-		if f.path {
-			answers, loop, err = s.Classic.Path(ctx, opts)
-		} else {
-			answers[0], err = s.Classic.Resolve(ctx, opts)
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.Classic = &classicResolution{ClassicResult: *answers[0], Explanation: answers[0].Explanation, Loop: loop}
-		for _, a := range answers[1:] {
-			r.Classic.Path = append(r.Classic.Path, resolveStep{a.Outcome, a.Install, a.Message})
-		}
-	}
-	if f.olm != olmClassic {
-		r.V1 = f.v1(s)
-	}
-	return r, nil
-}
-
-// v1 returns the answer of OLM v1. A ClusterExtension that the cluster does not accept is an error.
-func (f *resolveFlags) v1(s *resolve.Setup) *v1Resolution {
-	e := &s.V1
-	if err := e.Admit().ToAggregate(); err != nil {
-		return &v1Resolution{resolveStep: resolveStep{resolve.Failed, []resolve.Choice{}, err.Error()}}
-	}
-	answers, loop := []*resolve.V1Result{}, false
-	if f.path {
-		answers, loop = e.Path(s.Catalogs)
-	} else {
-		answers = append(answers, e.Resolve(s.Catalogs))
-	}
-	r := &v1Resolution{Loop: loop, Catalogs: answers[0].Catalogs, first: answers[0]}
-	for i, a := range answers {
-		step := v1Step(e, a)
-		if i == 0 {
-			r.resolveStep = step
-		} else {
-			r.Path = append(r.Path, step)
-		}
-		if e.Changes(a) {
-			e = e.Next(a)
-		}
-	}
-	return r
-}
-
-func v1Step(e *resolve.V1Request, a *resolve.V1Result) resolveStep {
-	step := resolveStep{a.Outcome, []resolve.Choice{}, a.Message}
-	if e.Changes(a) {
-		c := resolve.Choice{Catalog: a.Choice.Catalog, Package: a.Choice.Package, Bundle: a.Choice.Bundle}
-		c.Channel = cmp.Or(append(slices.Clone(a.Choice.Channels), "")[0])
-		if e.Installed != nil {
-			c.Replaces = e.Installed.Name
-		}
-		step.Install = append(step.Install, c)
-	}
-	return step
+// question returns what the flags ask.
+func (f *resolveFlags) question() resolution.Options {
+	return resolution.Options{Classic: f.olm != olmV1, V1: f.olm != olmClassic, Path: f.path, Timeout: f.timeout}
 }

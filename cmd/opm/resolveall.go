@@ -3,13 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -63,13 +63,13 @@ func (f *resolveAllFlags) add(cmd *cobra.Command) {
 
 // check returns an error for a format that is not available with or without --all.
 func (f *resolveAllFlags) check(cmd *cobra.Command) error {
-	switch format := formatOf(cmd); {
+	switch format := cmdline.Format(cmd); {
 	case format == dot && f.on:
-		return usageError{errors.New("--output dot is for one package, not for --all")}
+		return cmdline.Errorf("--output dot is for one package, not for --all")
 	case format == dot && cmd.Flags().Changed("state"):
-		return usageError{errors.New("--output dot is for one package, not for --state")}
+		return cmdline.Errorf("--output dot is for one package, not for --state")
 	case !f.on && !slices.Contains(resolveFormats, format):
-		return usageError{fmt.Errorf("--output %s needs --all", format)}
+		return cmdline.Errorf("--output %s needs --all", format)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (f *resolveAllFlags) check(cmd *cobra.Command) error {
 // runAll checks all packages of the first catalog.
 func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 	if (f.all.byChannel || f.all.fromImages) && f.olm == olmClassic {
-		return usageError{errors.New("--channels and --images are for OLM v1")}
+		return cmdline.Errorf("--channels and --images are for OLM v1")
 	}
 	_, _, ref := resolve.SplitCatalogName(args[0])
 	c, err := f.all.read(ref)
@@ -109,7 +109,7 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 
 // checkAll checks the first catalog.
 func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Checked, error) {
-	defer display{cmd}.Start("resolving")()
+	defer display(cmd).Start("resolving")()
 	setup, closeAll, err := f.openSetup(cmd, args)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (f *resolveFlags) checkAll(cmd *cobra.Command, args []string) (*resolve.Che
 
 // check returns the check of a catalog.
 func (f *resolveFlags) check(cmd *cobra.Command, setup *resolve.Setup) *resolve.Check {
-	w := display{cmd}
+	w := display(cmd)
 	check := &resolve.Check{
 		Classic: f.olm != olmV1, V1: f.olm != olmClassic, Namespace: setup.Classic, Package: f.setup.Package,
 		SingleOwnNamespace: f.state.opts.SingleOwnNamespace, Releases: f.state.opts.Releases, Target: f.setup.Target,
@@ -154,7 +154,7 @@ func (f *resolveFlags) readImages(
 		}
 		opts := bundleImageOptions(cmd, from)
 		opts.Skipped = func(ref string, err error) { found(ref, nil, err) }
-		display{cmd}.showOpening(&opts, refs)
+		showOpening(cmd, &opts, refs)
 		catalog, err := render.Open(ctx, refs, opts)
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (f *resolveAllFlags) list(cmd *cobra.Command, answers []resolve.V1Answer) e
 		out.Heading(headingOfEach, report.Name(f.each.now.Name))
 	}
 	out.Table(answerTable(answers, f.byChannel))
-	w, format := textOutput(cmd), formatOf(cmd)
+	w, format := textOutput(cmd), cmdline.Format(cmd)
 	switch {
 	case f.writeBaseline || len(answers) == 0:
 		return nil

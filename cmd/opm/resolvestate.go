@@ -3,20 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/k8sname"
-	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
-	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/olm/resolution"
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -73,7 +72,7 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	if err := f.readTarget(nil, ""); err != nil {
 		return err
 	}
-	done := display{cmd}.Start("reading")
+	done := display(cmd).Start("reading")
 	defer done()
 	state, contents, err := f.state.open(cmd, &f.images)
 	if err != nil {
@@ -83,25 +82,12 @@ func (f *resolveFlags) runState(cmd *cobra.Command) error {
 	f.state.opts.Target = f.setup.Target
 	request, err := install.NewRequest(state, f.state.opts)
 	if err != nil {
-		return usageError{f.state.unknownCatalog(err)}
+		return cmdline.Invalid(f.state.unknownCatalog(err))
 	}
-	r := &stateResolution{Contents: install.Origins(f.state.opts.Contents)}
-	if f.olm != olmV1 {
-		namespaces, err := request.Classic(cmd.Context(), resolve.Options{Timeout: f.timeout, Explain: true})
-		if err != nil {
-			return err
-		}
-		r.addNamespaces(namespaces)
+	r, err := resolution.OfCluster(cmd.Context(), request, f.state.opts.Contents, f.question())
+	if err != nil {
+		return err
 	}
-	if f.olm != olmClassic {
-		for e, a := range request.V1() {
-			r.Extensions = append(r.Extensions, extensionResolution{
-				Name: e.Name, Conditions: a.Conditions,
-				v1Resolution: v1Resolution{resolveStep: v1Step(e, a), Catalogs: a.Catalogs, first: a},
-			})
-		}
-	}
-	r.Assumed = request.Assumed
 	done()
 	return f.print(cmd, r)
 }
@@ -121,20 +107,20 @@ func (f *stateFlags) check() error {
 	for _, arg := range f.catalogs {
 		_, name, ref := resolve.SplitCatalogName(arg)
 		if name == "" {
-			return usageError{fmt.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q%s", arg, invalidName(arg))}
+			return cmdline.Errorf("--catalog: want [NAMESPACE/]NAME=CATALOG, found %q%s", arg, invalidName(arg))
 		}
 		key := strings.TrimSuffix(arg, "="+ref)
 		if seen[key] {
-			return usageError{fmt.Errorf("--catalog: catalog %q is given twice", key)}
+			return cmdline.Errorf("--catalog: catalog %q is given twice", key)
 		}
 		seen[key] = true
 		refs = append(refs, ref)
 	}
-	if f.contents.forward && !slices.ContainsFunc(f.paths, isLive) {
-		return usageError{errors.New("--forward needs kube:, the live cluster")}
+	if f.contents.forward && !slices.ContainsFunc(f.paths, kube.IsLive) {
+		return cmdline.Errorf("--forward needs kube:, the live cluster")
 	}
 	if i := slices.Index(refs, render.Stdin); i >= 0 && slices.Contains(refs[i+1:], render.Stdin) {
-		return usageError{errors.New("standard input can be read only once")}
+		return cmdline.Errorf("standard input can be read only once")
 	}
 	return nil
 }
@@ -216,147 +202,7 @@ func joinByPlace(err error, problems []*declcfg.Error) error {
 // checkSolverTimeout returns an error about a timeout that is too short.
 func checkSolverTimeout(t time.Duration) error {
 	if t <= 0 {
-		return usageError{errors.New("--solver-timeout: want more than 0")}
+		return cmdline.Errorf("--solver-timeout: want more than 0")
 	}
 	return nil
-}
-
-// A stateResolution is the output of resolve for a whole cluster.
-type stateResolution struct {
-	Namespaces []namespaceResolution `json:"namespaces,omitempty"` // that have Subscriptions, by name
-	Extensions []extensionResolution `json:"clusterExtensions,omitempty"`
-	Contents   []install.Origin      `json:"contents,omitempty"` // nil if only those of --catalog are read
-	Assumed    []string              `json:"assumed,omitempty"`  // facts that neither the flags nor the cluster state
-}
-
-// A namespaceResolution is the answer of OLM Classic about a namespace.
-type namespaceResolution struct {
-	install.NamespaceResult
-	Explanation *resolve.Explanation `json:"explanation,omitempty"` // nil if there is nothing to say
-}
-
-// An extensionResolution is the answer of OLM v1 about a ClusterExtension.
-type extensionResolution struct {
-	Name string `json:"name"`
-	v1Resolution
-	Conditions []resolve.Condition `json:"conditions"` // after the rollout of the choice
-}
-
-// addNamespaces adds the answers, each with the reasons why newer bundles are not installed.
-func (r *stateResolution) addNamespaces(all []*install.NamespaceResult) {
-	for _, n := range all {
-		e := n.ClassicResult.Explanation
-		switch {
-		case e == nil:
-		case n.Outcome == resolve.Failed && n.Core == nil: // the message has the whole reason
-			e = nil
-		default:
-			if e = e.Behind(); e.IsEmpty() {
-				e = nil
-			}
-		}
-		r.Namespaces = append(r.Namespaces, namespaceResolution{*n, e})
-	}
-}
-
-// resolved reports whether OLM resolves all namespaces and ClusterExtensions, keeps the installed bundles, or waits.
-func (r *stateResolution) resolved() bool {
-	refused := func(o resolve.Outcome) bool {
-		return o != resolve.Resolved && o != resolve.Kept && o != install.Waiting
-	}
-	for _, n := range r.Namespaces {
-		if refused(n.Outcome) {
-			return false
-		}
-	}
-	for _, e := range r.Extensions {
-		if refused(e.Outcome) {
-			return false
-		}
-	}
-	return true
-}
-
-// result returns the answer to print. Text has at most limit lines of each explanation; 0 means no limit.
-func (r *stateResolution) result(limit int) *output.Result {
-	return inText(r, func(w io.Writer) error { return r.writeText(w, limit) })
-}
-
-func (r *stateResolution) writeText(w io.Writer, limit int) error {
-	var text strings.Builder
-	for _, c := range r.Contents {
-		fmt.Fprintf(&text, "contents of %s: %s\n", legible.Name(c.Object()), legible.Text(legible.Message(c.Text())))
-	}
-	writeAssumed(&text, r.Assumed)
-	for _, n := range r.Namespaces {
-		writeNamespace(&text, &n.NamespaceResult, n.Explanation, limit)
-	}
-	for _, e := range r.Extensions {
-		writeSteps(&text, "ClusterExtension "+e.Name, []resolveStep{e.resolveStep}, false)
-		for _, c := range e.Conditions {
-			deprecated := strings.HasSuffix(c.Type, "Deprecated")
-			if deprecated && c.Status == metav1.ConditionTrue || !deprecated && e.Outcome != resolve.Resolved {
-				writeCondition(&text, "  ", c, e.Message)
-			}
-		}
-		if e.first.Behind() {
-			writeIndented(&text, limit, e.first.WriteText)
-		}
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
-}
-
-// writeNamespace writes the actions of OLM Classic in a namespace, and each Subscription that changes or has
-// conditions.
-func writeNamespace(w io.Writer, n *install.NamespaceResult, why *resolve.Explanation, limit int) {
-	writeSteps(w, "namespace "+n.Name, []resolveStep{{n.Outcome, n.Install, n.Message}}, false)
-	if why != nil {
-		writeIndented(w, limit, why.WriteText)
-	}
-	if n.OrderSensitive {
-		fmt.Fprintln(w, "  OLM may also answer differently: the result depends on a random order")
-	}
-	for _, c := range n.Conditions {
-		writeCondition(w, "  all Subscriptions: ", c, n.Message)
-	}
-	for _, s := range n.Subscriptions {
-		name := "  Subscription " + s.Name + ": "
-		switch s.Change {
-		case cluster.Created:
-			fmt.Fprintf(w, "%screated, startingCSV %s\n", name, legible.Name(s.StartingCSV))
-		case cluster.Updated:
-			fmt.Fprintf(w, "%supdated, currentCSV %s\n", name, legible.Name(s.CurrentCSV))
-		}
-		for _, c := range s.Conditions {
-			writeCondition(w, name, c, "")
-		}
-	}
-	switch {
-	case n.InstallPlan != "":
-		fmt.Fprintf(w, "  InstallPlan: approval %s\n", n.InstallPlan)
-	case len(n.Install) > 0:
-		fmt.Fprintln(w, "  nothing is installed: OLM creates no InstallPlan unless a Subscription changes")
-	}
-}
-
-// writeIndented writes an explanation with its lines indented below the previous line.
-func writeIndented(w io.Writer, limit int, writeText func(io.Writer, int, string) error) {
-	var text strings.Builder
-	_ = writeText(&text, limit, hintExplanation) // which takes any text
-	for line := range strings.Lines(text.String()) {
-		fmt.Fprint(w, "  "+line)
-	}
-}
-
-// writeCondition writes a condition. It omits the message if it equals known.
-func writeCondition(w io.Writer, prefix string, c resolve.Condition, known string) {
-	fmt.Fprintf(w, "%s%s=%s", prefix, c.Type, c.Status)
-	if c.Reason != "" {
-		fmt.Fprintf(w, ", reason %s", c.Reason)
-	}
-	if c.Message != "" && c.Message != known {
-		fmt.Fprintf(w, ": %s", legible.Message(strings.ReplaceAll(c.Message, "\n", "; ")))
-	}
-	fmt.Fprintln(w)
 }

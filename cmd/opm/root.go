@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/help"
 )
 
 // A commandGroup is the commands of one group of the help, in their order there.
@@ -86,14 +89,15 @@ Exit status:
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       cmp.Or(thisBuild().Version, "(devel)"),
-		Args:          noSuchCommand,
+		Args:          cmdline.NoSuchCommand,
 		Run:           func(*cobra.Command, []string) {}, // as upstream: opm alone prints nothing
 
-		PersistentPreRunE: checkFlags,
+		PersistentPreRunE: cmdline.CheckFlags,
 	}
 	root.SetOut(stdout) // first: the commands for completion keep it
-	root.SetUsageFunc(printUsage)
-	root.SetFlagErrorFunc(flagError)
+	pages := helpPages()
+	root.SetUsageFunc(pages.PrintUsage)
+	root.SetFlagErrorFunc(cmdline.FlagError)
 	root.SetVersionTemplate("opm {{.Version}}\n")
 	addGlobalFlags(root)
 	only = cmp.Or(renamedCommands[only], only)
@@ -118,15 +122,42 @@ Exit status:
 			root.AddCommand(cmd)
 		}
 	}
-	root.SetHelpCommand(helpCmd())
+	root.SetHelpCommand(pages.Command())
 	root.SetHelpCommandGroupID(otherCommands)
 	root.CompletionOptions.DisableDefaultCmd = one
 	if !one {
 		root.AddCommand(removedCmd("index"), removedCmd("registry"))
 		addCompletionCmd(root)
 	}
-	wholeLists(root)
+	cmdline.WholeLists(root)
 	return root
+}
+
+// helpPages returns the help of opm.
+func helpPages() *help.Pages {
+	p := &help.Pages{Topics: help.Topics(registryFlags)}
+	for _, g := range commandGroups {
+		for _, c := range g.commands {
+			p.Order = append(p.Order, c.name)
+		}
+	}
+	return p
+}
+
+// registryFlags returns the flags about registries, of commands and global ones.
+func registryFlags() *pflag.FlagSet {
+	cmd := &cobra.Command{}
+	new(imageFlags).add(cmd)
+	addGlobalFlags(cmd)
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		set.VisitAll(func(f *pflag.Flag) {
+			if _, ok := f.Annotations[help.RegistryFlag]; ok {
+				flags.AddFlag(f)
+			}
+		})
+	}
+	return flags
 }
 
 // addCompletionCmd adds the command of the library that prints scripts for completion.
@@ -135,7 +166,7 @@ func addCompletionCmd(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
-			group(cmd)
+			cmdline.Group(cmd)
 		}
 	}
 }
@@ -147,7 +178,7 @@ func alphaCmd() *cobra.Command {
 		Short:   "Run commands by their upstream names",
 		Example: "  opm alpha list packages catalog",
 		Hidden:  os.Getenv("HELP_ALPHA") != "true",
-		Args:    noSuchCommand,
+		Args:    cmdline.NoSuchCommand,
 		Run:     func(*cobra.Command, []string) {}, // as upstream
 	}
 	cmd.AddCommand(bundleCmd("opm alpha"), listCmd(true), renderGraphCmd("opm alpha"),
@@ -157,7 +188,7 @@ func alphaCmd() *cobra.Command {
 }
 
 func generateCmd() *cobra.Command {
-	return group(&cobra.Command{
+	return cmdline.Group(&cobra.Command{
 		Use:     "generate",
 		Short:   "Generate files for a catalog",
 		Example: "  opm generate dockerfile catalog",
@@ -170,29 +201,11 @@ func addGlobalFlags(root *cobra.Command) {
 	flags.Bool("skip-tls-verify", false, "do not verify the certificates of registries")
 	flags.Bool("use-http", false, "use plain HTTP for registries")
 	flags.Bool("skip-tls", false, "do not use TLS for registries")
-	deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
-	ofRegistries(flags)
+	cmdline.Deprecate(flags, "skip-tls", "use --use-http or --skip-tls-verify instead")
+	help.OfRegistries(flags)
 	root.Flags().Bool("version", false, "print the version of opm")
 	root.Flags().Bool("debug", false, "has no effect")
-	hide(root.Flags(), "debug")
-}
-
-func hide(flags *pflag.FlagSet, name string) { must(flags.MarkHidden(name)) }
-
-// deprecate hides a flag, and makes commands print what to do instead. Cobra's own mark does that too, but on standard
-// output if the writer of standard output was set.
-func deprecate(flags *pflag.FlagSet, name, instead string) {
-	hide(flags, name)
-	must(flags.SetAnnotation(name, deprecatedFlag, []string{instead}))
-}
-
-const deprecatedFlag = "deprecated"
-
-// must panics if err is not nil. It is for errors that only a bug can cause, such as an unknown flag name.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
+	cmdline.Hide(root.Flags(), "debug")
 }
 
 // removedCommands maps each command that only upstream's opm has or had to the commands to run instead, by the name of

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/across"
@@ -130,10 +131,10 @@ func checkRules(rules *problem.Rules, names []string) error {
 	}
 	for _, name := range names {
 		if err := otherRule(rules, name); err != nil {
-			return usageError{err}
+			return cmdline.Invalid(err)
 		}
 	}
-	return usageError{fmt.Errorf("%w; opm rules lists them", err)}
+	return cmdline.Errorf("%w; opm rules lists them", err)
 }
 
 // otherRule returns an error if a name is not the name of a rule in rules, but of one of another command.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/schemas"
 )
@@ -21,20 +23,20 @@ func schemaCmd() *cobra.Command {
 		Use:   "schema [NAME]",
 		Short: "Print the schemas of catalogs, other files, and outputs",
 		Long: `Print the CUE definitions that opm validate uses: all of them, or those of NAME, one of
-` + oneOf(schemas.Names()) + `.
+` + cmdline.OneOf(schemas.Names()) + `.
 
 With -o jsonschema, print a JSON Schema. NAME is a file that people write, for editors:
-` + oneOf(schemas.Files()) + ` (default catalog). Or it is what a
+` + cmdline.OneOf(schemas.Files()) + ` (default catalog). Or it is what a
 command prints with -o json, such as validate or list-packages; completion lists all.`,
 		Example: `  opm schema
   opm schema channel
   opm schema -o jsonschema > catalog.schema.json
   opm schema -o jsonschema list-packages`,
-		complete: completeArgs(func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		complete: completion.Args(func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return schemaNames(format), cobra.ShellCompDirectiveNoFileComp
 		}),
 		flags: func(cmd *cobra.Command) {
-			choiceVar(cmd, &format, "output", "o", "cue", "output format", "cue", jsonSchema)
+			cmdline.ChoiceVar(cmd, &format, "output", "o", "cue", "output format", "cue", jsonSchema)
 		},
 		do: func(cmd *cobra.Command, args []string) error {
 			text, err := schemaText(format, strings.Join(args, ""))
@@ -67,7 +69,7 @@ func schemaText(format, name string) (string, error) {
 	}
 	text, ok := schemas.Source(name)
 	if !ok || format == jsonSchema {
-		return "", fmt.Errorf("no schema %q%s: want %s", name, nearest.Hint(name, names), oneOf(names))
+		return "", fmt.Errorf("no schema %q%s: want %s", name, nearest.Hint(name, names), cmdline.OneOf(names))
 	}
 	return text, nil
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/search"
@@ -46,7 +46,7 @@ valid.` + catalogNote,
 		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			refs, text := args[:len(args)-1], args[len(args)-1]
 			if text == "" {
-				return nil, usageError{errors.New("TEXT is empty")}
+				return nil, cmdline.Errorf("TEXT is empty")
 			}
 			var rows []search.Match
 			for _, ref := range refs {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/internal/serve/listen"
@@ -53,7 +55,7 @@ On SIGTERM the server lets running calls finish, up to --drain. Logs go to stand
   opm serve old=catalog new=catalog --port old=50051 --port new=50052
   opm serve --state cluster --catalog olm/crafts=catalog --addr localhost:50051`,
 		args:     f.args,
-		complete: completeArgs(files),
+		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		images:   &f.images,
 		do:       f.run,
@@ -119,8 +121,8 @@ func stopped(cmd *cobra.Command, log *slog.Logger, err error, args, names []stri
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log *slog.Logger) error {
-	p := processOf(cmd.Context())
-	p.honorMemoryLimit()
+	p := process.Of(cmd.Context())
+	p.HonorMemoryLimit()
 	profiling, err := profiles.Start(f.pprofAddr, f.pprofCapture, log)
 	if err != nil {
 		return err
@@ -132,7 +134,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 	}
 	loading, loaded := context.WithCancel(cmd.Context())
 	defer loaded()
-	go p.limitGarbage(loading)
+	go p.LimitGarbage(loading)
 	if f.load.CacheOnly {
 		for _, r := range opts.Registries {
 			if err := serve.Cache(cmd.Context(), r.Load); err != nil {
@@ -145,7 +147,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log
 		profiling.Started()
 		loaded()
 	}
-	p.waitFor(f.server.Drain)
+	p.WaitFor(f.server.Drain)
 	return f.listenAndServe(cmd, opts, registries)
 }
 

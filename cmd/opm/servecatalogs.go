@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/k8sname"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/reference"
@@ -42,10 +43,10 @@ func (f *serveFlags) catalogs(cmd *cobra.Command, args []string) (*servedCatalog
 	}
 	for i, r := range refs {
 		if err := k8sname.Subdomain(r.Name); err != nil && f.httpAddr != "" {
-			return nil, usageError{fmt.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.Name, args[i], err)}
+			return nil, cmdline.Errorf("the name %q of %q: %w; name it, as in NAME=CATALOG", r.Name, args[i], err)
 		}
 		if f.watch && !r.IsPath() {
-			return nil, usageError{fmt.Errorf("--watch needs directories or files, which %q is not", r.Ref)}
+			return nil, cmdline.Errorf("--watch needs directories or files, which %q is not", r.Ref)
 		}
 	}
 	c := &servedCatalogs{}
@@ -166,7 +167,7 @@ func (f *serveFlags) stateCatalogs(cmd *cobra.Command) ([]string, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !used[name] {
-			return nil, usageError{fmt.Errorf("--catalog: no CatalogSource %q%s", name, nearest.Hint(name, known))}
+			return nil, cmdline.Errorf("--catalog: no CatalogSource %q%s", name, nearest.Hint(name, known))
 		}
 	}
 	return args, nil
@@ -178,7 +179,7 @@ func consecutive(addr string, names []string) (map[string]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	first, portErr := strconv.ParseUint(port, 10, 16)
 	if err := errors.Join(err, portErr); err != nil {
-		return nil, usageError{fmt.Errorf("--state needs an address with the number of a port, which %q is not", addr)}
+		return nil, cmdline.Errorf("--state needs an address with the number of a port, which %q is not", addr)
 	}
 	addrs := map[string]string{}
 	for i, name := range names {
@@ -197,11 +198,11 @@ func (f *serveFlags) isFromState() bool { return len(f.state.paths) > 0 }
 func (f *serveFlags) args(_ *cobra.Command, args []string) error {
 	switch {
 	case f.isFromState() && len(args) > 0:
-		return usageError{errors.New("--state and argument CATALOG cannot be combined")}
+		return cmdline.Errorf("--state and argument CATALOG cannot be combined")
 	case !f.isFromState() && len(f.state.catalogs) > 0:
-		return usageError{errors.New("--catalog needs --state")}
+		return cmdline.Errorf("--catalog needs --state")
 	case !f.isFromState() && len(args) == 0:
-		return usageError{errors.New("argument CATALOG is missing")}
+		return cmdline.Errorf("argument CATALOG is missing")
 	}
 	return f.state.live.check(f.state.paths)
 }
@@ -270,7 +271,7 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(addrs)) {
 		if !slices.Contains(c.names(), name) {
-			return nil, usageError{fmt.Errorf("no catalog is named %q%s", name, nearest.Hint(name, c.names()))}
+			return nil, cmdline.Errorf("no catalog is named %q%s", name, nearest.Hint(name, c.names()))
 		}
 	}
 	var registries []*servedRegistry
@@ -278,8 +279,8 @@ func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
 		one := *c
 		one.refs = []*servedRef{r}
 		if addrs[r.Name] == "" && f.httpAddr == "" && !f.load.CacheOnly {
-			return nil, usageError{fmt.Errorf(
-				"catalog %q has no address; give it one with --port %[1]s=PORT, or add --http-addr", r.Name)}
+			return nil, cmdline.Errorf(
+				"catalog %q has no address; give it one with --port %[1]s=PORT, or add --http-addr", r.Name)
 		}
 		registries = append(registries, &servedRegistry{&one, r.Name, addrs[r.Name]})
 	}

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/serve/listen"
 	"github.com/opm-toolchain/opm/internal/serve/profiles"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -21,7 +20,7 @@ type serveFlags struct {
 	portFile, httpAddr string
 	tls                serve.Certificates
 	server             serve.Options
-	sendMemory         byteSize
+	sendMemory         cmdline.ByteSize
 	load               serve.LoadOptions
 	withHTTP           bool
 	watch              bool
@@ -70,38 +69,38 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.server.ReloadGrace, "reload-grace", serve.DefaultReloadGrace,
 		"after a change, ask clients to reconnect over this `DURATION`, 0 never (with --watch)")
 	flags.BoolVar(&f.debug, "debug", false, "log every call")
-	choiceVar(cmd, &f.logFormat, "log-format", "", "text", "format of the log", "text", "json")
+	cmdline.ChoiceVar(cmd, &f.logFormat, "log-format", "", "text", "format of the log", "text", "json")
 	flags.StringVarP(&f.terminationLog, "termination-log", "t", terminationLog, "write to `FILE` why the server ended")
 	flags.StringVar(&f.pprofAddr, "pprof-addr", "", "serve profiles of the program on `ADDRESS`")
 	flags.BoolVar(&f.pprofCapture, "pprof-capture-profiles", false,
 		"record a profile of the start (with --pprof-addr "+profiles.DefaultAddr+", if none is given)")
-	exclude(cmd, "addr", "port")
-	exclude(cmd, "cache-only", "watch")
+	cmdline.Exclude(cmd, "addr", "port")
+	cmdline.Exclude(cmd, "cache-only", "watch")
 }
 
 // check returns an error for flags that cannot be combined.
 func (f *serveFlags) check(cmd *cobra.Command) error {
 	switch {
 	case (f.tls.Cert == "") != (f.tls.Key == ""):
-		return usageError{errors.New("--tls-cert and --tls-key need each other")}
+		return cmdline.Errorf("--tls-cert and --tls-key need each other")
 	case f.tls.ClientCA != "" && f.tls.Cert == "":
-		return usageError{errors.New("--client-ca needs --tls-cert")}
+		return cmdline.Errorf("--client-ca needs --tls-cert")
 	case f.load.Enforce && f.load.CacheDir == "":
-		return usageError{errors.New("--cache-enforce-integrity needs --cache-dir")}
+		return cmdline.Errorf("--cache-enforce-integrity needs --cache-dir")
 	case f.server.Limits.Connections < 0:
-		return usageError{errors.New("--max-connections must not be negative")}
+		return cmdline.Errorf("--max-connections must not be negative")
 	case f.server.Limits.Idle <= 0:
-		return usageError{errors.New("--idle-timeout must be more than 0")}
+		return cmdline.Errorf("--idle-timeout must be more than 0")
 	case f.server.ReloadGrace < 0:
-		return usageError{errors.New("--reload-grace must not be negative")}
+		return cmdline.Errorf("--reload-grace must not be negative")
 	case cmd.Flags().Changed("reload-grace") && !f.watch:
-		return usageError{errors.New("--reload-grace needs --watch")}
+		return cmdline.Errorf("--reload-grace needs --watch")
 	case f.portFile != "" && strings.HasPrefix(f.addr.all, listen.UnixPrefix):
-		return usageError{errors.New("--port-file needs an address with a port")}
+		return cmdline.Errorf("--port-file needs an address with a port")
 	case f.portFile != "" && (len(f.port.each)+len(f.addr.each) > 0 || f.isFromState()):
-		return usageError{errors.New("--port-file needs one gRPC address for all catalogs")}
+		return cmdline.Errorf("--port-file needs one gRPC address for all catalogs")
 	case f.grpcCatalog != "" && len(f.port.each)+len(f.addr.each) > 0:
-		return usageError{errors.New("--grpc-catalog needs one gRPC address, without a NAME")}
+		return cmdline.Errorf("--grpc-catalog needs one gRPC address, without a NAME")
 	}
 	return f.checkAddresses()
 }
@@ -115,7 +114,7 @@ func (f *serveFlags) checkAddresses() error {
 	for _, flag := range slices.Sorted(maps.Keys(addrs)) {
 		for _, addr := range addrs[flag] {
 			if path, ok := listen.SocketPath(addr); ok && path == "" {
-				return usageError{fmt.Errorf("--%s %q has no path: want %sPATH", flag, addr, listen.UnixPrefix)}
+				return cmdline.Errorf("--%s %q has no path: want %sPATH", flag, addr, listen.UnixPrefix)
 			}
 		}
 	}

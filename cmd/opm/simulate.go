@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -68,7 +69,7 @@ that a cluster refuses, are errors with their places; the others are simulated a
   opm simulate must-gather --pull
   opm simulate kube: --catalog crafts=catalog --watch`,
 		args:     f.args,
-		complete: files,
+		complete: completion.Files,
 		flags:    f.add,
 		formats:  []output.Format{output.Text, output.JSON, output.YAML, output.Markdown, prometheusFormat},
 		images:   &f.images,
@@ -96,18 +97,18 @@ func (f *simulateFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.write, "write", "", "write the objects as they are when OLM comes to rest to this new `DIRECTORY`")
 	flags.BoolVar(&f.watched, "watch", false, "answer again whenever the live cluster changes, until Ctrl-C")
 	f.addGroup(flags)
-	renamedFlag(flags, checkGroup, "opm permissions --"+checkGroup)
+	cmdline.RenameFlag(flags, checkGroup, "opm permissions --"+checkGroup)
 	flags.BoolVar(&f.who, "who-can-what", false, "instead, show what operators may do, and who may use their APIs")
-	renamedFlag(flags, "who-can-what", "opm permissions")
-	exclude(cmd, "write", "watch")
+	cmdline.RenameFlag(flags, "who-can-what", "opm permissions")
+	cmdline.Exclude(cmd, "write", "watch")
 }
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case f.options.Steps < 0:
-		return usageError{errors.New("--steps: want 0 or more")}
-	case formatOf(cmd) == prometheusFormat && (f.group != "" || f.who):
-		return usageError{errors.New("-o prometheus shows a simulation, not --check-operatorgroup or --who-can-what")}
+		return cmdline.Errorf("--steps: want 0 or more")
+	case cmdline.Format(cmd) == prometheusFormat && (f.group != "" || f.who):
+		return cmdline.Errorf("-o prometheus shows a simulation, not --check-operatorgroup or --who-can-what")
 	}
 	if err := checkSolverTimeout(f.options.Resolve.Timeout); err != nil {
 		return err
@@ -146,7 +147,7 @@ type simulateFlags struct {
 	found   bool // the Subscription of --subscription was in an earlier answer
 }
 
-var simulateModes = modes{
+var simulateModes = cmdline.Modes{
 	"": "catalog catalog-priority catalog-down global-namespace single-own-namespace bundle-releases approve fail " +
 		"fail-unpack target kube-version ocp-version steps solver-timeout timeline subscription diff write watch" +
 		liveModes + contentsModes,
@@ -159,12 +160,12 @@ func (f *simulateFlags) args(cmd *cobra.Command, args []string) error {
 	if f.who {
 		return f.permissionsFlags.args(cmd, args)
 	}
-	return wantArgs("STATE...")(cmd, args)
+	return cmdline.WantArgs("STATE...")(cmd, args)
 }
 
 // simulate simulates the readable objects of the state, even if others are not readable.
 func (f *simulateFlags) simulate(cmd *cobra.Command) error {
-	done := display{cmd}.Start("simulating")
+	done := display(cmd).Start("simulating")
 	defer done()
 	state, contents, refused, err := f.state.openChecked(cmd, &f.images)
 	if err != nil {
@@ -244,8 +245,8 @@ func (f *simulateFlags) only(r *simulate.Result) (*simulate.Result, error) {
 	for o := range r.State.Subscriptions.All() {
 		names = append(names, o.Value.Namespace+"/"+o.Value.Name)
 	}
-	return nil, usageError{fmt.Errorf("--subscription: no Subscription %q%s", f.subscription,
-		nearest.Hint(f.subscription, names))}
+	return nil, cmdline.Errorf("--subscription: no Subscription %q%s", f.subscription,
+		nearest.Hint(f.subscription, names))
 }
 
 // result returns the answer that a simulation gives.

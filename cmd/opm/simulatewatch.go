@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -21,12 +21,12 @@ func (f *simulateFlags) watch(cmd *cobra.Command) error {
 	if err := cmp.Or(f.state.check(), f.state.live.check(f.state.paths)); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(f.state.paths, isLive)
+	i := slices.IndexFunc(f.state.paths, kube.IsLive)
 	switch {
 	case i < 0:
-		return usageError{errors.New("--watch needs kube:, the live cluster")}
+		return cmdline.Errorf("--watch needs kube:, the live cluster")
 	case slices.Contains(f.state.paths, render.Stdin):
-		return usageError{errors.New("--watch cannot read a state from standard input again")}
+		return cmdline.Errorf("--watch cannot read a state from standard input again")
 	}
 	name, _ := kube.Context(f.state.paths[i])
 	c, err := kube.Connect(name)
@@ -39,7 +39,7 @@ func (f *simulateFlags) watch(cmd *cobra.Command) error {
 		return err
 	}
 	defer contents.close()
-	last := &lastAnswer{format: formatOf(cmd)}
+	last := &lastAnswer{format: cmdline.Format(cmd)}
 	err = c.Watch(cmd.Context(), f.state.liveOptions(cmd), func(state *kube.State) error {
 		f.state.live.state = state
 		return f.answer(cmd, contents, last)

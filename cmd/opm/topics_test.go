@@ -15,14 +15,14 @@ func TestTopics(t *testing.T) {
 	for _, c := range rootCmd(nil, "").Commands() {
 		names[c.Name()] = true
 	}
-	for _, topic := range helpTopics {
-		if names[topic.name] {
-			t.Errorf("two pages of help have the name %s", topic.name)
+	for _, topic := range helpPages().Topics {
+		if names[topic.Name] {
+			t.Errorf("two pages of help have the name %s", topic.Name)
 		}
-		names[topic.name] = true
-		for line := range strings.Lines(topic.text()) {
+		names[topic.Name] = true
+		for line := range strings.Lines(topic.Text()) {
 			if !strings.HasPrefix(line, "  ") && len(line) > 102 {
-				t.Errorf("%s: the line %q is too long for a terminal", topic.name, line)
+				t.Errorf("%s: the line %q is too long for a terminal", topic.Name, line)
 			}
 		}
 	}
@@ -33,7 +33,7 @@ var getenv = regexp.MustCompile(`\b(?:Getenv|LookupEnv)\("([A-Z_]+)"\)`)
 
 // TestEnvironment checks that the page of environment variables has each variable that our code reads.
 func TestEnvironment(t *testing.T) {
-	text, found := environmentText(), 0
+	text, found := helpPages().Topics[0].Text(), 0 // of the environment
 	for _, room := range []string{"../../cmd", "../../internal", "../../pkg"} {
 		err := filepath.WalkDir(room, func(path string, e fs.DirEntry, err error) error {
 			if err == nil && e.IsDir() && e.Name() == "testing" {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -73,19 +75,19 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.opts.Stranded, "stranded", false, "show only bundles not updated to the end of the channel")
 	f.olm.add(cmd, "show in text what this OLM does")
 	flags.BoolVar(&f.opts.Differs, "differs", false, "show only bundles whose updates differ in OLM Classic and OLM v1")
-	choiceVar(cmd, &f.failOn, "fail-on", "", "", "exit with 1 if a bundle is", "stranded")
+	cmdline.ChoiceVar(cmd, &f.failOn, "fail-on", "", "", "exit with 1 if a bundle is", "stranded")
 	flags.BoolVar(&f.explain, "explain", false, "explain why FROM is or is not updated to TO")
 	flags.BoolVar(&f.opts.Paths, "simulate", false, "show every update to the last one, and loops")
 	flags.StringVar(&f.version, "v1-version", "", "version `RANGE` in the ClusterExtension (OLM v1)")
 	flags.BoolVar(&f.opts.V1.SelfCertified, "v1-self-certified", false,
 		"assume upgradeConstraintPolicy SelfCertified in the ClusterExtension (OLM v1)")
 	addReleases(flags, &f.opts.V1.Releases)
-	addOutput(cmd, new(string), updatesFormats...)
-	exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
-	exclude(cmd, "olm", "differs", "explain")
-	exclude(cmd, "channel", "no-channel")
-	exclude(cmd, "fail-on", "explain")
-	completeWith(cmd, bundles, "from")
+	cmdline.AddOutput(cmd, updatesFormats...)
+	cmdline.Exclude(cmd, "explain", "simulate", "from", "all", "stranded", "differs")
+	cmdline.Exclude(cmd, "olm", "differs", "explain")
+	cmdline.Exclude(cmd, "channel", "no-channel")
+	cmdline.Exclude(cmd, "fail-on", "explain")
+	completion.With(cmd, completion.Bundles, "from")
 	f.images.addKeepGoing(cmd)
 	f.addAcross(cmd)
 }
@@ -99,16 +101,16 @@ func (f *updatesFlags) addAcross(cmd *cobra.Command) {
 	flags.BoolVar(&f.across, "across", false, "plan the upgrade of the platform over the CATALOGs of its versions")
 	f.planFlags.add(cmd)
 	for name := range strings.FieldsSeq(updatesModes["across"]) {
-		if len(updatesModes.users(name)) == 1 {
-			hide(flags, name)
+		if len(updatesModes.Users(name)) == 1 {
+			cmdline.Hide(flags, name)
 		}
 	}
-	renamedFlag(flags, "across", "opm plan")
+	cmdline.RenameFlag(flags, "across", "opm plan")
 	f.report.addRules(cmd)
-	flags.Lookup("output").Value.(*choice[string]).former = problem.Formats()
+	cmdline.AlsoAccept(cmd, "output", problem.Formats()...)
 }
 
-var updatesModes = modes{
+var updatesModes = cmdline.Modes{
 	"": "package channel no-channel from all stranded fail-on olm differs explain simulate v1-version v1-self-certified " +
 		"bundle-releases keep-going each",
 	"across": "package all olm keep-going installed state info disable warnings-as-errors config baseline " +
@@ -119,9 +121,9 @@ var updatesModes = modes{
 // args checks the arguments: one catalog, or several with --across.
 func (f *updatesFlags) args(cmd *cobra.Command, args []string) error {
 	if f.across {
-		return wantArgs("CATALOG...")(cmd, args)
+		return cmdline.WantArgs("CATALOG...")(cmd, args)
 	}
-	return wantArgs("CATALOG [FROM TO]")(cmd, args)
+	return cmdline.WantArgs("CATALOG [FROM TO]")(cmd, args)
 }
 
 // complete completes the arguments that args accepts.
@@ -129,9 +131,9 @@ func (f *updatesFlags) complete(
 	cmd *cobra.Command, args []string, start string,
 ) ([]string, cobra.ShellCompDirective) {
 	if f.across {
-		return files(cmd, args, start)
+		return completion.Files(cmd, args, start)
 	}
-	return completeUsage("CATALOG [FROM TO]")(cmd, args, start)
+	return completion.Usage("CATALOG [FROM TO]")(cmd, args, start)
 }
 
 // check returns an error for flags and arguments that cannot be combined.
@@ -163,11 +165,11 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		return f.planFlags.run(cmd, refs)
 	}
-	if form := formatOf(cmd); !slices.Contains(updatesFormats, form) {
-		return usageError{fmt.Errorf("--output %s needs opm plan", form)}
+	if form := cmdline.Format(cmd); !slices.Contains(updatesFormats, form) {
+		return cmdline.Errorf("--output %s needs opm plan", form)
 	}
 	if err := f.check(args); err != nil {
-		return usageError{err}
+		return cmdline.Invalid(err)
 	}
 	var outline resolve.Outline
 	c, err := f.images.openIndex(cmd, outline.ReadIndex, args[0])
@@ -217,7 +219,7 @@ func (f *updatesFlags) print(
 		return err
 	}
 	var n updateCounts
-	all := formatOf(cmd) != output.Text || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
+	all := cmdline.Format(cmd) != output.Text || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
 	rows = f.notable(rows, all, failed, &n)
 	answer := list.UpdatesResult(rows, f.opts)
 	if text := answer.Other[output.Text]; !f.opts.Paths {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -36,14 +37,14 @@ properties: [{type: olm.package, value: {packageName: kiln, version: 1.0.0}}]
 		ctx, cancel := context.WithCancel(t.Context())
 		var text strings.Builder
 		cmd := new(cobra.Command)
-		addOutput(cmd, new(string), updatesFormats...)
+		cmdline.AddOutput(cmd, updatesFormats...)
 		cmd.SetContext(ctx)
 		cmd.SetOut(&text)
 		cmd.SetErr(writerFunc(func(p []byte) (int, error) { // the first warning
 			cancel()
 			return len(p), nil
 		}))
-		must(cmd.Flags().Set("output", form))
+		cmdline.Must(cmd.Flags().Set("output", form))
 		f := updatesFlags{planFlags: planFlags{all: true}}
 		if err := f.print(cmd, index.Each(), &outline, index); !errors.Is(err, context.Canceled) || text.Len() > 0 {
 			t.Errorf("%s: got %v and %q", form, err, text.String())

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -77,7 +78,7 @@ type validateFlags struct {
 }
 
 func (f *validateFlags) add(cmd *cobra.Command) {
-	choiceVar(cmd, new(string), "output", "o", "", "output format (default text)", problem.Formats()...)
+	cmdline.ChoiceVar(cmd, new(string), "output", "o", "", "output format (default text)", problem.Formats()...)
 	f.reportFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.schemas, "schema", nil, "check with the CUE definitions in `FILE` too")
@@ -87,16 +88,16 @@ func (f *validateFlags) add(cmd *cobra.Command) {
 		"report what users of the catalog `INDEX` would lose, and only new problems")
 	flags.BoolVar(&f.watched, "watch", false, "validate again whenever a file changes, until Ctrl-C")
 	f.addRules(cmd, "schema", "package", "target", "against", "watch")
-	exclude(cmd, "write-baseline", "watch")
-	exclude(cmd, "rules", "each")
-	exclude(cmd, "each", "watch")
-	exclude(cmd, "against", "watch")
-	must(cmd.MarkFlagFilename("schema", "cue"))
+	cmdline.Exclude(cmd, "write-baseline", "watch")
+	cmdline.Exclude(cmd, "rules", "each")
+	cmdline.Exclude(cmd, "each", "watch")
+	cmdline.Exclude(cmd, "against", "watch")
+	cmdline.Must(cmd.MarkFlagFilename("schema", "cue"))
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if ref == render.Stdin && f.against == render.Stdin {
-		return usageError{errors.New("CATALOG and --against cannot both be standard input")}
+		return cmdline.Errorf("CATALOG and --against cannot both be standard input")
 	}
 	c, err := f.read(ref)
 	if err != nil {
@@ -106,14 +107,14 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if err != nil {
 		return err
 	}
-	if formatOf(cmd) == output.Text && !f.info && f.against == "" {
+	if cmdline.Format(cmd) == output.Text && !f.info && f.against == "" {
 		opts.Info = validate.InfoUnplaced
 		if c.Baseline == "" && !f.each.given() {
 			opts.Info = validate.InfoCounted
 		}
 	}
 	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
-	if isTemplate(ref) {
+	if input.IsTemplate(ref) {
 		report = problem.Report{Subject: "template", Rules: template.Rules()}
 		if report.Problems, err = f.checkTemplate(cmd, ref, opts); err != nil {
 			return err
@@ -131,7 +132,7 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 func (f *validateFlags) checkCatalog(
 	cmd *cobra.Command, ref string, opts validate.Options,
 ) (problems []*problem.Problem, err error) {
-	defer display{cmd}.Start("validating")()
+	defer display(cmd).Start("validating")()
 	from := openOptions(cmd)
 	from.AnyDirectory = true // as upstream: only rendering knows bundles
 	c, found, err := f.images.openValidated(cmd, from, ref, opts)
@@ -177,7 +178,7 @@ func (f *validateFlags) platform(c *opmyaml.Config, ref string) (platform.Platfo
 	}
 	p, err := platform.ParseTarget(f.target)
 	if err != nil {
-		return p, usageError{fmt.Errorf("--target: %w", err)}
+		return p, cmdline.Errorf("--target: %w", err)
 	}
 	return p, nil
 }
@@ -187,7 +188,7 @@ func (f *validateFlags) checkTemplate(
 	cmd *cobra.Command, file string, opts validate.Options,
 ) ([]*problem.Problem, error) {
 	if f.pkg != "" {
-		return nil, usageError{errors.New("--package is for catalogs, not for templates")}
+		return nil, cmdline.Errorf("--package is for catalogs, not for templates")
 	}
 	text, err := regular.ReadNamed(file)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 )
 
 // A watching is a run of a command with --watch.
@@ -91,7 +93,7 @@ func (w *watching) interrupt(code int) {
 		w.t.Fatal(err)
 	}
 	for w.lines.Scan() {
-		if w.lines.Text() == interrupted {
+		if w.lines.Text() == process.Interrupted {
 			w.t.Errorf("it prints %q", w.lines.Text())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/watch"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
@@ -35,7 +36,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 			return fmt.Errorf("watch %s: %w", ref, err)
 		}
 		err := f.run(cmd, ref)
-		if _, ok := errors.AsType[usageError](err); ok || errors.Is(err, validate.ErrSchemas) {
+		if _, ok := errors.AsType[cmdline.Error](err); ok || errors.Is(err, validate.ErrSchemas) {
 			return err
 		}
 		if cmd.Context().Err() != nil {
@@ -76,7 +77,7 @@ func checkWatchable(ref string) error {
 	default:
 		what = "an image"
 	}
-	return usageError{fmt.Errorf("--watch needs a directory or a file, found %s", what)}
+	return cmdline.Errorf("--watch needs a directory or a file, found %s", what)
 }
 
 // inputs returns the files that a run reads apart from ref itself, whether or not they exist.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/output"
 )
 
@@ -90,12 +91,12 @@ standard error says the version of this opm itself, which is the field version i
   opm version -o json`,
 		args: cobra.ArbitraryArgs, // as upstream
 		flags: func(cmd *cobra.Command) {
-			choiceVar(cmd, new(string), "output", "o", "", "output format", "json", "yaml")
+			cmdline.ChoiceVar(cmd, new(string), "output", "o", "", "output format", "json", "yaml")
 		},
 		do: func(cmd *cobra.Command, _ []string) error {
 			info := thisBuild()
-			err := printResult(cmd, inText(info, info.write))
-			if err == nil && formatOf(cmd) == output.Text {
+			err := printResult(cmd, output.InText(info, info.write))
+			if err == nil && cmdline.Format(cmd) == output.Text {
 				fmt.Fprintln(cmd.ErrOrStderr(), info.own())
 			}
 			return err

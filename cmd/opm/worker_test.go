@@ -16,6 +16,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 )
 
 // TestMain makes the test binary available in PATH as opm, and runs the tests. Tests have two ways to run opm:
@@ -24,7 +27,7 @@ import (
 //     and with its own environment. It saves the start of the program, which takes longer than most commands.
 //   - As a program (exec.Command("opm"), or exec in scripts), for tests of signals, terminals, open files and servers.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(gcPercent)
+	debug.SetGCPercent(process.GCPercent)
 	switch filepath.Base(os.Args[0]) {
 	case "opm":
 		endWithTest()
@@ -112,8 +115,8 @@ type worker struct {
 
 const workerName = "opm-worker"
 
-// The garbage of a worker. A call leaves nothing, so with gcPercent a third of the time of tests would be spent on what
-// all calls share.
+// The garbage of a worker. A call leaves nothing, so with [process.GCPercent] a third of the time of tests would be spent
+// on what all calls share.
 const (
 	workerGCPercent = 400
 	workerMemory    = 256 << 20 // bytes, from which on it collects more often
@@ -192,7 +195,7 @@ func (p *workerPool) end() error {
 func work() {
 	environ := os.Environ()
 	home, err := os.Getwd()
-	must(err)
+	cmdline.Must(err)
 	out := gob.NewEncoder(os.Stdout)
 	os.Stdout = os.Stderr // nothing else may write to standard output
 	calls := make(chan workerCall)
@@ -209,14 +212,14 @@ func work() {
 	}()
 	for c := range calls {
 		r := c.run()
-		must(os.Chdir(home)) // the test may remove or unmount the directory of the call
-		must(out.Encode(r))
+		cmdline.Must(os.Chdir(home)) // the test may remove or unmount the directory of the call
+		cmdline.Must(out.Encode(r))
 	}
 }
 
 func (c workerCall) run() workerResult {
 	setEnv(c.Env)
-	must(os.Chdir(c.Dir))
+	cmdline.Must(os.Chdir(c.Dir))
 	var stdout, stderr syncBuffer
 	opm := call{args: c.Args, stdin: bytes.NewReader(c.Stdin), stdout: &stdout, stderr: &stderr}
 	if c.Combined {
@@ -250,7 +253,7 @@ func setEnv(environ []string) {
 	os.Clearenv()
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		must(os.Setenv(name, value))
+		cmdline.Must(os.Setenv(name, value))
 	}
 }
 

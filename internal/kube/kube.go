@@ -42,6 +42,12 @@ type Cluster struct {
 	name   string // for errors
 }
 
+// IsLive reports whether a reference is to a live cluster.
+func IsLive(ref string) bool {
+	_, ok := Context(ref)
+	return ok
+}
+
 // Connect prepares a connection by the rules of kubectl: the files of $KUBECONFIG, or else ~/.kube/config, with the
 // named context or, if name is "", the current one. If no file has a cluster, it uses the account of the pod.
 // Certificates, proxies and plugins for credentials are those of the kubeconfig. Connect sends no request.

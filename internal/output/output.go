@@ -155,3 +155,8 @@ func (l List[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	}
 	return enc.WriteToken(jsontext.EndArray)
 }
+
+// InText makes a function that writes text a result, with the value for programs.
+func InText(value any, write func(io.Writer) error) *Result {
+	return &Result{Value: value, Other: map[Format]func(io.Writer) error{Text: write}}
+}

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // AnnotationVersions is the annotation of a bundle with the releases of OpenShift that it supports. Pipelines use it to
@@ -86,4 +90,30 @@ func (s Supported) String() string {
 		return s.First.String()
 	}
 	return s.First.String() + " to " + s.Last.String()
+}
+
+// Unsupported returns the reason why the platform does not support a bundle, or "" if it does. releases is the value of
+// AnnotationVersions of the bundle, which its object may not have.
+func (p Platform) Unsupported(b *declcfg.Bundle, releases string) string {
+	if supported, err := ParseSupported(releases); err == nil && p.OpenShift != (Version{}) &&
+		!supported.Contains(p.OpenShift) {
+		return fmt.Sprintf("it is for %s (%s)", supported, AnnotationVersions)
+	}
+	for i := range b.Properties {
+		if b.Properties[i].Type != declcfg.PropertyMaxOpenShiftVersion {
+			continue
+		}
+		last, err := MaxOpenShift([]jsontext.Value{b.Properties[i].Value})
+		if err == nil && p.OpenShift.After(*last) {
+			return fmt.Sprintf("it is for OpenShift up to %s (%s)", last, declcfg.PropertyMaxOpenShiftVersion)
+		}
+	}
+	csv := b.CSVMetadata()
+	v, err := declcfg.ParseVersion(strings.TrimPrefix(csv.MinKubeVersion, "v"), "")
+	needs := Version{Major: v.Semver.Major, Minor: v.Semver.Minor}
+	if err == nil && p.Kubernetes != (Version{}) && needs.After(p.Kubernetes) {
+		return fmt.Sprintf("it needs Kubernetes %s (minKubeVersion), and the platform has %s",
+			csv.MinKubeVersion, p.Kubernetes)
+	}
+	return ""
 }

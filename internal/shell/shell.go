@@ -24,3 +24,11 @@ func Join(words ...string) string {
 	}
 	return strings.Join(quoted, " ")
 }
+
+// Line returns a command with an argument, which can be pasted into a shell.
+func Line(command, arg string) string {
+	if strings.HasPrefix(arg, "-") && arg != "-" {
+		command += " --"
+	}
+	return command + " " + Quote(arg)
+}

@@ -1,4 +1,4 @@
-// Package console prints a progress line at the bottom of a terminal.
+// Package console shows the progress of a command: as a line at the bottom of a terminal, or as lines of a log.
 package console
 
 import (

@@ -1,4 +1,4 @@
-package main
+package cmdline
 
 import (
 	"reflect"
@@ -7,18 +7,18 @@ import (
 
 // TestArguments checks what usage lines say about arguments.
 func TestArguments(t *testing.T) {
-	for usage, want := range map[string]arguments{
+	for usage, want := range map[string]Arguments{
 		"":                                   {},
 		"--record FILE...":                   {},
-		"CATALOG":                            {names: []string{"CATALOG"}, least: 1},
-		"CATALOG [FROM TO]":                  {names: []string{"CATALOG", "FROM", "TO"}, least: 1},
-		"CATALOG... TEXT":                    {names: []string{"CATALOG", "TEXT"}, least: 2, many: true},
-		"CATALOG [PACKAGE...]":               {names: []string{"CATALOG", "PACKAGE"}, least: 1, many: true},
-		"[NAME=]CATALOG...":                  {names: []string{"CATALOG"}, least: 1, many: true},
-		"FILE|DIRECTORY...":                  {names: []string{"FILE"}, least: 1, many: true},
-		"CATALOG package|channel NAME --m M": {names: []string{"CATALOG", "package|channel", "NAME"}, least: 3},
+		"CATALOG":                            {Names: []string{"CATALOG"}, Least: 1},
+		"CATALOG [FROM TO]":                  {Names: []string{"CATALOG", "FROM", "TO"}, Least: 1},
+		"CATALOG... TEXT":                    {Names: []string{"CATALOG", "TEXT"}, Least: 2, Many: true},
+		"CATALOG [PACKAGE...]":               {Names: []string{"CATALOG", "PACKAGE"}, Least: 1, Many: true},
+		"[NAME=]CATALOG...":                  {Names: []string{"CATALOG"}, Least: 1, Many: true},
+		"FILE|DIRECTORY...":                  {Names: []string{"FILE"}, Least: 1, Many: true},
+		"CATALOG package|channel NAME --m M": {Names: []string{"CATALOG", "package|channel", "NAME"}, Least: 3},
 	} {
-		if got := argumentsOf(usage); !reflect.DeepEqual(got, want) {
+		if got := ArgumentsOf(usage); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, want %+v", usage, got, want)
 		}
 	}
@@ -40,7 +40,7 @@ func TestWantArgs(t *testing.T) {
 		{"CATALOG... TEXT", []string{"a", "b", "c", "d"}, ""},
 	} {
 		got := ""
-		if err := wantArgs(tt.usage)(nil, tt.args); err != nil {
+		if err := WantArgs(tt.usage)(nil, tt.args); err != nil {
 			got = err.Error()
 		}
 		if got != tt.want {

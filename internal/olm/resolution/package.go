@@ -1,4 +1,4 @@
-package main
+package resolution
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/resolve"
-	"github.com/opm-toolchain/opm/pkg/graph/draw"
 )
 
 // A resolution is the output of resolve.
@@ -45,8 +44,8 @@ type resolveStep struct {
 	Message string           `json:"message"` // OLM's message unless the outcome is Resolved
 }
 
-// resolved reports whether the outcome of every step is Resolved.
-func (r *resolution) resolved() bool {
+// Resolved reports whether the outcome of every step is Resolved.
+func (r *resolution) Resolved() bool {
 	steps := r.classicSteps()
 	if r.V1 != nil {
 		steps = append(steps, r.v1Steps()...)
@@ -70,19 +69,19 @@ func (r *resolution) v1Steps() []resolveStep {
 	return append([]resolveStep{r.V1.resolveStep}, r.V1.Path...)
 }
 
-// result returns the answer to print. Text has at most limit lines of each explanation; 0 means no limit.
-func (r *resolution) result(limit int) *output.Result {
-	text := inText(r, func(w io.Writer) error { return r.writeText(w, limit) })
+// Result implements Answer.
+func (r *resolution) Result(limit int, hint string) *output.Result {
+	text := output.InText(r, func(w io.Writer) error { return r.writeText(w, limit, hint) })
 	text.Other["dot"] = r.writeDOT
 	return text
 }
 
-func (r *resolution) writeText(w io.Writer, limit int) error {
+func (r *resolution) writeText(w io.Writer, limit int, hint string) error {
 	var text strings.Builder
 	writeAssumed(&text, r.Assumed)
 	if r.Classic != nil {
 		writeSteps(&text, "OLM Classic", r.classicSteps(), r.Classic.Loop)
-		_ = r.Classic.Explanation.WriteText(&text, limit, hintExplanation) // which takes any text
+		_ = r.Classic.Explanation.WriteText(&text, limit, hint) // which takes any text
 	}
 	if r.V1 != nil {
 		if text.Len() > 0 {
@@ -90,7 +89,7 @@ func (r *resolution) writeText(w io.Writer, limit int) error {
 		}
 		writeSteps(&text, "OLM v1", r.v1Steps(), r.V1.Loop)
 		if r.V1.first != nil {
-			_ = r.V1.first.WriteText(&text, limit, hintExplanation)
+			_ = r.V1.first.WriteText(&text, limit, hint)
 		}
 	}
 	_, err := io.WriteString(w, text.String())
@@ -124,44 +123,5 @@ func writeSteps(w io.Writer, olm string, steps []resolveStep, loop bool) {
 	}
 	if loop {
 		fmt.Fprintf(w, "%s: the last step leads back to what was installed before\n", olm)
-	}
-}
-
-// writeDOT draws the chosen bundles: an arrow leads from a request or a bundle to each bundle it requires.
-func (r *resolution) writeDOT(w io.Writer) error {
-	var text strings.Builder
-	text.WriteString("digraph resolution {\n  rankdir=LR\n  node [shape=box]\n")
-	if r.Classic != nil {
-		for _, d := range r.Classic.Explanation.Decisions {
-			from := d.Bundle
-			if d.Subscription != "" {
-				from = "Subscription " + d.Subscription
-			}
-			dotArrow(&text, from, d.Chosen, d.Requires)
-		}
-		dotFailure(&text, "OLM Classic", r.Classic.Outcome, r.Classic.Message)
-	}
-	if r.V1 != nil {
-		for _, c := range r.V1.Install {
-			dotArrow(&text, "ClusterExtension "+c.Package, c.Catalog+"/"+c.Bundle, "")
-		}
-		dotFailure(&text, "OLM v1", r.V1.Outcome, r.V1.Message)
-	}
-	text.WriteString("}\n")
-	_, err := io.WriteString(w, text.String())
-	return err
-}
-
-func dotArrow(w io.Writer, from, to, label string) {
-	fmt.Fprintf(w, "  %s -> %s", draw.Quote(from), draw.Quote(to))
-	if label != "" {
-		fmt.Fprintf(w, " [label=%s]", draw.Quote(label))
-	}
-	fmt.Fprintln(w)
-}
-
-func dotFailure(w io.Writer, olm string, outcome resolve.Outcome, message string) {
-	if outcome != resolve.Resolved {
-		fmt.Fprintf(w, "  %s [style=dashed]\n", draw.Quote(fmt.Sprintf("%s: %s", olm, cmp.Or(message, string(outcome)))))
 	}
 }

@@ -1,4 +1,6 @@
-package main
+// Package process has the settings of the process in which a command runs: garbage collection, the memory limit, and
+// the time to clean up after an interrupt.
+package process
 
 import (
 	"context"
@@ -12,55 +14,59 @@ import (
 	"github.com/opm-toolchain/opm/internal/serve/memlimit"
 )
 
-// A process is the process of a program that runs one call, whose command may set limits of the whole process. A nil
+// A Process is the process of a program that runs one call, whose command may set limits of the whole process. A nil
 // process has other calls: it ignores all settings.
-type process struct {
-	drain atomic.Int64 // see waitFor
+type Process struct {
+	drain atomic.Int64 // see WaitFor
 }
 
-type processKey struct{}
+type key struct{}
 
-func withProcess(ctx context.Context, p *process) context.Context {
-	return context.WithValue(ctx, processKey{}, p)
+// With returns a context with the process of a call.
+func With(ctx context.Context, p *Process) context.Context {
+	return context.WithValue(ctx, key{}, p)
 }
 
-// processOf returns the process of a call.
-func processOf(ctx context.Context) *process {
-	p, _ := ctx.Value(processKey{}).(*process) // a command of a test has none
+// Of returns the process of a call.
+func Of(ctx context.Context) *Process {
+	p, _ := ctx.Value(key{}).(*Process) // a command of a test has none
 	return p
 }
 
-// gcPercent is the default of GOGC. It is lower than Go's default of 100, which uses too much memory for a catalog of
+// GCPercent is the default of GOGC. It is lower than Go's default of 100, which uses too much memory for a catalog of
 // 800 MB. Commands stream their input through a small heap, so the lower value costs little time.
-const gcPercent = 75
+const GCPercent = 75
 
-// setGCPercent sets GOGC unless the environment has.
-func (p *process) setGCPercent(percent int) {
+// SetGCPercent sets GOGC unless the environment has.
+func (p *Process) SetGCPercent(percent int) {
 	if p != nil && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
 }
 
-// honorMemoryLimit keeps the process within the memory limit of the system; see [memlimit.Honor].
-func (p *process) honorMemoryLimit() {
+// HonorMemoryLimit keeps the process within the memory limit of the system; see [memlimit.Honor].
+func (p *Process) HonorMemoryLimit() {
 	if p != nil {
 		memlimit.Honor()
 	}
 }
 
-// waitFor extends the time to clean up after an interrupt, for a server that waits for calls to end.
-func (p *process) waitFor(drain time.Duration) {
+// WaitFor extends the time to clean up after an interrupt, for a server that waits for calls to end.
+func (p *Process) WaitFor(drain time.Duration) {
 	if p != nil {
 		p.drain.Store(int64(drain))
 	}
 }
 
+// Interrupted is the line to print if a signal ended the program.
+const Interrupted = "Error: interrupted"
+
 // grace is the time a command has to clean up after an interrupt.
 const grace = 2 * time.Second
 
-// await returns the result of run. After ctx is done, it waits only for the grace period, because run may be blocked on
+// Await returns the result of run. After ctx is done, it waits only for the grace period, because run may be blocked on
 // a pipe that nobody reads or writes.
-func (p *process) await(ctx context.Context, run func() int) int {
+func (p *Process) Await(ctx context.Context, run func() int) int {
 	status := make(chan int, 1)
 	go func() { status <- run() }()
 	select {
@@ -72,7 +78,7 @@ func (p *process) await(ctx context.Context, run func() int) int {
 	case s := <-status:
 		return s
 	case <-time.After(grace + time.Duration(p.drain.Load())):
-		fmt.Fprintln(os.Stderr, interrupted)
+		fmt.Fprintln(os.Stderr, Interrupted)
 		return 1
 	}
 }
@@ -87,18 +93,18 @@ const (
 	servingGCPercent = 100
 )
 
-// limitGarbage applies the limits for loading until ctx is done, and then the limit for serving.
-func (p *process) limitGarbage(ctx context.Context) {
+// LimitGarbage applies the limits for loading until ctx is done, and then the limit for serving.
+func (p *Process) LimitGarbage(ctx context.Context) {
 	if p == nil {
 		return
 	}
-	defer p.setGCPercent(servingGCPercent)
+	defer p.SetGCPercent(servingGCPercent)
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for ctx.Err() == nil {
 		metrics.Read(live)
-		p.setGCPercent(percentWhileLoading(live[0].Value.Uint64()))
+		p.SetGCPercent(percentWhileLoading(live[0].Value.Uint64()))
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():

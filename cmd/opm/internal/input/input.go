@@ -1,4 +1,6 @@
-package main
+// Package input says what a path on a command line names: a catalog, a bundle directory, a template. Its errors are
+// about paths that name another kind of object than the command needs.
+package input
 
 import (
 	"context"
@@ -13,49 +15,49 @@ import (
 	"github.com/opm-toolchain/opm/pkg/template"
 )
 
-// An input is the kind of object that a path names.
-type input string
+// A Kind is the kind of object that a path names.
+type Kind string
 
-// The inputs.
+// The kinds.
 const (
-	missingInput  input = "missing"
-	catalogInput  input = "a catalog"
-	bundleInput   input = "a bundle directory"
-	partInput     input = "a part of a bundle directory" // its manifests or metadata
-	templateInput input = "a template"
-	otherInput    input = "" // including images
+	Missing  Kind = "missing"
+	Catalog  Kind = "a catalog"
+	Bundle   Kind = "a bundle directory"
+	Part     Kind = "a part of a bundle directory" // its manifests or metadata
+	Template Kind = "a template"
+	Other    Kind = "" // including images
 )
 
-// inputOf returns the kind of a path. It reads only a few files.
-func inputOf(ctx context.Context, path string) input {
+// Of returns the kind of a path. It reads only a few files.
+func Of(ctx context.Context, path string) Kind {
 	kind := reference.Of(path).Kind
 	switch {
 	case kind == reference.Missing:
-		return missingInput
+		return Missing
 	case kind != reference.Directory && kind != reference.File:
-		return otherInput
+		return Other
 	case bundle.Is(os.DirFS(path)):
-		return bundleInput
-	case bundleAround(path) != "":
-		return partInput
-	case isTemplate(path):
-		return templateInput
+		return Bundle
+	case BundleAround(path) != "":
+		return Part
+	case IsTemplate(path):
+		return Template
 	case kind == reference.Directory && holdsTemplate(path):
-		return otherInput
+		return Other
 	case holdsObjects(ctx, path, kind == reference.File):
-		return catalogInput
+		return Catalog
 	}
-	return otherInput
+	return Other
 }
 
 // holdsTemplate reports whether a directory has a template, so that its files are no catalog.
 func holdsTemplate(dir string) bool {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.yaml")) // fails on bad patterns only
-	return slices.ContainsFunc(files[:min(len(files), 10)], isTemplate)
+	return slices.ContainsFunc(files[:min(len(files), 10)], IsTemplate)
 }
 
-// bundleAround returns the bundle directory that has dir as its manifests or metadata, "" for none.
-func bundleAround(dir string) string {
+// BundleAround returns the bundle directory that has dir as its manifests or metadata, "" for none.
+func BundleAround(dir string) string {
 	parent, base := filepath.Split(filepath.Clean(dir))
 	parent = filepath.Clean(parent)
 	if (base == "manifests" || base == "metadata") && bundle.Is(os.DirFS(parent)) {
@@ -88,8 +90,8 @@ func holdsObjects(ctx context.Context, path string, isFile bool) bool {
 	return false
 }
 
-// isTemplate reports whether a reference is a file with a template.
-func isTemplate(ref string) bool {
+// IsTemplate reports whether a reference is a file with a template.
+func IsTemplate(ref string) bool {
 	if reference.Of(ref).Kind != reference.File {
 		return false
 	}

@@ -1,4 +1,4 @@
-package main
+package help
 
 import (
 	"fmt"
@@ -6,39 +6,43 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
-// A helpTopic is a page of help that is not about one command: the text of "opm help NAME", and a page of
-// docs/reference.
-type helpTopic struct {
-	name, short string
-	text        func() string // as the long help of a command; indented lines are code
+// A Topic is a page of help that is not about one command: the text of "opm help NAME", and a page of docs/reference.
+type Topic struct {
+	Name, Short string
+	Text        func() string // as the long help of a command; indented lines are code
 }
 
-// helpTopics are all topics, in alphabetical order. The rules are a command of their own.
-var helpTopics = []helpTopic{
-	{"environment", "Environment variables", environmentText},
-	{"opm.yaml", "The configuration of a catalog", configText},
-	{"references", "What can be given for CATALOG, BUNDLE and REF", referencesText},
-	{"registries", "Flags and files for registries, credentials and mirrors", registriesText},
+// Topics returns the topics of opm. registry has the flags about registries.
+func Topics(registry func() *pflag.FlagSet) []Topic {
+	return []Topic{
+		{"environment", "Environment variables", environmentText},
+		{"opm.yaml", "The configuration of a catalog", configText},
+		{"references", "What can be given for CATALOG, BUNDLE and REF", referencesText},
+		{
+			"registries", "Flags and files for registries, credentials and mirrors",
+			func() string { return registriesText(registry()) },
+		},
+	}
 }
 
-// topicOf returns the topic with a name, or nil.
-func topicOf(name string) *helpTopic {
-	i := slices.IndexFunc(helpTopics, func(t helpTopic) bool { return t.name == name })
+// topic returns the topic with a name, or nil.
+func (p *Pages) topic(name string) *Topic {
+	i := slices.IndexFunc(p.Topics, func(t Topic) bool { return t.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &helpTopics[i]
+	return &p.Topics[i]
 }
 
-// page returns the text of the topic as it is printed.
-func (t *helpTopic) page() string { return t.short + ".\n\n" + t.text() }
+// Page returns the text of the topic as it is printed.
+func (t *Topic) Page() string { return t.Short + ".\n\n" + t.Text() }
 
 // environment has the variables that opm reads, in the groups of the page. A test compares them with the code.
 var environment = []struct {
@@ -94,7 +98,7 @@ func environmentText() string {
 
 func configText() string {
 	outline, err := schemas.Outline(opmyaml.Name)
-	must(err) // a test makes this page
+	cmdline.Must(err) // a test makes this page
 	return `The file opm.yaml beside a catalog configures the commands that report problems: opm validate, bundle
 validate, check-images, check-updates, resolve --all, plan, check and publish. --config names
 another file.
@@ -145,18 +149,7 @@ of a context of kubectl.
 `
 }
 
-func registriesText() string {
-	cmd := &cobra.Command{}
-	new(imageFlags).add(cmd)
-	addGlobalFlags(cmd)
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-		set.VisitAll(func(f *pflag.Flag) {
-			if _, ok := f.Annotations[registryFlag]; ok {
-				flags.AddFlag(f)
-			}
-		})
-	}
+func registriesText(flags *pflag.FlagSet) string {
 	return `Commands that read images from registries, or push them, have these flags:
 
 ` + strings.TrimRight(flags.FlagUsages(), "\n") + `

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"io"
@@ -8,26 +8,21 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/spf13/cobra"
-
-	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 )
 
-// The progress line shows the counts of a command.
-func TestProgress(t *testing.T) {
-	c := console.New(new(strings.Builder))
-	cmd := &cobra.Command{}
-	cmd.SetErr(c)
-	done := display{cmd}.Start("checking")
+// TestDisplay checks that the progress line shows the counts of a command.
+func TestDisplay(t *testing.T) {
+	c := New(new(strings.Builder))
+	d := Display{c}
+	done := d.Start("checking")
 	defer done()
-	if w := (display{cmd}).work(); w != c.Work() {
+	if w := d.work(); w != c.Work() {
 		t.Errorf("counts in %v, shows %v", w, c.Work())
 	}
-	if size := sizeOfFiles([]string{"testdata"}, func() bool { return true }); size != 0 {
+	if size := sizeOfFiles([]string{"."}, func() bool { return true }); size != 0 {
 		t.Errorf("%d bytes were counted after the end of the work", size)
 	}
-	if size := sizeOfFiles([]string{"testdata", "quay.io/a:v1"}, func() bool { return false }); size == 0 {
+	if size := sizeOfFiles([]string{".", "quay.io/a:v1"}, func() bool { return false }); size == 0 {
 		t.Error("files have no bytes")
 	}
 }
@@ -57,23 +52,22 @@ func TestTransfers(t *testing.T) {
 func TestProgressInLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		cmd := &cobra.Command{}
-		cmd.SetErr(newStderr(&log))
-		done := display{cmd}.Start("checking")
+		d := Display{NewStderr(&log)}
+		done := d.Start("checking")
 		time.Sleep(time.Hour)
 		done()
 		if log.Len() > 0 {
 			t.Errorf("got %q", &log)
 		}
-		done = display{cmd}.StartLogged("mirroring")
-		display{cmd}.Count(2, "images")
-		display{cmd}.Did("a")
+		done = d.StartLogged("mirroring")
+		d.Count(2, "images")
+		d.Did("a")
 		time.Sleep(90 * time.Second)
 		done()
 		if got, want := log.String(), "opm: mirroring 1 of 2 images, 60 s, a\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if to := stderrFile(cmd); to != &log {
+		if to := File(d.Stderr); to != &log {
 			t.Errorf("a program would write to %T", to)
 		}
 	})
