@@ -34,13 +34,14 @@ nearest the channel head, and by OLM v1, which picks the highest version. Text h
 with something to say: those whose updates differ, are more than one, end before the end of the
 channel (stranded), or fail with an error; --all, --from and -o json have the rest too. A second
 table shows what the listed bundles depend on, and which packages of the catalog satisfy that. On a
-terminal, lines are cut at its width.
+terminal, lines are cut at its width. -o name prints the names of the installed bundles.
 
 With --explain, show why FROM is updated to TO next, or why not. Both are versions or bundle
 names. The catalog need not be valid.` + catalogNote,
 		Example: `  opm updates catalog
   opm updates catalog --package kiln --channel stable --all
   opm updates catalog --stranded --fail-on stranded
+  opm updates catalog --stranded -o name
   opm updates catalog --package kiln --from 1.1.0 --simulate
   opm updates catalog --package kiln --channel stable --explain 1.0.0 1.2.0`,
 		args:     f.args,
@@ -93,7 +94,7 @@ func (f *updatesFlags) add(cmd *cobra.Command) {
 }
 
 // updatesFormats are the output formats without --across.
-var updatesFormats = []output.Format{output.Text, output.JSON, output.YAML}
+var updatesFormats = []output.Format{output.Text, output.JSON, output.YAML, output.Name}
 
 // addAcross adds --across, the former spelling of opm plan, and its flags, all hidden.
 func (f *updatesFlags) addAcross(cmd *cobra.Command) {
@@ -165,8 +166,11 @@ func (f *updatesFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		return f.planFlags.run(cmd, refs)
 	}
-	if form := cmdline.Format(cmd); !slices.Contains(updatesFormats, form) {
+	switch form := cmdline.Format(cmd); {
+	case !slices.Contains(updatesFormats, form):
 		return cmdline.Errorf("--output %s needs opm plan", form)
+	case f.explain && form == output.Name:
+		return cmdline.Errorf("--explain and --output %s cannot be combined", form)
 	}
 	if err := f.check(args); err != nil {
 		return cmdline.Invalid(err)
