@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/filter"
+	"github.com/opm-toolchain/opm/internal/legible"
 )
 
 // operators has two packages; p has three channels.
@@ -73,6 +74,27 @@ func TestSelection(t *testing.T) {
 				t.Errorf("kept\n%s\nwant\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestSelects checks that names are compared as they are printed in problems.
+func TestSelects(t *testing.T) {
+	long := strings.Repeat("q", 1000)
+	some := filter.Selection{Packages: []filter.Package{{Name: "p"}, {Name: long}}}
+	for _, tt := range []struct {
+		selection filter.Selection
+		pkg       string
+		want      bool
+	}{
+		{filter.Selection{}, "other", true},
+		{some, "p", true},
+		{some, legible.Value(long), true},
+		{some, "q", false},
+		{filter.Selection{Packages: some.Packages[:1]}, "q", false},
+	} {
+		if got := tt.selection.Selects(tt.pkg); got != tt.want {
+			t.Errorf("%v selects %q: %t", tt.selection.Packages, tt.pkg, got)
+		}
 	}
 }
 
