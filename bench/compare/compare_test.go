@@ -31,7 +31,7 @@ func TestExpand(t *testing.T) {
 		case name == "number":
 			return []value{{"": "1"}, {"": "2"}}, nil
 		case name == "template":
-			return []value{{"": "{{end}}"}}, nil
+			return []value{{"": "{{end}} {number}"}}, nil
 		}
 		return nil, errors.New("unknown")
 	}
@@ -43,7 +43,7 @@ func TestExpand(t *testing.T) {
 		{"f {tree} {tree.base}", "f a/oak oak|f b/elm elm|f c/yew yew"},
 		{"f {tree.base} {tree/2}", "f oak a/oak|f yew c/yew"},
 		{"{tree/9} {number}", "a/oak 1|a/oak 2"},
-		{"{template} {number}", "{{end}} 1|{{end}} 2"},
+		{"{template} {number}", "{{end}} {number} 1|{{end}} {number} 2"},
 		{`echo '{"a": 1, "b": {}}' {{.Package}} {k_m} ${HOME}`, `echo '{"a": 1, "b": {}}' {{.Package}} {k_m} ${HOME}`},
 		{"let file = data/*\nf {file}\ng", "g"},
 		{"f\ng {none}", "error: lines.txt:2: unknown"},

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -133,43 +134,46 @@ func (l *list) expandPlaceholders(
 	var names []string
 	for _, found := range placeholder.FindAllStringSubmatch(line, -1) {
 		name := found[1]
-		if steps[name] == 0 {
-			names, steps[name] = append(names, name), 1
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 		if found[3] != "" {
 			steps[name], _ = strconv.Atoi(found[3]) // of digits
 		}
 	}
-	all := []string{line}
+	choices := []map[string]value{{}} // by name
 	for _, name := range names {
 		list, err := values(name, l.patterns[name])
 		if err != nil {
 			return nil, err
 		}
-		var expanded []string
-		for _, text := range all {
+		var longer []map[string]value
+		for _, choice := range choices {
 			for chunk := range slices.Chunk(list, max(steps[name], 1)) {
-				with, err := replacePlaceholders(text, name, chunk[0])
-				if err != nil {
-					return nil, err
-				}
-				expanded = append(expanded, with)
+				choice = maps.Clone(choice)
+				choice[name] = chunk[0]
+				longer = append(longer, choice)
 			}
 		}
-		all = expanded
+		choices = longer
+	}
+	var all []string
+	for _, choice := range choices {
+		text, err := replacePlaceholders(line, choice)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text)
 	}
 	return all, nil
 }
 
-// replacePlaceholders replaces the placeholders of a name by the texts of a value.
-func replacePlaceholders(text, name string, v value) (string, error) {
+// replacePlaceholders replaces the placeholders of a line by the texts of values, by name.
+func replacePlaceholders(line string, values map[string]value) (string, error) {
 	unknown := ""
-	text = placeholder.ReplaceAllStringFunc(text, func(text string) string {
+	line = placeholder.ReplaceAllStringFunc(line, func(text string) string {
 		found := placeholder.FindStringSubmatch(text)
-		if found[1] != name {
-			return text
-		}
-		with, ok := v[found[2]]
+		with, ok := values[found[1]][found[2]]
 		if !ok {
 			unknown = text
 		}
@@ -178,5 +182,5 @@ func replacePlaceholders(text, name string, v value) (string, error) {
 	if unknown != "" {
 		return "", fmt.Errorf("%s: no such field", unknown)
 	}
-	return text, nil
+	return line, nil
 }

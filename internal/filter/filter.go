@@ -150,7 +150,7 @@ type keptChannel struct {
 	graph *graph.Channel
 	keep  map[string]bool // the kept entries, by name
 
-	head    string                    // set by repair
+	head    string                    // set by repair; of an invalid channel, all of which is kept, its heads or ""
 	entries map[string]*declcfg.Entry // set by repair
 }
 

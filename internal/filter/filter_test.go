@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/filter"
+	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // operators has two packages; p has three channels.
@@ -76,6 +78,27 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestSelects checks that names are compared as they are printed in problems.
+func TestSelects(t *testing.T) {
+	long := strings.Repeat("q", 1000)
+	some := filter.Selection{Packages: []filter.Package{{Name: "p"}, {Name: long}}}
+	for _, tt := range []struct {
+		selection filter.Selection
+		pkg       string
+		want      bool
+	}{
+		{filter.Selection{}, "other", true},
+		{some, "p", true},
+		{some, legible.Value(long), true},
+		{some, "q", false},
+		{filter.Selection{Packages: some.Packages[:1]}, "q", false},
+	} {
+		if got := tt.selection.Selects(tt.pkg); got != tt.want {
+			t.Errorf("%v selects %q: %t", tt.selection.Packages, tt.pkg, got)
+		}
+	}
+}
+
 // TestNothingSelected checks that a selection of missing objects, or without any result, is an error.
 func TestNothingSelected(t *testing.T) {
 	c := open(t, catalogOf(t, operators, nil))
@@ -93,6 +116,28 @@ func TestNothingSelected(t *testing.T) {
 		_, err = filter.Select(t.Context(), c, filter.Selection{Packages: packages})
 		if got := fmt.Sprint(err); got != want && (want != "" || err != nil) {
 			t.Errorf("%s: %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// TestInvalidHeads checks a channel without exactly one head: all of it is kept, so nothing is repaired, and its problem
+// is about kept objects.
+func TestInvalidHeads(t *testing.T) {
+	for _, entries := range []string{"v2\nv1", "v2 replaces v1\nv1 replaces v2"} {
+		text := catalogOf(t, map[string]string{"p": "default fast\nchannel fast\nv3\nchannel old\nv1\nchannel stable\n" + entries +
+			"\nbundle v3 3.0.0\nbundle v2 2.0.0\nbundle v1 1.0.0"}, nil)
+		report, err := validate.Catalog(t.Context(), validate.Options{ErrorsOnly: true}, sourceOf(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := []filter.Package{{Name: "p", Rule: filter.All, Channels: []filter.Channel{{Name: "stable"}, {Name: "old"}}}}
+		got, err := filter.Select(t.Context(), filter.Catalog{Index: report.Index}, filter.Selection{Packages: wanted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, others := got.Problems(report)
+		if len(found) != 1 || found[0].Rule != "channel-head" || len(others) > 0 {
+			t.Errorf("%q: %v, %v", entries, found, others)
 		}
 	}
 }

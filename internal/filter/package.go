@@ -118,7 +118,7 @@ func repairedIndex(
 // compareHead orders channels by the version of their heads, then by [graph.CompareChannels].
 func (c *keptChannel) compareHead(d *keptChannel) int {
 	version := func(c *keptChannel) (v declcfg.Version) {
-		if b := c.pkg.Bundle(c.head); b.Version != nil {
+		if b := c.pkg.Bundle(c.head); b != nil && b.Version != nil {
 			v = *b.Version
 		}
 		return v

@@ -273,11 +273,11 @@ func refuses(plan *graph.Plan, b *graph.Bundle) bool {
 }
 
 // arrive returns a function that reports whether the updates of a bundle end at the goal of the plan, or reach one of
-// the heads that are kept and whose users get no error from OLM.
+// the heads that are kept and whose users get no error from OLM. A head that is not a bundle of the package is ignored.
 func arrive(plan *graph.Plan, heads ...string) func(*graph.Bundle) bool {
 	var targets []*graph.Bundle
 	for _, name := range heads {
-		if b := plan.Package.Bundle(name); plan.Err(b) == nil {
+		if b := plan.Package.Bundle(name); b != nil && plan.Err(b) == nil {
 			targets = append(targets, b)
 		}
 	}

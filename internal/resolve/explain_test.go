@@ -72,6 +72,15 @@ Subscription sa (subs.yaml:1) gets a.v1.1.0 from channel stable
   not a.v3, which is skipped by a.v4 in channel stable (c/catalog.json:5:215)
   not a.v2.0.0, which does not update a.v1.0.0 directly (c/catalog.json:5:158)
 `},
+		{"a rejected bundle in two channels", sa + "has a.v2.0.0 requires-gvk=K\nchannel z s* z.v3\n" +
+			"channel z f z.v1 z.v2<z.v1 z.v3<z.v2\nhas z.v1 gvk=K\nhas z.v2 gvk=K\nhas z.v3 gvk=K\n" +
+			"has z.v2 requires-gvk=X\nhas z.v3 requires-gvk=Y", `
+Subscription sa (subs.yaml:1) gets a.v2.0.0 from channel stable
+  rather than a.v1.1.0: nearer to the head of the channel
+a.v2.0.0 requires an operator that provides K (g.io/v1) (c/catalog.json:11:171), met by z.v1 from channel f
+  not z.v3 from channel s, which requires an operator that provides Y (g.io/v1); there is none (c/catalog.json:15:252)
+  not z.v2, which requires an operator that provides X (g.io/v1); there is none (c/catalog.json:17:252)
+`},
 		{"startingCSV", "sub sa a stable starting=a.v1.0.0", `
 Subscription sa (subs.yaml:1) gets a.v1.0.0 from channel stable
   not a.v2.0.0 and a.v1.1.0, which are not the startingCSV a.v1.0.0 (c/catalog.json:3:158, c/catalog.json:3:101)

@@ -53,7 +53,7 @@ func Write(
 		return err
 	}
 	defer c.Close()
-	err = write(ctx, w, c)
+	err = write(ctx, w, c, maxBytes)
 	isCanceled := status.Code(err) == codes.Canceled || errors.Is(err, context.Canceled) || errors.Is(err, silent)
 	if isCanceled && errors.Is(context.Cause(ctx), silent) {
 		return silent
@@ -78,8 +78,8 @@ func (w *watched) Read(p []byte) (int, error) {
 // maxBytes is the maximum size of a list of bundles, which is kept in memory. Published catalogs have less than 100 MB.
 const maxBytes = 1 << 30
 
-// write writes the catalog.
-func write(ctx context.Context, w io.Writer, c *client.Client) error {
+// write writes the catalog, whose list of bundles has at most limit bytes.
+func write(ctx context.Context, w io.Writer, c *client.Client, limit int) error {
 	packages := map[string]*contents{}
 	for name, err := range c.Packages(ctx) {
 		if err != nil {
@@ -92,8 +92,8 @@ func write(ctx context.Context, w io.Writer, c *client.Client) error {
 		if err != nil {
 			return fmt.Errorf("list bundles: %w", err)
 		}
-		if size += proto.Size(b); size > maxBytes {
-			return fmt.Errorf("list bundles: more than %s", plural.Bytes(maxBytes))
+		if size += proto.Size(b); size > limit {
+			return fmt.Errorf("list bundles: more than %s", plural.Bytes(int64(limit)))
 		}
 		p := packages[b.GetPackageName()]
 		if p == nil { // the catalog was replaced meanwhile, or the registry is broken

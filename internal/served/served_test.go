@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/opm-toolchain/opm/internal/served"
 	"github.com/opm-toolchain/opm/pkg/api"
@@ -231,5 +233,25 @@ func TestUnlistedPackage(t *testing.T) {
 	err := served.Write(t.Context(), new(bytes.Buffer), l.DialContext, patience)
 	if want := `list bundles: "q.v1" is of package "q", which is not listed`; err == nil || err.Error() != want {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// TestLargeList checks that the bundles of all messages together are limited.
+func TestLargeList(t *testing.T) {
+	list := []*api.Bundle{{CsvName: "p.v1", PackageName: "p"}, {CsvName: "p.v2", PackageName: "p"}}
+	l := bufconn.Listen(1 << 20)
+	s := grpc.NewServer()
+	api.RegisterRegistryServer(s, single{bundles: list})
+	go s.Serve(l)
+	defer s.Stop()
+	c := connect(t, l)
+	size := proto.Size(list[0]) + proto.Size(list[1])
+	err := served.WriteWithin(t.Context(), new(bytes.Buffer), c, size)
+	if status.Code(err) != codes.Unimplemented { // of the call after the list of bundles
+		t.Errorf("got error %v for a list of %d bytes", err, size)
+	}
+	err = served.WriteWithin(t.Context(), new(bytes.Buffer), c, size-1)
+	if want := fmt.Sprintf("list bundles: more than %d bytes", size-1); err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
 	}
 }

@@ -146,6 +146,36 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// TestMarkdownTitle checks that a failure names the tags that refer to the image, and those that do not.
+func TestMarkdownTitle(t *testing.T) {
+	for _, tt := range []struct {
+		live int
+		want string
+	}{
+		{0, "## Not published: `r.example/a:v1`, `r.example/a:v1.2`, `r.example/a:latest`\n\n| step | "},
+		{1, "## Published in part: `r.example/a:v1`, not `r.example/a:v1.2`, `r.example/a:latest`\n\n" +
+			"Live: `r.example/a:v1@sha256:0`\n\n| step | "},
+		{2, "## Published in part: `r.example/a:v1`, `r.example/a:v1.2`, not `r.example/a:latest`\n\n" +
+			"Live: `r.example/a:v1@sha256:0`, `r.example/a:v1.2@sha256:0`\n\n| step | "},
+	} {
+		tags := []string{"r.example/a:v1", "r.example/a:v1.2", "r.example/a:latest"}
+		run := newRun("catalog", tags, []Step{Tag}, nil)
+		run.do(Tag, func(r *Result) error {
+			for _, tag := range tags[:tt.live] {
+				r.Live = append(r.Live, tag+"@sha256:0")
+			}
+			return errors.New("refused")
+		})
+		var out strings.Builder
+		if err := run.summary().Report().Markdown(&out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), tt.want) {
+			t.Errorf("got\n%s\nwant at its start\n%s", out.String(), tt.want)
+		}
+	}
+}
+
 // TestMarkdownOfSeveral checks that the summary of several catalogs, each with many problems, fits into a comment, and
 // that each catalog has its part.
 func TestMarkdownOfSeveral(t *testing.T) {
