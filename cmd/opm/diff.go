@@ -178,7 +178,7 @@ func (f *diffFlags) warnIfSeveral(cmd *cobra.Command, refs []string, before, aft
 			hint = "with a slash at the end, catalogs of the same name are compared"
 		case looksLikeSeveral(refs[1], after) != "":
 			hint = fmt.Sprintf("to compare catalogs of the same name, run: opm diff %s --each %s",
-				withSlash(refs[0]), withSlash(refs[1]))
+				input.WithSlash(refs[0]), input.WithSlash(refs[1]))
 		}
 		warn(cmd, "%s; %s", looks, hint)
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -77,13 +76,10 @@ func warnIfSeveral(cmd *cobra.Command, ref string, index *declcfg.Index) {
 		return
 	}
 	if cmd.Flag("each") != nil {
-		looks += "; run the command for each of them with --each " + withSlash(ref)
+		looks += "; run the command for each of them with --each " + input.WithSlash(ref)
 	}
 	warn(cmd, "%s", looks)
 }
-
-// withSlash returns the name of a directory with a slash at the end.
-func withSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
 
 // warnOfInvalid warns about a catalog that no cluster can have, because opm serve refuses it.
 func warnOfInvalid(cmd *cobra.Command, ref string, sources []declcfg.Source) error {

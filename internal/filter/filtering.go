@@ -86,7 +86,10 @@ func (f *Filtering) Select(ctx context.Context) (*Result, error) {
 			f.Warn(p.Pos, fmt.Sprintf("not selected: %s: %s [%s]", p.Path, p.Message, p.Rule))
 		}
 	}
-	return result, result.AddUnresolved(ctx)
+	if err := result.AddUnresolved(ctx); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // selectUsable selects a part of the catalog. With KeepGoing, it selects again without the bundles that name an

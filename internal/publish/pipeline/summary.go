@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -81,4 +82,27 @@ func (s *Summary) Err() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// MergedProblems merges equal problems of several catalogs with [problem.Merge], but only those at one position. The
+// result is in the order of the positions' first problems.
+func MergedProblems(all []*Summary) (merged []*problem.Problem) {
+	var places []declcfg.Pos
+	reports := map[declcfg.Pos][]problem.CatalogReport{}
+	for _, s := range all {
+		own := map[declcfg.Pos][]*problem.Problem{}
+		for _, p := range s.Problems() {
+			if own[p.Pos] == nil && reports[p.Pos] == nil {
+				places = append(places, p.Pos)
+			}
+			own[p.Pos] = append(own[p.Pos], p)
+		}
+		for pos, problems := range own {
+			reports[pos] = append(reports[pos], problem.CatalogReport{Catalog: s.Catalog, Problems: problems})
+		}
+	}
+	for _, pos := range places {
+		merged = append(merged, problem.Merge(reports[pos])...)
+	}
+	return merged
 }

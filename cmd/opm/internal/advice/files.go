@@ -86,8 +86,8 @@ func missingAdvice(cmd *cobra.Command, err error) string {
 			continue
 		}
 		if near := reference.Near(strings.TrimSuffix(path, "/")); near != "" {
-			if os.IsPathSeparator(path[len(path)-1]) {
-				near = strings.TrimSuffix(near, "/") + "/"
+			if input.EndsInSlash(path) {
+				near = input.WithSlash(near)
 			}
 			return fmt.Sprintf("did you mean %q?", near)
 		}

@@ -13,16 +13,17 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// packages, channels and Bundles complete to the names in the catalog in the first argument, or the first of --each,
-// ignoring objects that cannot be read. If --package or --package-name is given, only channels and bundles of that
-// package are completed.
+// Bundles completes to names of bundles; see [NamesOf].
+var Bundles = NamesOf(declcfg.SchemaBundle)
+
 var (
 	packages = NamesOf(declcfg.SchemaPackage)
 	channels = NamesOf(declcfg.SchemaChannel)
-	Bundles  = NamesOf(declcfg.SchemaBundle)
 )
 
-// NamesOf completes to the names of the objects of a schema, as packages does.
+// NamesOf completes to the names of the objects of a schema in the catalog in the first argument, or the first of --each,
+// ignoring objects that cannot be read. If --package or --package-name is given, only channels and bundles of that
+// package are completed.
 func NamesOf(schema string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if args = WithFirstOfEach(cmd, args); len(args) == 0 {

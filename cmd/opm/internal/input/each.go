@@ -35,5 +35,8 @@ func Each(values []string) (args []string, err error) {
 	return args, nil
 }
 
+// WithSlash returns the name of a directory with a slash at the end.
+func WithSlash(dir string) string { return strings.TrimSuffix(dir, "/") + "/" }
+
 // EndsInSlash reports whether a path ends in a separator of paths.
 func EndsInSlash(path string) bool { return path != "" && os.IsPathSeparator(path[len(path)-1]) }
