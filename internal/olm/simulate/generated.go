@@ -146,6 +146,11 @@ func (r *run) knowsIn(of schema.GroupKind, namespace string) bool {
 	return r.input.Has(of)
 }
 
+// knowsDefinitions reports whether the state has all CustomResourceDefinitions.
+func (r *run) knowsDefinitions() bool {
+	return knows(r, kindDefinitions, &r.input.CustomResourceDefinitions)
+}
+
 // lacksAuthority reports whether OLM does not find the certificate authority of an APIService or webhook of an
 // operator, so that it cannot calculate the expected Deployments.
 func (ns *installed) lacksAuthority(c *v1alpha1.ClusterServiceVersion) bool {
@@ -183,7 +188,10 @@ func (ns *installed) hasWebhook(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.W
 	}
 	return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
 		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
-		return ok && o.Value.Spec.Conversion != nil && o.Value.Spec.Conversion.Webhook != nil
+		if !ok {
+			return !ns.knowsDefinitions()
+		}
+		return o.Value.Spec.Conversion != nil && o.Value.Spec.Conversion.Webhook != nil
 	})
 }
 
