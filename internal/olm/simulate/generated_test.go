@@ -67,9 +67,16 @@ const everythingRead = `---
 {apiVersion: opm.operatorframework.io/v1, kind: ClusterInfo, metadata: {name: cluster}, read: [APIService.apiregistration.k8s.io, ClusterRoleBinding.rbac.authorization.k8s.io, CustomResourceDefinition.apiextensions.k8s.io, Deployment.apps, MutatingWebhookConfiguration.admissionregistration.k8s.io, Role.rbac.authorization.k8s.io, RoleBinding.rbac.authorization.k8s.io, Secret, Service, ServiceAccount, ValidatingWebhookConfiguration.admissionregistration.k8s.io]}
 `
 
-// nothingRead is the object of a live cluster in which none of them was read.
-const nothingRead = `---
-{apiVersion: opm.operatorframework.io/v1, kind: ClusterInfo, metadata: {name: cluster}, read: []}
+// someRead is the object of a live cluster in which only a namespace was read, with objects of it that OLM did not
+// create.
+const someRead = `---
+{apiVersion: opm.operatorframework.io/v1, kind: ClusterInfo, metadata: {name: cluster}, namespaces: [ns], read: [Role.rbac.authorization.k8s.io, Secret, Service]}
+---
+{apiVersion: v1, kind: Service, metadata: {name: other, namespace: ns}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: other, namespace: ns}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: other, namespace: ns}}
 `
 
 // TestLacksGenerated removes or changes each object that OLM generates for an operator: OLM notices it if the state has
@@ -141,7 +148,7 @@ func TestLacksGenerated(t *testing.T) {
 		}
 		for of, state := range map[string]string{
 			"a file":    text,
-			"a cluster": text + nothingRead,
+			"a cluster": text + someRead,
 		} {
 			if got := lackOf(loaded(t, state)); got != "" {
 				t.Errorf("without %s, from %s without all objects, got %q", test.line, of, got)
