@@ -146,6 +146,11 @@ func (r *run) knowsIn(of schema.GroupKind, namespace string) bool {
 	return r.input.Has(of)
 }
 
+// knowsDefinitions reports whether the state has all CustomResourceDefinitions.
+func (r *run) knowsDefinitions() bool {
+	return knows(r, kindDefinitions, &r.input.CustomResourceDefinitions)
+}
+
 // lacksAuthority reports whether OLM does not find the certificate authority of an APIService or webhook of an
 // operator, so that it cannot calculate the expected Deployments.
 func (ns *installed) lacksAuthority(c *v1alpha1.ClusterServiceVersion) bool {
@@ -183,21 +188,30 @@ func (ns *installed) hasWebhook(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.W
 	}
 	return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
 		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
-		return ok && o.Value.Spec.Conversion != nil && o.Value.Spec.Conversion.Webhook != nil
+		if !ok {
+			return !ns.knowsDefinitions()
+		}
+		return o.Value.Spec.Conversion != nil && o.Value.Spec.Conversion.Webhook != nil
 	})
 }
 
-// hasConfiguration reports whether the configuration of an admission webhook exists, or may exist. A file with the
-// APIServices of Kubernetes itself has all objects without a namespace.
+// hasConfiguration reports whether the configuration of an admission webhook exists, or may exist.
 func hasConfiguration[P cluster.Kubernetes](
 	ns *installed, c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, s, input *cluster.Store[P],
 ) bool {
 	for range configurations(s, c, d.GenerateName) {
 		return true
 	}
-	_, listed := ns.input.APIServices.Get("", "v1.")
 	kind := schema.GroupKind{
 		Group: admissionv1.GroupName, Kind: strings.TrimSuffix(string(d.Type), "AdmissionWebhook") + "WebhookConfiguration",
 	}
-	return !isRefused(c) && !ns.input.Has(kind) && !(ns.isFile() && (listed || input.Len() > 0))
+	return !isRefused(c) && !knows(ns.run, kind, input) && !ns.knowsClustered()
+}
+
+// knowsClustered reports whether the state is a file with all objects without a namespace: it has an APIService and a
+// ClusterRole of Kubernetes itself. APIServices alone are often saved without the configurations of webhooks.
+func (r *run) knowsClustered() bool {
+	_, services := r.input.APIServices.Get("", "v1.")
+	_, roles := r.input.ClusterRoles.Get("", "cluster-admin")
+	return r.isFile() && services && roles
 }

@@ -142,7 +142,7 @@ func (ns *installed) checkDefinition(c *v1alpha1.ClusterServiceVersion, d v1alph
 	}
 	o, ok := ns.State.CustomResourceDefinitions.Get("", d.Name)
 	if !ok {
-		if ns.isKnown(knows(ns.run, kindDefinitions, &ns.input.CustomResourceDefinitions), "CustomResourceDefinitions", f) {
+		if ns.isKnown(ns.knowsDefinitions(), "CustomResourceDefinitions", f) {
 			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "CRD is not present")
 			return
 		}

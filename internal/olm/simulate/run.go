@@ -171,7 +171,7 @@ func (r *run) serving(of schema.GroupVersionKind) serving {
 	switch {
 	case listed, r.removed(of):
 		return notServed
-	case !knows(r, kindDefinitions, &r.input.CustomResourceDefinitions), isOfKubernetes(of.Group):
+	case !r.knowsDefinitions(), isOfKubernetes(of.Group):
 		return servingUnknown
 	}
 	return notServed

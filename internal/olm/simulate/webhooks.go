@@ -130,7 +130,10 @@ func (i *installation) convert(d *v1alpha1.WebhookDescription, ca []byte) error 
 		return err
 	}
 	for _, name := range d.ConversionCRDs {
-		o, _ := i.State.CustomResourceDefinitions.Get("", name)
+		o, ok := i.State.CustomResourceDefinitions.Get("", name)
+		if !ok {
+			continue // the state has no definitions
+		}
 		update(i.run, o, func(crd *apiextensionsv1.CustomResourceDefinition) {
 			before, to := crd.Spec.Conversion, operator.Conversion(d, c.Namespace, operator.ServiceName(d.DeploymentName))
 			to.Webhook.ClientConfig.CABundle = ca
@@ -158,6 +161,7 @@ func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alp
 	for _, name := range d.ConversionCRDs {
 		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
 		switch {
+		case !ok && !ns.knowsDefinitions():
 		case !ok:
 			return fmt.Errorf("unable to get CRD %s specified in Conversion Webhook: not found", name)
 		case !c.OwnsCRD(name):
