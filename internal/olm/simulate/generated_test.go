@@ -159,7 +159,9 @@ func TestLacksGenerated(t *testing.T) {
 
 // lackOf returns the message about the missing generated objects of the only operator of a state.
 func lackOf(state *cluster.State) string {
-	ns := newRun(state, Options{}).installedIn("ns")
+	r := newRun(state, Options{})
+	ns := r.installedIn("ns")
+	ns.configured = r.webhooks
 	_, message := ns.lacksGenerated(ns.all[0].Value)
 	return message
 }
