@@ -123,11 +123,14 @@ func (r *run) knowsServices() bool {
 	return r.input.Has(kindServices) || r.isFile() && s != nil && knows(r, kindServices, s)
 }
 
-// knowsSecrets reports whether the state has all Secrets of a namespace: it says so, or it has one there.
+// knowsSecrets reports whether the state has all Secrets of a namespace: it says so, or it has one there that no
+// simulation created. Those have an empty hash.
 func (r *run) knowsSecrets(namespace string) bool {
 	if r.isFile() {
-		for range r.input.In(kindSecrets, namespace) {
-			return true
+		for o := range r.input.In(kindSecrets, namespace) {
+			if hash, ok := o.Value.GetAnnotations()[annotationCAHash]; hash != "" || !ok {
+				return true
+			}
 		}
 	}
 	return r.input.Has(kindSecrets)
