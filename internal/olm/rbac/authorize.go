@@ -179,11 +179,7 @@ func compact(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 			joined = append(joined, rule)
 			continue
 		}
-		for _, v := range verbs {
-			if !slices.Contains(joined[i].Verbs, v) {
-				joined[i].Verbs = append(joined[i].Verbs, v)
-			}
-		}
+		joined[i].Verbs = append(joined[i].Verbs, verbs...)
 	}
 	return joined
 }

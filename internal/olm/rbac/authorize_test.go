@@ -140,12 +140,14 @@ func TestCoversLargeRules(t *testing.T) {
 	}
 }
 
-// TestMissing checks the descriptions of missing permissions: sorted, one for each resource, with all verbs.
+// TestMissing checks the descriptions of missing permissions: sorted, one for each resource, with all verbs. An API
+// server repeats the verbs that several rules have.
 func TestMissing(t *testing.T) {
 	var held, rules []rbacv1.PolicyRule
 	for text, into := range map[string]*[]rbacv1.PolicyRule{
 		`[{apiGroups: [""], resources: [pots], verbs: [get]}, {apiGroups: [""], resources: [glazes], verbs: ["*"]}]`: &held,
 		`[{apiGroups: [""], resources: [pots, glazes, kilns], verbs: [list, get]},
+		{apiGroups: [""], resources: [kilns], verbs: [get]},
 		{apiGroups: [crafts.example], resources: [wheels], resourceNames: [a, b], verbs: [get]},
 		{nonResourceURLs: [/metrics], verbs: [get]}]`: &rules,
 	} {
@@ -154,7 +156,7 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	want := []string{
-		`{APIGroups:[""], Resources:["kilns"], Verbs:["list" "get"]}`,
+		`{APIGroups:[""], Resources:["kilns"], Verbs:["list" "get" "get"]}`,
 		`{APIGroups:[""], Resources:["pots"], Verbs:["list"]}`,
 		`{APIGroups:["crafts.example"], Resources:["wheels"], ResourceNames:["a"], Verbs:["get"]}`,
 		`{APIGroups:["crafts.example"], Resources:["wheels"], ResourceNames:["b"], Verbs:["get"]}`,

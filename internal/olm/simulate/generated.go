@@ -123,11 +123,14 @@ func (r *run) knowsServices() bool {
 	return r.input.Has(kindServices) || r.isFile() && s != nil && knows(r, kindServices, s)
 }
 
-// knowsSecrets reports whether the state has all Secrets of a namespace: it says so, or it has one there.
+// knowsSecrets reports whether the state has all Secrets of a namespace: it says so, or it has one there that no
+// simulation created. Those have an empty hash.
 func (r *run) knowsSecrets(namespace string) bool {
 	if r.isFile() {
-		for range r.input.In(kindSecrets, namespace) {
-			return true
+		for o := range r.input.In(kindSecrets, namespace) {
+			if hash, ok := o.Value.GetAnnotations()[annotationCAHash]; hash != "" || !ok {
+				return true
+			}
 		}
 	}
 	return r.input.Has(kindSecrets)
@@ -178,13 +181,47 @@ func (ns *installed) unservedWebhook(c *v1alpha1.ClusterServiceVersion) string {
 	return ""
 }
 
+// A webhook identifies the configuration of an admission webhook of an operator.
+type webhook struct {
+	kind             v1alpha1.WebhookAdmissionType
+	namespace, owner string
+	generateName     string
+}
+
+// webhooks returns the admission webhooks that have a configuration.
+func (r *run) webhooks() map[webhook]bool {
+	all := map[webhook]bool{}
+	addConfigured(all, v1alpha1.ValidatingAdmissionWebhook, &r.State.ValidatingWebhooks)
+	addConfigured(all, v1alpha1.MutatingAdmissionWebhook, &r.State.MutatingWebhooks)
+	return all
+}
+
+func addConfigured[P cluster.Kubernetes](
+	all map[webhook]bool, kind v1alpha1.WebhookAdmissionType, s *cluster.Store[P],
+) {
+	for o := range s.All() {
+		labels := o.Value.GetLabels()
+		if labels[operator.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind {
+			all[webhook{
+				kind, labels[operator.LabelOwnerNamespace], labels[operator.LabelOwner], labels[labelWebhook],
+			}] = true
+		}
+	}
+}
+
 // hasWebhook reports whether the configuration of a webhook exists, or may exist.
 func (ns *installed) hasWebhook(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription) bool {
+	if ns.configured()[webhook{d.Type, c.Namespace, c.Name, d.GenerateName}] {
+		return true
+	}
+	kind := schema.GroupKind{
+		Group: admissionv1.GroupName, Kind: strings.TrimSuffix(string(d.Type), "AdmissionWebhook") + "WebhookConfiguration",
+	}
 	switch d.Type {
 	case v1alpha1.ValidatingAdmissionWebhook:
-		return hasConfiguration(ns, c, d, &ns.State.ValidatingWebhooks, &ns.input.ValidatingWebhooks)
+		return !isRefused(c) && !ns.knowsClustered() && !knows(ns.run, kind, &ns.input.ValidatingWebhooks)
 	case v1alpha1.MutatingAdmissionWebhook:
-		return hasConfiguration(ns, c, d, &ns.State.MutatingWebhooks, &ns.input.MutatingWebhooks)
+		return !isRefused(c) && !ns.knowsClustered() && !knows(ns.run, kind, &ns.input.MutatingWebhooks)
 	}
 	return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
 		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
@@ -193,19 +230,6 @@ func (ns *installed) hasWebhook(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.W
 		}
 		return o.Value.Spec.Conversion != nil && o.Value.Spec.Conversion.Webhook != nil
 	})
-}
-
-// hasConfiguration reports whether the configuration of an admission webhook exists, or may exist.
-func hasConfiguration[P cluster.Kubernetes](
-	ns *installed, c *v1alpha1.ClusterServiceVersion, d *v1alpha1.WebhookDescription, s, input *cluster.Store[P],
-) bool {
-	for range configurations(s, c, d.GenerateName) {
-		return true
-	}
-	kind := schema.GroupKind{
-		Group: admissionv1.GroupName, Kind: strings.TrimSuffix(string(d.Type), "AdmissionWebhook") + "WebhookConfiguration",
-	}
-	return !isRefused(c) && !knows(ns.run, kind, input) && !ns.knowsClustered()
 }
 
 // knowsClustered reports whether the state is a file with all objects without a namespace: it has an APIService and a

@@ -79,6 +79,11 @@ const someRead = `---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: other, namespace: ns}}
 `
 
+// newSecret is a Secret of another operator that a simulation created: its certificate is not known.
+const newSecret = `---
+{apiVersion: v1, kind: Secret, metadata: {name: loom-service-cert, namespace: ns, labels: {olm.managed: "true"}, annotations: {olmcahash: ""}}}
+`
+
 // TestLacksGenerated removes or changes each object that OLM generates for an operator: OLM notices it if the state has
 // all objects of the kind, and otherwise the object may exist.
 func TestLacksGenerated(t *testing.T) {
@@ -148,6 +153,7 @@ func TestLacksGenerated(t *testing.T) {
 		}
 		for of, state := range map[string]string{
 			"a file":    text,
+			"a result":  text + newSecret,
 			"a cluster": text + someRead,
 		} {
 			if got := lackOf(loaded(t, state)); got != "" {
@@ -159,7 +165,9 @@ func TestLacksGenerated(t *testing.T) {
 
 // lackOf returns the message about the missing generated objects of the only operator of a state.
 func lackOf(state *cluster.State) string {
-	ns := newRun(state, Options{}).installedIn("ns")
+	r := newRun(state, Options{})
+	ns := r.installedIn("ns")
+	ns.configured = r.webhooks
 	_, message := ns.lacksGenerated(ns.all[0].Value)
 	return message
 }

@@ -28,10 +28,10 @@ type csv = cluster.Object[*v1alpha1.ClusterServiceVersion]
 
 // operators updates the phases of the ClusterServiceVersions that are members of an OperatorGroup.
 func operators(ctx context.Context, r *run) error {
-	permissions := sync.OnceValue(r.authorizer)
+	permissions, configured := sync.OnceValue(r.authorizer), sync.OnceValue(r.webhooks)
 	for _, namespace := range slices.Clone(r.State.ClusterServiceVersions.Namespaces()) {
 		ns := r.installedIn(namespace)
-		ns.permissions = permissions
+		ns.permissions, ns.configured = permissions, configured
 		for _, o := range ns.all {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -94,6 +94,7 @@ type installed struct {
 
 	replacements map[string][]string     // the names of the replacements, by the name of the replaced operator
 	permissions  func() *rbac.Authorizer // of all service accounts in the cluster, at the start of the controller
+	configured   func() map[webhook]bool // the admission webhooks with a configuration, at the start of the controller
 }
 
 // operatorKind is the kind of the objects that list the objects of an operator.
