@@ -316,6 +316,10 @@ func testServeSearch(browser context.Context, t *testing.T) {
 	p.untilHeading("The Oven")
 	search("kiln" + kb.Enter) // before the packages are shown
 	p.untilHeading("The Kiln")
+	// Before the page has noticed that its address changes.
+	p.do(chromedp.Evaluate[chromedp.Void](
+		`query.value = "oven"; query.dispatchEvent(new Event("input")); query.form.requestSubmit()`))
+	p.untilHeading("The Oven")
 }
 
 // testSearchMatches checks searches for texts that cards do not show, and the links to the matches.

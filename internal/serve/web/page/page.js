@@ -712,7 +712,13 @@
     const to = packagesLink(isMissing ? catalogs[0].name : catalog, queryField.value);
     refresh();
     if (name === undefined && compare === undefined && !isMissing) history.replaceState(null, "", to);
-    else location.hash = to;
+    else {
+      // The event comes later, perhaps after Enter, which waits for the arrival.
+      arrival = new Promise((resolve) => {
+        window.addEventListener("hashchange", () => resolve(arrival), { once: true });
+      });
+      location.hash = to;
+    }
   }
   queryField.addEventListener("input", search);
   byId("search").addEventListener("submit", async (event) => {
