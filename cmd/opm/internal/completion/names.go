@@ -21,9 +21,9 @@ var (
 	channels = NamesOf(declcfg.SchemaChannel)
 )
 
-// NamesOf completes to the names of the objects of a schema in the catalog in the first argument, or the first of --each,
-// ignoring objects that cannot be read. If --package or --package-name is given, only channels and bundles of that
-// package are completed.
+// NamesOf completes to the names of the objects of a schema in the catalog in the first argument, or the first of
+// --each, ignoring objects that cannot be read. If --package or --package-name is given, only channels and bundles of
+// that package are completed.
 func NamesOf(schema string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if args = WithFirstOfEach(cmd, args); len(args) == 0 {
