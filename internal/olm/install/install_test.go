@@ -3,6 +3,7 @@ package install_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/fstest"
 
@@ -85,5 +86,31 @@ func TestUnknownPriority(t *testing.T) {
 	unknown, ok := errors.AsType[*install.NoCatalogError](err)
 	if !ok || unknown.Name != "olm/cut" || err.Error() != `no catalog "olm/cut" (did you mean "olm/cat"?)` {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestHealth checks which catalogs are healthy for a Subscription while none can be read: only a valid one with an
+// address, whose server OLM does not run itself.
+func TestHealth(t *testing.T) {
+	state := ""
+	for name, spec := range map[string]string{
+		"addressed": "{sourceType: grpc, address: 'catalog:50051'}",
+		"invalid":   "{sourceType: none, address: 'catalog:50051'}",
+		"pod":       "{sourceType: grpc, image: 'registry.example/catalog:v1'}",
+	} {
+		state += fmt.Sprintf("---\napiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\n"+
+			"metadata: {name: %s, namespace: pots}\nspec: %s\n", name, spec)
+	}
+	s, _ := read(t, state)
+	r, err := install.NewRequest(s, install.Options{Down: []string{"addressed", "invalid", "pod"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, h := range r.Health("pots") {
+		got[h.CatalogSourceRef.Name] = h.Healthy
+	}
+	if want := map[string]bool{"addressed": true, "invalid": false, "pod": false}; !maps.Equal(got, want) {
+		t.Errorf("healthy are %v, want %v", got, want)
 	}
 }
