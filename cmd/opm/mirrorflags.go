@@ -130,7 +130,7 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	return checkJobs(cmd, f.jobs)
 }
 
-// sources returns what to mirror.
+// sources returns the catalogs and images to mirror.
 func (f *mirrorFlags) sources(cmd *cobra.Command) (*mirror.Sources, error) {
 	s := &mirror.Sources{
 		Names: f.names, CatalogImage: f.catalogImage, Additional: f.additional, Platforms: f.platforms, Base: f.base,

@@ -221,7 +221,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r resolution.Answer) error {
 	return nil
 }
 
-// question returns what the flags ask.
+// question returns the options of the question that the flags ask.
 func (f *resolveFlags) question() resolution.Options {
 	return resolution.Options{Classic: f.olm != olmV1, V1: f.olm != olmClassic, Path: f.path, Timeout: f.timeout}
 }

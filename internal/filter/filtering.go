@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -170,7 +171,7 @@ func (f *Filtering) omitBundles(omit func(pkg, bundle string) bool) {
 	}
 }
 
-// leaveOut removes unusable packages and bundles from the catalog, and warns about those of the selected packages.
+// leaveOut removes unusable packages and bundles from the catalog, with a warning for each in a selected package.
 func (f *Filtering) leaveOut() {
 	packages, bundles := f.Report.Unusable()
 	for _, name := range packages.Names() {
@@ -230,5 +231,5 @@ func imagePointer(b *declcfg.Bundle, ref string) jsontext.Pointer {
 	if b.Image == ref || i < 0 {
 		return "/image"
 	}
-	return jsontext.Pointer(fmt.Sprintf("/relatedImages/%d/image", i))
+	return place.Item("/relatedImages", i) + "/image"
 }

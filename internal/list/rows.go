@@ -12,8 +12,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/graph"
 )
 
-// Keys returns the keys of rows in JSON and YAML, in their order, each with what the tag help of its field says about
-// it: "bundles (count)".
+// Keys returns the keys of rows in JSON and YAML, in their order, each with the tag help of its field in parentheses:
+// "bundles (count)".
 func Keys[R Row]() []string {
 	var keys []string
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[R]()) {

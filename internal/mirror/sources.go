@@ -62,8 +62,8 @@ func (c *Catalog) String() string {
 }
 
 // Catalogs returns the catalogs with these references, with their entries in the config or, without references, all
-// catalogs of the config. The error is that of a reference that the config does not have, or joins
-// those of the catalogs, also about equal names in the mirror.
+// catalogs of the config. A reference that the config does not have ends it with an
+// error; other errors, also about equal names in the mirror, are joined.
 func (s *Sources) Catalogs(refs []string) (catalogs []*Catalog, err error) {
 	for _, ref := range refs {
 		if s.Config == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
-// For returns a hint that says how to fix the error of a command, or "" if there is none. It reads what the arguments
-// name with the options.
+// For returns a hint to fix the error of a command, or "" if there is none. It opens the catalogs and files of the
+// arguments with the options.
 func For(cmd *cobra.Command, err error, opts render.Options) string {
 	if b, ok := errors.AsType[*render.BundleError](err); ok && !strings.Contains(cmd.Use, "|BUNDLE") {
 		ref := b.Ref

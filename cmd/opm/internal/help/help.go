@@ -88,7 +88,7 @@ func (p *Pages) printCommands(w io.Writer, cmd *cobra.Command, title, id string)
 	}
 }
 
-// inGroup returns the subcommands of a group that the help lists: those of Order, then the others by name.
+// inGroup returns the visible subcommands of a group: first in the given Order, then by name.
 func (p *Pages) inGroup(cmd *cobra.Command, id string) (all []*cobra.Command) {
 	rest := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
 		return c.GroupID != id || !c.IsAvailableCommand() && c.Name() != "help"

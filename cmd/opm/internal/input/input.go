@@ -1,5 +1,5 @@
-// Package input says what a path on a command line names: a catalog, a bundle directory, a template. Its errors are
-// about paths that name another kind of object than the command needs.
+// Package input finds the kind of object that a path on a command line names: a catalog, a bundle directory, a
+// template. Its errors are about paths to another kind of object than the command needs.
 package input
 
 import (
