@@ -95,7 +95,7 @@ func TestHealth(t *testing.T) {
 	state := ""
 	for name, spec := range map[string]string{
 		"addressed": "{sourceType: grpc, address: 'catalog:50051'}",
-		"invalid":   "{sourceType: none, address: 'catalog:50051'}",
+		"invalid":   "{sourceType: grpc}",
 		"pod":       "{sourceType: grpc, image: 'registry.example/catalog:v1'}",
 	} {
 		state += fmt.Sprintf("---\napiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\n"+
