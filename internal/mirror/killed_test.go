@@ -214,10 +214,7 @@ func child(t *testing.T, env []string) *exec.Cmd {
 // checkTags checks that every tag can be pulled.
 func checkTags(t *testing.T, f *fakeRegistry) {
 	t.Helper()
-	f.mu.Lock()
-	asked := f.asked
-	f.mu.Unlock()
-	for _, r := range asked {
+	for _, r := range f.requests() {
 		path, ok := strings.CutPrefix(r, "PUT /v2/")
 		repo, tag, isManifest := strings.Cut(path, "/manifests/")
 		if !ok || !isManifest || strings.Contains(tag, ":") {

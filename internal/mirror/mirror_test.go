@@ -49,7 +49,7 @@ func TestMirror(t *testing.T) {
 		to.reset()
 		p, _ := mustRun(t.Context(), t, from.images(t, Names{}), target, Options{Opener: opener, Last: record})
 		if from.bytes > 0 || to.wrote() > 0 {
-			t.Errorf("%v: second run: %d bytes were read, and %d manifests written: %v", api, from.bytes, to.wrote(), to.asked)
+			t.Errorf("%v: second run: %d bytes were read, and %d manifests written: %v", api, from.bytes, to.wrote(), to.requests())
 		}
 		if r := p.Report(); r.Total.Missing > 0 || len(r.Obsolete) > 0 {
 			t.Errorf("%v: second run: %+v", api, r)
@@ -412,7 +412,7 @@ func TestFailures(t *testing.T) {
 			tt.opts.Platforms, tt.opts.Last, tt.opts.RetryFailed = nil, record, true
 			from.reset()
 			mustRun(t.Context(), t, from.images(t, Names{}), target, tt.opts)
-			for _, r := range from.asked {
+			for _, r := range from.requests() {
 				if strings.Contains(r, "/pottery/wheel/") {
 					t.Errorf("an image that did not fail was asked for: %s", r)
 				}
@@ -515,8 +515,8 @@ func TestTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = NewPlan(t.Context(), from.images(t, Names{}), target, Options{Opener: opener})
-	if err == nil || !strings.Contains(err.Error(), "there are no credentials for it: log in") || len(from.asked) > 0 {
-		t.Errorf("got %v, and %v", err, from.asked)
+	if err == nil || !strings.Contains(err.Error(), "there are no credentials for it: log in") || len(from.requests()) > 0 {
+		t.Errorf("got %v, and %v", err, from.requests())
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +48,7 @@ type fakeRegistry struct {
 	sent    map[string]int  // number of times that each blob was sent completely
 	bytes   int64           // of blobs sent
 	noMount bool            // mounts no blobs
-	asked   []string        // METHOD PATH
+	asked   []string        // see requests
 	largest int64           // number of bytes of the largest blob sent
 	mounts  int
 
@@ -226,11 +227,19 @@ func (f *fakeRegistry) reset() {
 	f.sent, f.bytes, f.asked, f.mounts = map[string]int{}, 0, nil, 0
 }
 
-// wrote returns the number of manifests put since the last reset.
-func (f *fakeRegistry) wrote() (n int) {
+// requests returns the requests since the last reset, each as METHOD PATH, in the order of their arrival. It leaves out
+// the end of uploads that are not needed: such a request may arrive after the run that sent it.
+func (f *fakeRegistry) requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, r := range f.asked {
+	return slices.DeleteFunc(slices.Clone(f.asked), func(r string) bool {
+		return strings.HasPrefix(r, "DELETE ") && strings.Contains(r, "/blobs/uploads/")
+	})
+}
+
+// wrote returns the number of manifests put since the last reset.
+func (f *fakeRegistry) wrote() (n int) {
+	for _, r := range f.requests() {
 		if strings.HasPrefix(r, "PUT ") && path.Base(path.Dir(r)) == "manifests" {
 			n++
 		}

@@ -95,8 +95,8 @@ func TestVerify(t *testing.T) {
 			}
 			p, err = Verify(t.Context(), images, target, Options{Opener: opener})
 			check("references", failuresOf(t, p, err))
-			if to.wrote() > 0 || from.bytes > 0 || len(from.asked) > 0 {
-				t.Errorf("wrote %d manifests, and asked the source: %v", to.wrote(), from.asked)
+			if to.wrote() > 0 || from.bytes > 0 || len(from.requests()) > 0 {
+				t.Errorf("wrote %d manifests, and asked the source: %v", to.wrote(), from.requests())
 			}
 		})
 	}

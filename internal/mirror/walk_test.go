@@ -60,7 +60,7 @@ func TestNestedIndexes(t *testing.T) {
 			}
 			_, record := mustRun(t.Context(), t, []*Image{img}, target, Options{Opener: opener})
 			asked := map[string]int{}
-			for _, r := range from.asked {
+			for _, r := range from.requests() {
 				if strings.HasPrefix(r, "GET ") && strings.Contains(r, "/manifests/sha256:") {
 					asked[r]++
 				}
