@@ -3,17 +3,16 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/olm/across"
-	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 func planCmd() *cobra.Command {
@@ -78,34 +77,18 @@ func (f *planFlags) add(cmd *cobra.Command) {
 
 // run plans the upgrade of a platform, and prints plans and problems. It fails if an operator is stuck.
 func (f *planFlags) run(cmd *cobra.Command, refs []*reference.Named) error {
-	c, err := f.report.read(refs[len(refs)-1].Ref)
-	if err != nil {
-		return err
-	}
-	report, leftOut, err := f.plan(cmd, refs)
-	if err != nil {
-		return err
-	}
-	result := report.Report()
-	if fail, ok := errors.AsType[*failure](leftOut); ok {
-		result.Incomplete = fail.reason
-	}
-	plans := report.Plans
-	if !f.all && f.installed == nil && f.state.paths == nil {
-		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
-	}
-	switch out := textOutput(cmd); {
-	case f.report.writeBaseline || len(plans) == 0:
-	case cmdline.Format(cmd) == output.Text:
-		err = report.Table(plans).Text(out)
-	case cmdline.Format(cmd) == output.Markdown:
-		err = report.Table(plans).Markdown(out)
-		fmt.Fprintln(out)
-	}
-	if err != nil {
-		return err
-	}
-	err = f.report.print(cmd, c, result, report.Summary())
+	var leftOut error
+	err := f.report.run(cmd, refs[len(refs)-1].Ref, func(*opmyaml.Config) (*problem.Report, error) {
+		plans, missing, err := f.plan(cmd, refs)
+		if err != nil {
+			return nil, err
+		}
+		report := plans.Report(f.all || f.installed != nil || f.state.paths != nil)
+		if fail, ok := errors.AsType[*failure](missing); ok {
+			report.Incomplete, leftOut = fail.reason, missing
+		}
+		return report, nil
+	})
 	return cmp.Or(err, leftOut)
 }
 

@@ -46,10 +46,9 @@ type reportFlags struct {
 
 // A checkedCatalog is a catalog whose problems are not printed yet.
 type checkedCatalog struct {
-	name    string // "" without --each
-	config  *opmyaml.Config
-	report  *problem.Report
-	summary []string // lines for standard error; nil for none
+	name   string // "" without --each
+	config *opmyaml.Config
+	report *problem.Report
 }
 
 // add adds the flags to a command.
@@ -111,15 +110,30 @@ func (f *reportFlags) forEach() *eachFlag {
 	return &f.each
 }
 
+// run prints the problems that check finds in a catalog or a bundle, for which it has a configuration.
+func (f *reportFlags) run(
+	cmd *cobra.Command, ref string, check func(*opmyaml.Config) (*problem.Report, error),
+) error {
+	c, err := f.read(ref)
+	if err != nil {
+		return err
+	}
+	report, err := check(c)
+	if err != nil {
+		return err
+	}
+	return f.print(cmd, c, report)
+}
+
 // print prints the problems of a report with the levels and the baseline of the configuration. It prints the lines of
 // the summary to standard error. It returns an error if one of the problems is an error. With --each, nothing is
 // printed before the last catalog is checked.
-func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report, summary ...string) error {
+func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report) error {
 	if f.each.given() {
-		f.checked = append(f.checked, checkedCatalog{f.each.now.Name, c, report, summary})
+		f.checked = append(f.checked, checkedCatalog{f.each.now.Name, c, report})
 		return nil
 	}
-	return f.printAll(cmd, []checkedCatalog{{"", c, report, summary}})
+	return f.printAll(cmd, []checkedCatalog{{"", c, report}})
 }
 
 // printAll prints the problems of one catalog or, with --each, of several.
@@ -135,6 +149,9 @@ func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
 		return fmt.Errorf("the baseline is not written: %s", report.Incomplete)
 	}
 	report.Problems, report.Version, report.Counts = nil, thisBuild().Version, sumOfCounts(all)
+	if err := f.writeTables(cmd, all); err != nil {
+		return err
+	}
 	for _, b := range f.byBaseline(all) {
 		if f.writeBaseline {
 			if err := f.replaceBaseline(cmd.ErrOrStderr(), b.name, b.problems); err != nil {
@@ -153,7 +170,7 @@ func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
 		return nil
 	}
 	for _, one := range all {
-		for _, line := range one.summary {
+		for _, line := range one.report.Summary {
 			if one.name != "" {
 				line = legible.Name(one.name) + ": " + line
 			}
@@ -161,6 +178,19 @@ func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
 		}
 	}
 	return withNotes(cmd, f.write(cmd, &report), notes)
+}
+
+// writeTables writes the tables of reports, even if a baseline cannot be read.
+func (f *reportFlags) writeTables(cmd *cobra.Command, all []checkedCatalog) error {
+	if f.writeBaseline {
+		return nil
+	}
+	for _, one := range all {
+		if err := one.report.WriteTables(textOutput(cmd), problem.Format(cmdline.Format(cmd))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sumOfCounts adds the counts of reports.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -66,6 +67,23 @@ func write(t *testing.T, fn func(*bytes.Buffer) error) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// TestTables checks that tables are written in front of the problems, in the formats for people only.
+func TestTables(t *testing.T) {
+	table := &report.Report{}
+	table.Table([]string{"package", "plan"}, [][]string{{report.Name("kiln"), "stuck"}})
+	for format, want := range map[problem.Format]string{
+		problem.Text:     "PACKAGE  PLAN\nkiln     stuck\n",
+		problem.Markdown: "| package | plan |\n| --- | --- |\n| `kiln` | stuck |\n\n",
+		problem.JSON:     "",
+	} {
+		r := problem.Report{Tables: []*report.Report{table, table}}
+		got := write(t, func(w *bytes.Buffer) error { return r.WriteTables(w, format) })
+		if got != want+want {
+			t.Errorf("%s: got %q, want %q twice", format, got, want)
+		}
+	}
 }
 
 func same(t *testing.T, got, want string) {
