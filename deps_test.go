@@ -133,7 +133,7 @@ var arrows = map[string][]string{
 	},
 	"internal/olm/install": {
 		"internal/shell", "internal/olm/cluster", "internal/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
-		"internal/catalogsource", "internal/platform",
+		"internal/catalogsource", "internal/platform", "internal/reference", "pkg/image",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		json,
 	},
