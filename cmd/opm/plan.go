@@ -138,14 +138,12 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*ac
 		return nil, nil, cmdline.Invalid(err)
 	}
 	return readEach(cmd, refs, "the plans leave out ", func(i int) (*across.Catalog, error) {
-		defer display(cmd).Start("reading")()
-		c, err := f.images.openCatalog(cmd, openOptions(cmd), refs[i].Ref)
+		c, err := f.images.openIndex(cmd, all[i].Read, refs[i].Ref)
 		if err != nil {
 			return nil, err
 		}
-		defer c.close()
-		err = all[i].Read(cmd.Context(), c.Sources...)
-		return all[i], c.check(all[i].Index, err)
+		c.close()
+		return all[i], nil
 	})
 }
 
