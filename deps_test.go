@@ -242,7 +242,7 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/platform", "internal/plural", "internal/reference", "internal/regular",
 		"internal/strictyaml", "pkg/declcfg", "pkg/problem", "pkg/validate", json,
 	},
-	"internal/linelog":  {"internal/legible"},
+	"internal/linelog":  {"internal/legible", "github.com/sirupsen/logrus"},
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json, "k8s.io/apimachinery/pkg/util/version"},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/output", "internal/plural", json,

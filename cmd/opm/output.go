@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"unicode/utf8"
 
-	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
 )
@@ -63,16 +60,4 @@ func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 // printResult prints the answer of a command.
 func printResult(cmd *cobra.Command, r *output.Result) error {
 	return r.Write(cmd.OutOrStdout(), cmdline.Format(cmd))
-}
-
-// A podmanFormat formats log entries of podman's libraries like our own lines. These libraries log the entries of
-// credential files that they ignore.
-type podmanFormat struct{}
-
-func (podmanFormat) Format(e *logrus.Entry) ([]byte, error) {
-	level := slog.LevelWarn
-	if e.Level <= logrus.ErrorLevel {
-		level = slog.LevelError
-	}
-	return []byte("opm: " + linelog.LevelName(level) + ": " + legible.Text(e.Message) + "\n"), nil
 }
