@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -218,7 +216,7 @@ func (f *reportFlags) write(cmd *cobra.Command, report *problem.Report) error {
 		return printProblems(w, cmd.ErrOrStderr(), report.Problems, f.info)
 	}
 	if problem.Format(format) == problem.GitHub { // annotations are for people, too
-		report.Problems = shownProblems(report.Problems, f.info)
+		report.Problems = problem.Shown(report.Problems, f.info)
 	}
 	err := report.Write(outputAs(cmd, format), problem.Format(format))
 	if err != nil || !problem.HasErrors(report.Problems) {
@@ -248,7 +246,7 @@ const manyProblems = 100
 // errors, it returns a failure. On a terminal, or if there are many problems or some are not shown, it adds the counts
 // at the end: on summary, or in the failure.
 func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool) error {
-	shown := shownProblems(problems, info)
+	shown := problem.Shown(problems, info)
 	terminal := console.IsTerminal(w)
 	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if colour {
@@ -258,44 +256,16 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 		return err
 	}
 	var sum string
-	hidden := len(problems) - len(shown)
-	if terminal || len(shown) > 0 && (hidden > 0 || len(problems) >= manyProblems || problem.Folds(shown)) {
-		sum = sumUp(problems, shown)
+	hides := len(shown) < len(problems)
+	if terminal || len(shown) > 0 && (hides || len(problems) >= manyProblems || problem.Folds(shown)) {
+		sum = "opm: " + problem.SumUp(problems, shown)
 	}
 	if problem.HasErrors(problems) {
-		return &failure{problem.Reason(problems), rootHint(shown) + sum}
+		if hint := problem.RootHint(shown); hint != "" {
+			sum = "hint: " + hint + "\n" + sum
+		}
+		return &failure{problem.Reason(problems), sum}
 	}
 	_, err := io.WriteString(summary, sum)
 	return err
-}
-
-// rootHint returns the line about the first of the problems if others are often consequences of it, or "".
-func rootHint(problems []*problem.Problem) string {
-	if p := problems[0]; p.Root && p.Severity != problem.Error {
-		return fmt.Sprintf("hint: correct the %s at %s first: the errors may be consequences of it\n", p.Severity,
-			legible.Name(p.Pos.String()))
-	}
-	return ""
-}
-
-// shownProblems returns the problems that people see: hints only if info is set.
-func shownProblems(problems []*problem.Problem, info bool) []*problem.Problem {
-	return slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
-		return p.Severity == problem.Info && !info
-	})
-}
-
-// sumUp returns a summary: the counts of all problems, whether hints are hidden, and the shown problems by rule.
-func sumUp(problems, shown []*problem.Problem) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "opm: %s", problem.Summary(problems))
-	switch hidden := len(problems) - len(shown); {
-	case hidden == 1:
-		b.WriteString("; --info shows the hint")
-	case hidden > 1:
-		b.WriteString("; --info shows the hints")
-	}
-	b.WriteByte('\n')
-	_ = problem.WriteByRule(&b, shown)
-	return b.String()
 }

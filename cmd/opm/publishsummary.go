@@ -77,7 +77,7 @@ func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool)
 	if several {
 		found.Problems = pipeline.MergedProblems(all)
 	}
-	found.Problems = shownProblems(found.Problems, false)
+	found.Problems = problem.Shown(found.Problems, false)
 	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
 }
 
