@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 	},
 	"internal/publish/manifests": {
 		"pkg/image", "internal/format", "internal/k8sname", "github.com/operator-framework/api", "k8s.io/api",
-		"k8s.io/apimachinery", "internal/catalogsource", "internal/strictyaml",
+		"k8s.io/apimachinery", "internal/atomicfile", "internal/catalogsource", "internal/strictyaml",
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 
@@ -15,7 +13,6 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
-	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
@@ -154,25 +151,7 @@ func (f *manifestsFlags) write(set *manifests.Set) (*output.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, writeManifests(f.dir, written)
-}
-
-// writeManifests writes files to a directory. It overwrites files of the same names.
-func writeManifests(dir string, files []manifests.File) error {
-	return atomicfile.InDir(dir, func(root *os.Root) error {
-		return atomicfile.Merge(root, func(stage *os.Root) error {
-			for _, file := range files {
-				name := filepath.FromSlash(file.Name)
-				if err := stage.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-					return err
-				}
-				if err := stage.WriteFile(name, file.Text, 0o666); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
+	return nil, manifests.WriteFiles(f.dir, written)
 }
 
 // manifestsFlags are the flags of generate manifests.
