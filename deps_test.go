@@ -199,7 +199,7 @@ var arrows = map[string][]string{
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference", "internal/regular",
 		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
 		"internal/syntax",
-		"internal/parallel", "internal/plural",
+		"internal/parallel", "internal/plural", "internal/shell",
 	},
 	"internal/edit/internal/layout": {
 		"internal/document", "internal/format", "internal/syntax", "internal/yamljson", json,
