@@ -19,7 +19,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -240,11 +239,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 		return nil
 	}
 	for _, err := range flatten(err) {
-		line := fmt.Sprintf("opm: error: %s: %s", name, legibleLines(err.Error()))
-		if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
-			line = placed(e.Pos, problem.Error, e.Message())
-		}
-		fmt.Fprintln(stderr, line)
+		fmt.Fprintln(stderr, errorLine(name+": ", err))
 	}
 	return nil
 }
