@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -129,8 +128,11 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*ac
 	}
 	for _, r := range refs {
 		p, unknown, err := catalogPlatform(f.report.config, r)
-		if err := cmp.Or(err, unknown); err != nil {
+		if err != nil {
 			return nil, nil, err
+		}
+		if unknown != nil {
+			return nil, nil, cmdline.Invalid(unknown)
 		}
 		all = append(all, &across.Catalog{Name: r.Name, Platform: p})
 	}
@@ -147,43 +149,7 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*ac
 	})
 }
 
-// versionAtEnd finds the version of a platform at the end of the name of a catalog or of an image.
-var versionAtEnd = regexp.MustCompile(`(?:^|[/:=_-])v?([0-9]+\.[0-9]+)$`)
-
-// catalogPlatform returns the platform of a catalog: the version at the end of the name that it is given, the target in
-// the named configuration or in the opm.yaml beside it, or the version at the end of its directory or tag. unknown is
-// the reason why it is not known.
+// catalogPlatform returns the platform of a catalog, by its name or the named configuration; see [opmyaml.PlatformOf].
 func catalogPlatform(config string, r *reference.Named) (p platform.Platform, unknown, err error) {
-	named, errNamed := platformOf(r)
-	if errNamed == nil && r.Name != reference.BaseName(r.Ref) {
-		return named, nil, nil
-	}
-	c, err := readConfig(config, r.Ref)
-	if err != nil {
-		return platform.Platform{}, nil, err
-	}
-	if p, err := c.TargetOf(r.Ref); err != nil || p != (platform.Platform{}) {
-		return p, nil, err
-	}
-	return named, errNamed, nil
-}
-
-// platformOf returns the platform in the name of a catalog or in the tag of its image.
-func platformOf(r *reference.Named) (platform.Platform, error) {
-	for _, text := range []string{r.Name, r.Ref} {
-		found := versionAtEnd.FindStringSubmatch(text)
-		if found == nil {
-			continue
-		}
-		v, err := platform.ParseVersion(found[1])
-		switch {
-		case err != nil:
-			return platform.Platform{}, cmdline.Invalid(err)
-		case v.Major < 4:
-			return platform.Platform{Kubernetes: v}, nil
-		}
-		return platform.OpenShift(v), nil
-	}
-	return platform.Platform{},
-		cmdline.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.Ref)
+	return opmyaml.PlatformOf(r, func() (*opmyaml.Config, error) { return readConfig(config, r.Ref) })
 }
