@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"io"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +9,6 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // textOutput returns standard output for people and for logs, as a [legible.Writer].
@@ -28,25 +24,10 @@ func display(cmd *cobra.Command) console.Display { return console.Display{Stderr
 func writeDiff(cmd *cobra.Command, text []byte) error {
 	w := dataOutput(cmd)
 	if console.IsTerminal(w) {
-		w, text = textOutput(cmd), abbreviated(text)
+		w, text = textOutput(cmd), console.Abbreviate(text)
 	}
 	_, err := w.Write(text)
 	return err
-}
-
-// maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
-const maxDiffLine = 200
-
-// abbreviated returns a diff with long lines cut.
-func abbreviated(text []byte) []byte {
-	var short []byte
-	for line := range bytes.Lines(text) {
-		if n := utf8.RuneCount(line); n > maxDiffLine+1 {
-			line = fmt.Appendf(nil, "%s… (%s characters)\n", string([]rune(string(line))[:maxDiffLine]), plural.Number(n-1))
-		}
-		short = append(short, line...)
-	}
-	return short
 }
 
 // outputAs returns standard output for a format: dataOutput for a format that programs read, or else textOutput.
