@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term", "internal/reference"},
 	"cmd/opm/internal/startup": {},
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
-	"cmd/opm/internal/process": {"internal/serve/memlimit"},
+	"cmd/opm/internal/process": {"internal/regular", "internal/serve/memlimit"},
 	"cmd/opm/internal/cmdline": {
 		"internal/output", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
 		"internal/nearest",

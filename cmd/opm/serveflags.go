@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/serve/listen"
 	"github.com/opm-toolchain/opm/internal/serve/profiles"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -70,7 +71,8 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 		"after a change, ask clients to reconnect over this `DURATION`, 0 never (with --watch)")
 	flags.BoolVar(&f.debug, "debug", false, "log every call")
 	cmdline.ChoiceVar(cmd, &f.logFormat, "log-format", "", "text", "format of the log", "text", "json")
-	flags.StringVarP(&f.terminationLog, "termination-log", "t", terminationLog, "write to `FILE` why the server ended")
+	flags.StringVarP(&f.terminationLog, "termination-log", "t", process.TerminationLog,
+		"write to `FILE` why the server ended")
 	flags.StringVar(&f.pprofAddr, "pprof-addr", "", "serve profiles of the program on `ADDRESS`")
 	flags.BoolVar(&f.pprofCapture, "pprof-capture-profiles", false,
 		"record a profile of the start (with --pprof-addr "+profiles.DefaultAddr+", if none is given)")
