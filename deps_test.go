@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"cmd/opm/internal/console": {"internal/legible", "internal/plural", "golang.org/x/term", "internal/reference"},
 	"cmd/opm/internal/startup": {},
 	"cmd/opm/internal/watch":   {"pkg/declcfg", "internal/indexignore", "github.com/fsnotify/fsnotify"},
-	"cmd/opm/internal/process": {"internal/serve/memlimit"},
+	"cmd/opm/internal/process": {"internal/regular", "internal/serve/memlimit"},
 	"cmd/opm/internal/cmdline": {
 		"internal/output", "github.com/spf13/cobra", "github.com/spf13/pflag", "k8s.io/apimachinery",
 		"internal/nearest",
@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 	},
 	"internal/publish/manifests": {
 		"pkg/image", "internal/format", "internal/k8sname", "github.com/operator-framework/api", "k8s.io/api",
-		"k8s.io/apimachinery", "internal/catalogsource", "internal/strictyaml",
+		"k8s.io/apimachinery", "internal/atomicfile", "internal/catalogsource", "internal/strictyaml",
 	},
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
 		"pkg/problem", "internal/parallel", "internal/updates", "pkg/bundle", "internal/platform",
-		"internal/installmode",
+		"internal/installmode", "internal/report",
 	},
 	"internal/resolve/internal/solver": {"github.com/go-air/gini"},
 	"internal/olm/simulate": {
@@ -133,7 +133,7 @@ var arrows = map[string][]string{
 	},
 	"internal/olm/install": {
 		"internal/shell", "internal/olm/cluster", "internal/resolve", "pkg/bundle", "pkg/declcfg", "internal/nearest", "internal/parallel",
-		"internal/catalogsource", "internal/platform",
+		"internal/catalogsource", "internal/platform", "internal/reference", "pkg/image",
 		"github.com/operator-framework/api", "k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery",
 		json,
 	},
@@ -199,7 +199,7 @@ var arrows = map[string][]string{
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference", "internal/regular",
 		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
 		"internal/syntax",
-		"internal/parallel", "internal/plural",
+		"internal/parallel", "internal/plural", "internal/shell",
 	},
 	"internal/edit/internal/layout": {
 		"internal/document", "internal/format", "internal/syntax", "internal/yamljson", json,
@@ -242,7 +242,7 @@ var arrows = map[string][]string{
 		"internal/nearest", "internal/platform", "internal/plural", "internal/reference", "internal/regular",
 		"internal/strictyaml", "pkg/declcfg", "pkg/problem", "pkg/validate", json,
 	},
-	"internal/linelog":  {"internal/legible"},
+	"internal/linelog":  {"internal/legible", "github.com/sirupsen/logrus"},
 	"internal/platform": {"pkg/declcfg", "github.com/blang/semver/v4", json, "k8s.io/apimachinery/pkg/util/version"},
 	"pkg/problem": {
 		"pkg/declcfg", "internal/format", "internal/legible", "internal/nearest", "internal/output", "internal/plural", json,

@@ -3,15 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/reference"
-	"github.com/opm-toolchain/opm/pkg/image"
 )
 
 func buildCmd() *cobra.Command {
@@ -60,9 +59,9 @@ func (f *buildFlags) add(cmd *cobra.Command) {
 	f.addImage(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.push, "push", false, "push the image to each --tag")
-	flags.StringVar(&f.layout, "oci-layout", "",
+	flags.StringVar(&f.Layout, "oci-layout", "",
 		"write the image to the OCI layout in `DIRECTORY`, in which {{.Catalog}} is the name of the catalog")
-	flags.StringVar(&f.archive, "archive", "",
+	flags.StringVar(&f.Archive, "archive", "",
 		"write the image to the OCI archive `FILE`, in which {{.Catalog}} is the name of the catalog")
 	flags.BoolVar(&f.onlyOpm, "only-opm", false, "build the image of opm itself, the base of catalog images")
 	cmdline.ChoiceVar(cmd, &f.format, "output", "o", "text",
@@ -113,36 +112,33 @@ func (f *buildFlags) run(cmd *cobra.Command, args []string) error {
 
 // buildings returns the images to build. Two catalogs must not have one place.
 func (f *buildFlags) buildings(refs []*reference.Named) ([]*building, error) {
-	tags, err := tagsOf(refs, f.tags)
+	places, err := placesOf(f.Place, refs)
 	if err != nil {
 		return nil, err
 	}
 	var all []*building
-	archives, layouts := map[string]string{}, map[string]bool{}
 	for i, r := range refs {
 		b := &building{dir: r.Ref, flags: *f}
-		b.flags.tags = tags[i]
-		if b.flags.archive, err = forCatalog("archive", f.archive, r.Name); err != nil {
-			return nil, err
-		}
-		if b.flags.layout, err = forCatalog("oci-layout", f.layout, r.Name); err != nil {
-			return nil, err
-		}
-		other, taken := archives[b.flags.archive]
-		switch {
-		case taken && b.flags.archive != "":
-			return nil, cmdline.Errorf("--archive %q is the file of both %s and %s: "+
-				"put {{.Catalog}} into it, the name of the catalog", b.flags.archive, other, r.Name)
-		case layouts[b.flags.layout] && f.layout != "" && len(f.tags) == 0:
-			return nil, cmdline.Errorf("several catalogs in one --oci-layout need {{.Catalog}} in it or in --tag")
-		}
-		archives[b.flags.archive], layouts[b.flags.layout] = r.Name, true
+		b.flags.Place = places[i]
 		if b.opts, err = b.flags.check(b.dir); err != nil {
 			return nil, err
 		}
 		all = append(all, b)
 	}
 	return all, nil
+}
+
+// placesOf returns the place of the image of each catalog.
+func placesOf(place publish.Place, refs []*reference.Named) ([]publish.Place, error) {
+	var names []string
+	for _, r := range refs {
+		names = append(names, r.Name)
+	}
+	places, err := place.ForEach(names)
+	if err != nil {
+		return nil, cmdline.Invalid(err)
+	}
+	return places, nil
 }
 
 // buildAll builds all images. With --each, an error names its catalog, and those after it are built, too.
@@ -168,7 +164,7 @@ func (f *buildFlags) buildAll(cmd *cobra.Command, refs []*reference.Named, all [
 // put writes and pushes all images. Tags are set after the last image is pushed.
 func (f *buildFlags) put(cmd *cobra.Command, all []*building) error {
 	for _, b := range all {
-		if err := b.write(); err != nil {
+		if err := b.flags.Write(b.image.Artifact); err != nil {
 			return err
 		}
 	}
@@ -204,9 +200,9 @@ func (f *buildFlags) print(cmd *cobra.Command, refs []*reference.Named, all []*b
 	for i, b := range all {
 		var pushed []string
 		if f.push {
-			pushed = b.flags.tags
+			pushed = b.flags.Tags
 		}
-		printed, err := references(pushed, b.image.Summary.Digest)
+		printed, err := publish.References(pushed, b.image.Summary.Digest)
 		if err != nil {
 			return err
 		}
@@ -222,21 +218,4 @@ func (f *buildFlags) print(cmd *cobra.Command, refs []*reference.Named, all []*b
 		}
 	}
 	return each.Close()
-}
-
-// references returns a reference by digest for each repository of the tags, or only the digest if there are no tags.
-func references(tags []string, digest string) (all []string, err error) {
-	for _, tag := range tags {
-		ref, err := image.ParseReference(tag)
-		if err != nil {
-			return nil, err
-		}
-		if named := image.RepositoryName(ref) + "@" + digest; !slices.Contains(all, named) {
-			all = append(all, named)
-		}
-	}
-	if all == nil {
-		all = []string{digest}
-	}
-	return all, nil
 }

@@ -24,19 +24,18 @@ import (
 
 // buildFlags are the flags of build.
 type buildFlags struct {
-	tags            []string
-	push            bool
-	layout, archive string
-	platforms       []string
-	base            string
-	binaries        map[string]string // by platform
-	labels          []string
-	annotations     []string
-	httpAddr        string
-	onlyOpm         bool
-	format          string
-	images          imageFlags
-	each            *eachFlag // nil if the command has it elsewhere
+	publish.Place
+	push        bool
+	platforms   []string
+	base        string
+	binaries    map[string]string // by platform
+	labels      []string
+	annotations []string
+	httpAddr    string
+	onlyOpm     bool
+	format      string
+	images      imageFlags
+	each        *eachFlag // nil if the command has it elsewhere
 }
 
 // Values of --base-image that are not images.
@@ -48,7 +47,7 @@ const (
 // addImage adds the flags for the content and the tags of the image.
 func (f *buildFlags) addImage(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.tags, "tag", "t", nil,
+	flags.StringArrayVarP(&f.Tags, "tag", "t", nil,
 		"name the image `REF`, as in HOST/PATH:TAG, with {{.Catalog}} for the name of the catalog; repeatable")
 	flags.StringSliceVar(&f.platforms, "platform", nil,
 		"build for `OS/ARCH`; repeatable (default linux and this machine's)")
@@ -68,11 +67,11 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 		return opts, err
 	}
 	switch {
-	case !f.push && f.layout == "" && f.archive == "":
+	case !f.push && f.Layout == "" && f.Archive == "":
 		return opts, cmdline.Errorf("want --push, --oci-layout or --archive: where to put the image")
-	case f.push && len(f.tags) == 0:
+	case f.push && len(f.Tags) == 0:
 		return opts, cmdline.Errorf("--push needs --tag")
-	case len(f.tags) > 1 && !f.push:
+	case len(f.Tags) > 1 && !f.push:
 		return opts, cmdline.Errorf("several --tag need --push: a layout or an archive has one name")
 	case dir == "":
 		return opts, nil
@@ -85,7 +84,7 @@ func (f *buildFlags) check(dir string) (opts publish.Options, err error) {
 
 // checkImage checks the flags of addImage.
 func (f *buildFlags) checkImage() (opts publish.Options, err error) {
-	for _, tag := range f.tags {
+	for _, tag := range f.Tags {
 		err := image.CheckTarget(tag)
 		if reference.Of(tag).Kind == reference.Layout {
 			err = errors.New("want HOST/PATH:TAG; for an OCI layout, there is --oci-layout")

@@ -3,14 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
-	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -30,7 +28,7 @@ type building struct {
 func (b *building) prepare(cmd *cobra.Command, registry image.Options) (err error) {
 	var pushed []string
 	if b.flags.push {
-		pushed = b.flags.tags
+		pushed = b.flags.Tags
 	}
 	if b.pusher, err = image.NewPusher(pushed, registry); err != nil {
 		return err
@@ -75,23 +73,4 @@ func invalid(cmd *cobra.Command, err error, dir string) error {
 		return err
 	}
 	return reportProblems(cmd, found.Report.Problems)
-}
-
-// write writes the image to the layout and the archive.
-func (b *building) write() error {
-	name := ""
-	if len(b.flags.tags) > 0 {
-		name = b.flags.tags[0]
-	}
-	if b.flags.layout != "" {
-		if err := image.WriteLayout(b.image.Artifact, b.flags.layout, name); err != nil {
-			return err
-		}
-	}
-	if b.flags.archive == "" {
-		return nil
-	}
-	return atomicfile.Write(b.flags.archive, atomicfile.Options{Replace: true, Stream: true}, func(w io.Writer) error {
-		return image.WriteArchive(w, b.image.Artifact, name)
-	})
 }

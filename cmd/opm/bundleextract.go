@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -12,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/kube"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 )
 
@@ -41,7 +40,7 @@ runs in. $CONTAINER_IMAGE is recorded as the image of the bundle.`,
 			flags.Bool("debug", false, "has no effect")
 			cmdline.Hide(flags, "debug")
 		},
-		do: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), dataOutput(cmd)) },
+		run: f.run,
 	}.cobra()
 }
 
@@ -55,30 +54,29 @@ type bundleExtractFlags struct {
 	options    bundle.ExtractOptions
 }
 
-func (f *bundleExtractFlags) run(ctx context.Context, w io.Writer) error {
+func (f *bundleExtractFlags) run(cmd *cobra.Command, _ []string) (*output.Result, error) {
 	if f.name == "" {
-		return cmdline.Errorf("--configmapname is missing")
+		return nil, cmdline.Errorf("--configmapname is missing")
 	}
 	f.options.Image = os.Getenv("CONTAINER_IMAGE")
 	configMap, err := bundle.Extract(os.DirFS(f.directory), f.directory, f.options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	configMap.Name, configMap.Namespace = f.name, f.namespace
 	if f.dryRun {
 		raw, err := json.Marshal(configMap)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, err = w.Write(format.AppendYAML(nil, raw))
-		return err
+		return output.Bytes(format.AppendYAML(nil, raw), nil)
 	}
 	if file := os.Getenv("KUBECONFIG"); file != "" {
 		f.kubeconfig = file
 	}
 	config, err := kube.Config(f.kubeconfig)
 	if err != nil {
-		return fmt.Errorf("find the cluster: %w", err)
+		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
-	return bundle.UpdateConfigMap(ctx, config, configMap)
+	return nil, bundle.UpdateConfigMap(cmd.Context(), config, configMap)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/k8sname"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plain"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
@@ -47,7 +48,7 @@ A BUNDLE is a directory with manifests/ and metadata/, an image in a registry, i
 			cmdline.ChoiceVar(cmd, &f.format, "output", "o", manifests.YAML, "output format", manifests.YAML, manifests.JSON)
 			f.images.add(cmd)
 		},
-		do: f.run,
+		run: f.run,
 	}.cobra()
 }
 
@@ -65,28 +66,28 @@ type bundleManifestsFlags struct {
 	openShiftVersion *platform.Version // nil if the flag is not given
 }
 
-func (f *bundleManifestsFlags) run(cmd *cobra.Command, args []string) error {
+func (f *bundleManifestsFlags) run(cmd *cobra.Command, args []string) (*output.Result, error) {
 	if err := f.check(); err != nil {
-		return cmdline.Invalid(err)
+		return nil, cmdline.Invalid(err)
 	}
 	opts, err := new(bundleFlags).options(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b, err := f.images.openBundle(cmd, args[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	contents, err := bundle.ReadContents(b.files, b.name, *opts)
 	if err := errors.Join(err, b.close()); err != nil {
-		return err
+		return nil, err
 	}
 	if err := plain.CheckDependencies(contents); err != nil {
-		return err
+		return nil, err
 	}
 	objects, err := plain.Objects(contents, f.options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.openShiftVersion != nil {
 		if e := plain.BlocksOpenShift(contents, *f.openShiftVersion); e != nil {
@@ -97,12 +98,7 @@ func (f *bundleManifestsFlags) run(cmd *cobra.Command, args []string) error {
 	for _, o := range objects {
 		trees = append(trees, o.Object)
 	}
-	text, err := manifests.Encode(trees, f.format)
-	if err != nil {
-		return err
-	}
-	_, err = dataOutput(cmd).Write(text)
-	return err
+	return output.Bytes(manifests.Encode(trees, f.format))
 }
 
 func (f *bundleManifestsFlags) check() error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -111,23 +112,16 @@ func (v *validatorList) Set(list string) error {
 }
 
 func (f *bundleValidateFlags) run(cmd *cobra.Command, ref string) error {
-	c, err := f.read(ref)
-	if err != nil {
-		return err
-	}
-	report := problem.Report{Subject: "bundle", Rules: bundle.Rules()}
-	if f.options.Categories, err = hubCategories(f.options.OperatorHub); err != nil {
-		return err
-	}
-	b, err := f.images.openBundle(cmd, ref)
-	if err != nil {
-		return err
-	}
-	report.Problems = b.check(f.options)
-	if err := b.close(); err != nil {
-		return err
-	}
-	err = f.print(cmd, c, &report)
+	err := f.reportFlags.run(cmd, ref, func(*opmyaml.Config) (r *problem.Report, err error) {
+		if f.options.Categories, err = hubCategories(f.options.OperatorHub); err != nil {
+			return nil, err
+		}
+		b, err := f.images.openBundle(cmd, ref)
+		if err != nil {
+			return nil, err
+		}
+		return &problem.Report{Subject: "bundle", Rules: bundle.Rules(), Problems: b.check(f.options)}, b.close()
+	})
 	if err == nil && cmdline.Format(cmd) == output.Text { // upstream's words, which scripts wait for
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: All validation tests have been completed successfully")
 	}

@@ -3,16 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kube "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
-	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -64,25 +60,6 @@ OLM keeps spec.image if a template cannot be resolved; the exit status is then 1
 	}.cobra()
 }
 
-// A resolvedImage is the image of a CatalogSource.
-type resolvedImage struct {
-	Namespace  string   `json:"namespace"`
-	Name       string   `json:"name"`
-	Template   string   `json:"template,omitempty"`
-	Image      string   `json:"image"`                // spec.image, once OLM has seen the template
-	Unresolved []string `json:"unresolved,omitempty"` // tokens
-
-	// Conditions are the status conditions that OLM sets.
-	Conditions []imageCondition `json:"conditions,omitempty"`
-}
-
-type imageCondition struct {
-	Type    string                 `json:"type"`
-	Status  metav1.ConditionStatus `json:"status"`
-	Reason  string                 `json:"reason"`
-	Message string                 `json:"message"`
-}
-
 // resolveImages returns the images of the CatalogSources in a file. The error is about templates without a value.
 func resolveImages(cmd *cobra.Command, file string, v *kube.Version) (*output.Result, error) {
 	input, err := render.Open(cmd.Context(), []string{file}, openOptions(cmd))
@@ -97,47 +74,11 @@ func resolveImages(cmd *cobra.Command, file string, v *kube.Version) (*output.Re
 	if state.CatalogSources.Len() == 0 {
 		return nil, fmt.Errorf("%s: no CatalogSource", file)
 	}
-	images, resolved := []resolvedImage{}, true
+	var images catalogsource.Images
 	for s := range state.CatalogSources.All() {
-		image := resolvedImage{
-			Namespace: s.Value.Namespace, Name: s.Value.Name, Image: s.Value.Spec.Image,
-			Template: s.Value.Annotations[catalogsource.TemplateAnnotation],
-		}
-		if image.Template != "" {
-			resolved = image.resolve(v) && resolved
-		}
-		images = append(images, image)
-	}
-	if !resolved {
-		err = failed("an image template has no value: see the output")
-	}
-	return output.InText(images, func(w io.Writer) error { return writeImages(w, images) }), err
-}
-
-// resolve expands the template, and reports whether OLM could.
-func (i *resolvedImage) resolve(v *kube.Version) bool {
-	r := catalogsource.ResolveImage(i.Template, v)
-	if r.Resolved {
-		i.Image = r.Image
-	}
-	i.Unresolved = r.Unresolved
-	for _, c := range r.Conditions {
-		i.Conditions = append(i.Conditions, imageCondition{c.Type, c.Status, c.Reason, c.Message})
-	}
-	return r.Resolved
-}
-
-func writeImages(w io.Writer, images []resolvedImage) error {
-	var text strings.Builder
-	for _, i := range images {
-		fmt.Fprintf(&text, "%s/%s: %s\n", i.Namespace, i.Name, cmp.Or(legible.Message(i.Image), "no image"))
-		for _, c := range i.Conditions {
-			fmt.Fprintf(&text, "  %s: %s, %s: %s\n", c.Type, c.Status, c.Reason, legible.Message(c.Message))
-		}
-		for _, token := range i.Unresolved {
-			fmt.Fprintf(&text, "  unresolved: %s\n", legible.Message(token))
+		if !images.Add(s.Value, v) {
+			err = failed("an image template has no value: see the output")
 		}
 	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return output.InText(images, images.WriteText), err
 }

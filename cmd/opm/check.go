@@ -33,7 +33,7 @@ the catalog has problems, and 2 if something else failed.`,
 		args:     f.args,
 		complete: completion.Files,
 		flags: func(cmd *cobra.Command) {
-			cmd.Flags().StringArrayVarP(&f.build.tags, "tag", "t", nil,
+			cmd.Flags().StringArrayVarP(&f.build.Tags, "tag", "t", nil,
 				"the image `REF` of the catalog, to compare with if it exists")
 			f.add(cmd, cmdline.Texts(slices.DeleteFunc(pipeline.Optional(), func(s pipeline.Step) bool {
 				return s == pipeline.Build || s == pipeline.Push

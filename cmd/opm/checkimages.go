@@ -9,6 +9,8 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
+	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
 
@@ -62,19 +64,11 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 		return err
 	}
 	f.partial = f.pkg != "" || f.shard != (render.Shard{})
-	c, err := f.read(ref)
-	if err != nil {
-		return err
-	}
-	report, err := f.check(cmd, ref)
-	if err != nil {
-		return err
-	}
-	return f.print(cmd, c, report.Report(), report.Summary())
+	return f.reportFlags.run(cmd, ref, func(*opmyaml.Config) (*problem.Report, error) { return f.check(cmd, ref) })
 }
 
 // check reads the catalog, and closes it before it looks up the images.
-func (f *imageCheck) check(cmd *cobra.Command, ref string) (*imagecheck.Report, error) {
+func (f *imageCheck) check(cmd *cobra.Command, ref string) (*problem.Report, error) {
 	d := display(cmd)
 	defer d.Start("checking")()
 	c, err := f.images.openCatalog(cmd, openOptions(cmd), ref)
@@ -99,6 +93,10 @@ func (f *imageCheck) check(cmd *cobra.Command, ref string) (*imagecheck.Report, 
 		return nil, err
 	}
 	d.Count(all.Len(), "images")
-	return imagecheck.Check(cmd.Context(), all, opener,
+	report, err := imagecheck.Check(cmd.Context(), all, opener,
 		imagecheck.Options{Jobs: f.jobs, Checked: d.Did, Answers: &f.answers})
+	if err != nil {
+		return nil, err
+	}
+	return report.Report(), nil
 }

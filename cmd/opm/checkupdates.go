@@ -10,8 +10,8 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/pkg/bundle"
-	"github.com/opm-toolchain/opm/pkg/graph"
 	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -79,26 +79,11 @@ func (f *updateCheck) run(cmd *cobra.Command, refs []string) error {
 	if err := cmp.Or(checkJobs(cmd, f.jobs), f.state.live.check(f.state.paths)); err != nil {
 		return err
 	}
-	c, err := f.read(refs[0])
-	if err != nil {
-		return err
-	}
-	report, err := f.check(cmd, refs)
-	if err != nil {
-		return err
-	}
-	out := problem.Report{
-		Subject: "updates", Problems: report.Problems, Rules: updatecheck.Rules(),
-		Counts: map[string]int{
-			"updates": report.Updates, "unchecked": report.Unchecked,
-			"refusedByClassic": report.Refused[graph.Classic], "refusedByV1": report.Refused[graph.V1],
-		},
-	}
-	return f.print(cmd, c, &out, report.Summary())
+	return f.reportFlags.run(cmd, refs[0], func(*opmyaml.Config) (*problem.Report, error) { return f.check(cmd, refs) })
 }
 
 // check reads the catalogs and bundles, and closes them before it opens further images.
-func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatecheck.Report, err error) {
+func (f *updateCheck) check(cmd *cobra.Command, refs []string) (_ *problem.Report, err error) {
 	opts, w := openOptions(cmd), display(cmd)
 	opts.Jobs, opts.Bundles = f.jobs, &bundle.Options{}
 	if f.lock != "" {
@@ -149,8 +134,12 @@ func (f *updateCheck) check(cmd *cobra.Command, refs []string) (report *updatech
 		}
 		return images, err
 	}
-	if report, err = bundles.Check(cmd.Context(), check); err != nil || f.lock == "" {
-		return report, err
+	report, err := bundles.Check(cmd.Context(), check)
+	if err == nil && f.lock != "" {
+		err = lock.WriteFile(f.lock)
 	}
-	return report, lock.WriteFile(f.lock)
+	if err != nil {
+		return nil, err
+	}
+	return report.Report(), nil
 }

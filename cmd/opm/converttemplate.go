@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -46,22 +47,18 @@ FILE is a catalog file. Without it, or if it is "-", standard input is read.`, t
 			"  opm render catalog | " + path + " -o yaml > template.yaml",
 		flags: func(cmd *cobra.Command) { addFormatFlag(cmd, &format) },
 		work:  "converting",
-		do: func(cmd *cobra.Command, args []string) error {
+		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			ref := append(args, render.Stdin)[0]
 			if kind := reference.Of(ref).Kind; kind == reference.Directory || kind == reference.LayoutDirectory {
-				return fmt.Errorf("convert %q: want a catalog file, found a directory; run: opm render %s | %s", ref, ref, path)
+				return nil, fmt.Errorf("convert %q: want a catalog file, found a directory; run: opm render %s | %s",
+					ref, ref, path)
 			}
 			catalog, err := render.Open(cmd.Context(), []string{ref}, openOptions(cmd))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			defer catalog.Close()
-			text, err := template.Convert(cmd.Context(), typ, format, catalog.Sources...)
-			if err != nil {
-				return err
-			}
-			_, err = dataOutput(cmd).Write(text)
-			return err
+			return output.Bytes(template.Convert(cmd.Context(), typ, format, catalog.Sources...))
 		},
 	}.cobra()
 }

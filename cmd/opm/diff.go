@@ -19,7 +19,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/impact"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/reference"
-	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
@@ -103,8 +102,8 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, erro
 	if refs[0] == render.Stdin && refs[1] == render.Stdin {
 		return nil, cmdline.Errorf("OLD and NEW cannot both be standard input")
 	}
-	if slices.ContainsFunc(refs, input.IsTemplate) {
-		return nil, templatesError(refs)
+	if err := input.TemplateError("opm diff", refs...); err != nil {
+		return nil, err
 	}
 	if f.impact {
 		return f.findImpact(cmd, refs)
@@ -129,21 +128,6 @@ func (f *diffFlags) run(cmd *cobra.Command, refs []string) (*output.Result, erro
 		err = fmt.Errorf("found changes that --fail-on names: %w", err)
 	}
 	return &output.Result{Value: report, Report: report.Report}, err
-}
-
-// templatesError returns the error for OLD and NEW of which one is a template, with the command that compares the
-// rendered catalogs.
-func templatesError(refs []string) error {
-	line, name := "opm diff", ""
-	for _, ref := range refs {
-		if !input.IsTemplate(ref) {
-			line += " " + shell.Quote(ref)
-			continue
-		}
-		name = cmp.Or(name, ref)
-		line += " <(" + shell.Line("opm render-template", ref) + ")"
-	}
-	return fmt.Errorf("open catalog %q: not a catalog: it is a template; run: %s", name, line)
 }
 
 // kinds returns the kinds of changes of --fail-on.

@@ -19,7 +19,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
-	"github.com/opm-toolchain/opm/pkg/problem"
 	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
@@ -169,26 +168,10 @@ func isAbsent(err error) bool {
 	})
 }
 
-// noteAbsent prints a line with the absent catalogs, which lack the named package or object, in the order of all. Of
-// three and more in a row, it names the first and the last.
+// noteAbsent prints a line with the absent catalogs, which lack the named package or object.
 func noteAbsent(cmd *cobra.Command, all, absent []string) {
-	var texts []string
-	for i := 0; i < len(all); i++ {
-		n := 0
-		for i+n < len(all) && slices.Contains(absent, all[i+n]) {
-			n++
-		}
-		if n > 2 {
-			texts = append(texts, legible.Name(all[i])+" … "+legible.Name(all[i+n-1]))
-		} else {
-			for _, name := range all[i : i+n] {
-				texts = append(texts, legible.Name(name))
-			}
-		}
-		i += n // all[i+n] is not absent
-	}
-	if texts != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "opm: not in %s\n", strings.Join(texts, ", "))
+	if names := plural.Ranges(all, absent); names != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "opm: not in %s\n", legible.Name(strings.Join(names, ", ")))
 	}
 }
 
@@ -240,11 +223,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 		return nil
 	}
 	for _, err := range flatten(err) {
-		line := fmt.Sprintf("opm: error: %s: %s", name, legibleLines(err.Error()))
-		if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
-			line = placed(e.Pos, problem.Error, e.Message())
-		}
-		fmt.Fprintln(stderr, line)
+		fmt.Fprintln(stderr, errorLine(name+": ", err))
 	}
 	return nil
 }

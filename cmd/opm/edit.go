@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/edit"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/shell"
 	"github.com/opm-toolchain/opm/pkg/problem"
-	"github.com/opm-toolchain/opm/pkg/validate"
 )
 
 // editFlags are the flags of commands that change a catalog or a template in place.
@@ -91,7 +88,10 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	problems, invalid := problemsOf(paths, results)
 	stderr := cmd.ErrOrStderr()
 	if invalid != nil {
-		hint := hintRemove(cmd.Context(), paths, e, opts)
+		hint := edit.Hint(cmd.Context(), paths, e, opts)
+		if hint != "" {
+			hint = "hint: " + hint + "\n"
+		}
 		done()
 		unchanged := fmt.Sprintf("%s is unchanged: the package would not be valid", paths[0])
 		if len(paths) > 1 {
@@ -175,40 +175,6 @@ func (f *editFlags) print(cmd *cobra.Command, paths []string, results []*edit.Re
 		return nil
 	}
 	return writeDiff(cmd, all)
-}
-
-// hintRemove returns a line that names --reconnect or --with-bundles, if the flag would make a refused edit valid.
-func hintRemove(ctx context.Context, paths []string, e edit.Edit, opts edit.Options) string {
-	remove, ok := e.(edit.Remove)
-	hint := "with --reconnect, what updates the bundle updates what that updates, and the package stays valid"
-	switch {
-	case ok && remove.Kind == edit.Bundle && !remove.Reconnect:
-		remove.Reconnect = true
-	case ok && remove.Kind == edit.Channel && !remove.WithBundles:
-		remove.WithBundles = true
-		hint = "with --with-bundles, the bundles that only the channel has are removed too, and the package stays valid"
-	default:
-		return ""
-	}
-	opts.DryRun = true
-	results, err := edit.Apply(ctx, paths, remove, opts)
-	if err != nil {
-		return ""
-	}
-	var left []*problem.Problem
-	for _, r := range results {
-		left = append(left, r.Problems...)
-	}
-	isDefault := func(p *problem.Problem) bool { return p.Rule == validate.DefaultChannel }
-	switch {
-	case len(left) == 0:
-	case remove.Kind == edit.Channel && !slices.ContainsFunc(left, func(p *problem.Problem) bool { return !isDefault(p) }):
-		hint = fmt.Sprintf("it is the default channel: first run opm default-channel %s CHANNEL --package %s; then %s",
-			shell.Quote(paths[0]), shell.Quote(left[0].Package), hint)
-	default:
-		return ""
-	}
-	return "hint: " + hint + "\n"
 }
 
 // problemsOf returns the problems of all results, and the paths of the results that have any.

@@ -81,11 +81,7 @@ func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
 	}
 	if _, hasPlace := errs[0].(*declcfg.Error); hasPlace || len(errs) > 1 { //nolint:errorlint // a wrapper adds text
 		for _, err := range shown {
-			line := "opm: error: " + legibleLines(err.Error())
-			if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
-				line = placed(e.Pos, "error", e.Message())
-			}
-			fmt.Fprintln(w, line)
+			fmt.Fprintln(w, errorLine("", err))
 		}
 	}
 	f.after = hintLine(cmd, errs[0])
@@ -93,6 +89,15 @@ func listErrors(w io.Writer, cmd *cobra.Command, errs []error) *failure {
 		f.after += fmt.Sprintf("opm: %s not printed\n", plural.Of(more, "more error"))
 	}
 	return f
+}
+
+// errorLine returns the line about an error: with its position, or else with a heading, such as the name of a catalog;
+// "" for none.
+func errorLine(heading string, err error) string {
+	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
+		return placed(e.Pos, problem.Error, e.Message())
+	}
+	return "opm: error: " + heading + legibleLines(err.Error())
 }
 
 // outputFailure returns the error of writing to standard output, without the text that writers in between added, or nil

@@ -2,11 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 
@@ -14,8 +13,8 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
-	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/kube"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -54,7 +53,7 @@ compare with new schemas: which ones there are depends on the cluster.`,
 		complete: completion.Args(completion.Files),
 		flags:    f.add,
 		images:   &f.images,
-		do: func(cmd *cobra.Command, args []string) error {
+		run: func(cmd *cobra.Command, args []string) (*output.Result, error) {
 			if f.Kind == manifests.Reader {
 				return f.runReader(cmd)
 			}
@@ -72,17 +71,17 @@ func (f *manifestsFlags) args(cmd *cobra.Command, args []string) error {
 }
 
 // runReader prints a ClusterRole to read live clusters.
-func (f *manifestsFlags) runReader(cmd *cobra.Command) error {
+func (f *manifestsFlags) runReader(cmd *cobra.Command) (*output.Result, error) {
 	switch {
 	case f.reads.Command == "":
-		return cmdline.Errorf("--for is missing: it names the command that reads the cluster")
+		return nil, cmdline.Errorf("--for is missing: it names the command that reads the cluster")
 	case f.Image != "":
-		return cmdline.Errorf("--image is for kinds that run a catalog")
+		return nil, cmdline.Errorf("--image is for kinds that run a catalog")
 	case f.format == manifests.Helm:
-		return cmdline.Errorf("-o helm is for kinds that run a catalog")
+		return nil, cmdline.Errorf("-o helm is for kinds that run a catalog")
 	}
 	if err := cmp.Or(f.checkKinds(cmd), f.checkDir()); err != nil {
-		return cmdline.Invalid(err)
+		return nil, cmdline.Invalid(err)
 	}
 	f.Rules = kube.ReaderRules(f.reads)
 	if !cmd.Flags().Changed("name") {
@@ -90,91 +89,69 @@ func (f *manifestsFlags) runReader(cmd *cobra.Command) error {
 	}
 	set, err := manifests.New(f.Options)
 	if err != nil {
-		return fmt.Errorf("generate manifests: %w", err)
+		return nil, fmt.Errorf("generate manifests: %w", err)
 	}
-	return f.write(cmd, set)
+	return f.write(set)
 }
 
-func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) error {
+func (f *manifestsFlags) run(cmd *cobra.Command, catalog string) (*output.Result, error) {
 	if err := f.check(cmd); err != nil {
-		return cmdline.Invalid(err)
+		return nil, cmdline.Invalid(err)
 	}
 	var err error
 	if f.Kind == manifests.RenderJob {
 		if f.References, err = readReferences(cmd, catalog); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	set, err := manifests.New(f.Options) // before a large catalog is read
 	if err != nil {
-		return fmt.Errorf("generate manifests: %w", err)
+		return nil, fmt.Errorf("generate manifests: %w", err)
 	}
 	if f.Kind == manifests.RenderJob {
-		return f.write(cmd, set)
+		return f.write(set)
 	}
 	if f.Size, err = f.sizeOf(cmd, catalog); err != nil {
-		return err
+		return nil, err
 	}
 	if set, err = manifests.New(f.Options); err != nil {
-		return err
+		return nil, err
 	}
-	return f.write(cmd, set)
+	return f.write(set)
 }
 
 // sizeOf reads a catalog and returns the total size of its files in bytes.
 func (f *manifestsFlags) sizeOf(cmd *cobra.Command, ref string) (int64, error) {
 	var size atomic.Int64
-	opts := openOptions(cmd)
-	defer display(cmd).Start("reading")()
-	c, err := f.images.openCatalog(cmd, opts, ref)
+	read := func(ctx context.Context, sources ...declcfg.Source) (*declcfg.Index, error) {
+		for i := range sources {
+			shown := sources[i].Read
+			sources[i].Read = func(n int64) {
+				if size.Add(n); shown != nil {
+					shown(n)
+				}
+			}
+		}
+		return declcfg.ReadIndex(ctx, sources...)
+	}
+	c, err := f.images.openIndex(cmd, read, ref)
 	if err != nil {
 		return 0, err
 	}
-	defer c.close()
-	for i := range c.Sources {
-		shown := c.Sources[i].Read
-		c.Sources[i].Read = func(n int64) {
-			if size.Add(n); shown != nil {
-				shown(n)
-			}
-		}
-	}
-	index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
-	return size.Load(), c.check(index, err)
+	c.close()
+	return size.Load(), nil
 }
 
-func (f *manifestsFlags) write(cmd *cobra.Command, set *manifests.Set) error {
+// write returns the objects, or writes them to the files of --output-dir.
+func (f *manifestsFlags) write(set *manifests.Set) (*output.Result, error) {
 	if f.dir == "" {
-		text, err := set.Text(f.format)
-		if err != nil {
-			return err
-		}
-		_, err = dataOutput(cmd).Write(text)
-		return err
+		return output.Bytes(set.Text(f.format))
 	}
 	written, err := set.Files(f.format)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeManifests(f.dir, written)
-}
-
-// writeManifests writes files to a directory. It overwrites files of the same names.
-func writeManifests(dir string, files []manifests.File) error {
-	return atomicfile.InDir(dir, func(root *os.Root) error {
-		return atomicfile.Merge(root, func(stage *os.Root) error {
-			for _, file := range files {
-				name := filepath.FromSlash(file.Name)
-				if err := stage.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-					return err
-				}
-				if err := stage.WriteFile(name, file.Text, 0o666); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
+	return nil, manifests.WriteFiles(f.dir, written)
 }
 
 // manifestsFlags are the flags of generate manifests.

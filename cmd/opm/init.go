@@ -8,6 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/icon"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -31,23 +32,22 @@ a catalog; opm validate does that. The media type of the icon is detected from i
 			addFormatFlag(cmd, &format)
 			completion.Nothing(cmd, "default-channel")
 		},
-		do: func(cmd *cobra.Command, args []string) (err error) {
+		run: func(_ *cobra.Command, args []string) (_ *output.Result, err error) {
 			if args[0] == "" {
-				return cmdline.Errorf("the package name is empty")
+				return nil, cmdline.Errorf("the package name is empty")
 			}
 			p := &declcfg.Package{Schema: declcfg.SchemaPackage, Name: args[0], DefaultChannel: channel}
 			if descriptionFile != "" {
 				text, err := regular.ReadNamed(descriptionFile)
 				if err != nil {
-					return fmt.Errorf("read the description: %w", err)
+					return nil, fmt.Errorf("read the description: %w", err)
 				}
 				p.Description = string(text)
 			}
 			if p.Icon, err = readIcon(iconFile); err != nil {
-				return err
+				return nil, err
 			}
-			_, err = dataOutput(cmd).Write(format.Append(nil, p))
-			return err
+			return output.Bytes(format.Append(nil, p), nil)
 		},
 	}.cobra()
 }

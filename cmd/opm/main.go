@@ -17,6 +17,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	_ "github.com/opm-toolchain/opm/cmd/opm/internal/startup"
+	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
 
@@ -52,7 +53,7 @@ const closedPipe = 141
 // run executes a call and returns its exit status: 0 for success and, as upstream, 1 for an error, unless the error has
 // its own status.
 func run(ctx context.Context, c call) int {
-	logrus.SetFormatter(podmanFormat{})
+	logrus.SetFormatter(linelog.Formatter{})
 	logrus.SetOutput(c.stderr)
 	root := rootCmd(c.stdout, first(c.args))
 	root.SetIn(c.stdin)

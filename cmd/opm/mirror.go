@@ -18,6 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/mirror"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -247,7 +248,7 @@ func (f *mirrorFlags) writeManifests(cmd *cobra.Command, record *mirror.Record) 
 	}
 	files, err := record.Cluster(mirror.ClusterOptions{ICSP: f.icsp, Namespace: f.namespace})
 	if err == nil {
-		err = writeManifests(f.manifests, files)
+		err = manifests.WriteFiles(f.manifests, files)
 	}
 	if err != nil {
 		return fmt.Errorf("--manifests: %w", err)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +62,7 @@ func (f *pruneFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}
-	if err := f.print(cmd, pruning); err != nil || !f.execute {
+	if err := printResult(cmd, output.InText(pruning, pruning.WriteText)); err != nil || !f.execute {
 		return err
 	}
 	return f.prune(cmd, pruning, records)
@@ -90,15 +89,4 @@ func (f *pruneFlags) prune(cmd *cobra.Command, pruning *mirror.Pruning, records 
 	fmt.Fprintf(cmd.ErrOrStderr(), "opm: deleted %s of %s\n", plural.Number(n),
 		plural.Of(len(pruning.Manifests), "manifest"))
 	return errors.Join(failed, opener.Close(), registry.Cache.Close())
-}
-
-func (f *pruneFlags) print(cmd *cobra.Command, p *mirror.Pruning) error {
-	return printResult(cmd, output.InText(p, func(w io.Writer) error {
-		for _, m := range p.Manifests {
-			fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
-		}
-		_, err := fmt.Fprintf(w, "%s: manifests that are no longer needed: %s (%s)\n", p.Target,
-			plural.Number(len(p.Manifests)), plural.Size(p.Bytes))
-		return err
-	}))
 }

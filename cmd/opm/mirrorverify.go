@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/internal/filter"
 	"github.com/opm-toolchain/opm/internal/mirror"
-	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -44,65 +39,24 @@ func (f *mirrorFlags) runVerify(cmd *cobra.Command) (err error) {
 		Opener: opener, Platforms: f.platforms, Limits: image.Limits{Manifests: f.maxManifests}, Progress: display(cmd),
 		Log: registry.Log,
 	}
-	verify := f.verifyRecord
-	isConfig, err := isConfig(f.verify)
+	isConfig, err := filter.IsConfig(f.verify)
 	if err != nil {
 		return fmt.Errorf("--verify: %w", err)
 	}
-	if isConfig {
-		verify = f.verifyConfig
-	}
-	plan, err := verify(cmd, opts)
+	plan, err := f.verifyFile(cmd, isConfig, opts)
 	if err != nil {
 		return fmt.Errorf("--verify %s: %w", f.verify, err)
 	}
 	return f.print(cmd, plan.Report())
 }
 
-// isConfig reports whether a file is an ImageSetConfiguration, and not a record, which is JSON without a kind.
-func isConfig(file string) (bool, error) {
-	text, err := regular.ReadNamed(file)
-	if err != nil {
-		return false, err
+// verifyFile checks the images of a record or a configuration.
+func (f *mirrorFlags) verifyFile(cmd *cobra.Command, isConfig bool, opts mirror.Options) (*mirror.Plan, error) {
+	if isConfig {
+		return f.verifyConfig(cmd, opts)
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		return true, nil
-	}
-	var head struct {
-		Kind jsontext.Value `json:"kind"`
-	}
-	return json.Unmarshal(text, &head) == nil && head.Kind != nil, nil
-}
-
-// verifyRecord checks the images of a record. That of a directory is in the directory.
-func (f *mirrorFlags) verifyRecord(cmd *cobra.Command, opts mirror.Options) (*mirror.Plan, error) {
-	record, err := mirror.ReadRecord(f.verify)
-	if err != nil {
-		return nil, err
-	}
-	if f.to != "" {
-		if err := record.CheckTarget(strings.TrimSuffix(f.to, "/")); err != nil {
-			return nil, err
-		}
-	}
-	done := display(cmd).StartLogged("verifying")
-	defer done()
-	if record.Target != "" {
-		to, err := mirror.ToRegistry(opts.Opener, record.Target)
-		if err != nil {
-			return nil, err
-		}
-		return record.Verify(cmd.Context(), to, opts)
-	}
-	if filepath.Base(f.verify) != mirror.RecordFile {
-		return nil, fmt.Errorf("it is the record of a directory: name the file %s in that directory", mirror.RecordFile)
-	}
-	to, record, err := mirror.FromDirectory(filepath.Dir(f.verify))
-	if err != nil {
-		return nil, err
-	}
-	defer to.Close()
-	return record.Verify(cmd.Context(), to, opts)
+	defer display(cmd).StartLogged("verifying")()
+	return mirror.VerifyRecord(cmd.Context(), f.verify, f.to, opts)
 }
 
 // verifyConfig checks the catalogs of a configuration in the mirror, the images that these name, and the additional
@@ -142,8 +96,7 @@ func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mi
 			}
 		}
 	}
-	done := display(cmd).StartLogged("verifying")
-	defer done()
+	defer display(cmd).StartLogged("verifying")()
 	return mirror.Verify(cmd.Context(), images, to, opts)
 }
 

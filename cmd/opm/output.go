@@ -1,21 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"io"
-	"log/slog"
-	"unicode/utf8"
 
-	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
 	"github.com/opm-toolchain/opm/internal/legible"
-	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // textOutput returns standard output for people and for logs, as a [legible.Writer].
@@ -31,25 +24,10 @@ func display(cmd *cobra.Command) console.Display { return console.Display{Stderr
 func writeDiff(cmd *cobra.Command, text []byte) error {
 	w := dataOutput(cmd)
 	if console.IsTerminal(w) {
-		w, text = textOutput(cmd), abbreviated(text)
+		w, text = textOutput(cmd), console.Abbreviate(text)
 	}
 	_, err := w.Write(text)
 	return err
-}
-
-// maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
-const maxDiffLine = 200
-
-// abbreviated returns a diff with long lines cut.
-func abbreviated(text []byte) []byte {
-	var short []byte
-	for line := range bytes.Lines(text) {
-		if n := utf8.RuneCount(line); n > maxDiffLine+1 {
-			line = fmt.Appendf(nil, "%s… (%s characters)\n", string([]rune(string(line))[:maxDiffLine]), plural.Number(n-1))
-		}
-		short = append(short, line...)
-	}
-	return short
 }
 
 // outputAs returns standard output for a format: dataOutput for a format that programs read, or else textOutput.
@@ -63,16 +41,4 @@ func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
 // printResult prints the answer of a command.
 func printResult(cmd *cobra.Command, r *output.Result) error {
 	return r.Write(cmd.OutOrStdout(), cmdline.Format(cmd))
-}
-
-// A podmanFormat formats log entries of podman's libraries like our own lines. These libraries log the entries of
-// credential files that they ignore.
-type podmanFormat struct{}
-
-func (podmanFormat) Format(e *logrus.Entry) ([]byte, error) {
-	level := slog.LevelWarn
-	if e.Level <= logrus.ErrorLevel {
-		level = slog.LevelError
-	}
-	return []byte("opm: " + linelog.LevelName(level) + ": " + legible.Text(e.Message) + "\n"), nil
 }

@@ -3,17 +3,15 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"regexp"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/olm/across"
-	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/reference"
+	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
 func planCmd() *cobra.Command {
@@ -78,34 +76,18 @@ func (f *planFlags) add(cmd *cobra.Command) {
 
 // run plans the upgrade of a platform, and prints plans and problems. It fails if an operator is stuck.
 func (f *planFlags) run(cmd *cobra.Command, refs []*reference.Named) error {
-	c, err := f.report.read(refs[len(refs)-1].Ref)
-	if err != nil {
-		return err
-	}
-	report, leftOut, err := f.plan(cmd, refs)
-	if err != nil {
-		return err
-	}
-	result := report.Report()
-	if fail, ok := errors.AsType[*failure](leftOut); ok {
-		result.Incomplete = fail.reason
-	}
-	plans := report.Plans
-	if !f.all && f.installed == nil && f.state.paths == nil {
-		plans = slices.DeleteFunc(slices.Clone(plans), (*across.Plan).Direct)
-	}
-	switch out := textOutput(cmd); {
-	case f.report.writeBaseline || len(plans) == 0:
-	case cmdline.Format(cmd) == output.Text:
-		err = report.Table(plans).Text(out)
-	case cmdline.Format(cmd) == output.Markdown:
-		err = report.Table(plans).Markdown(out)
-		fmt.Fprintln(out)
-	}
-	if err != nil {
-		return err
-	}
-	err = f.report.print(cmd, c, result, report.Summary())
+	var leftOut error
+	err := f.report.run(cmd, refs[len(refs)-1].Ref, func(*opmyaml.Config) (*problem.Report, error) {
+		plans, missing, err := f.plan(cmd, refs)
+		if err != nil {
+			return nil, err
+		}
+		report := plans.Report(f.all || f.installed != nil || f.state.paths != nil)
+		if fail, ok := errors.AsType[*failure](missing); ok {
+			report.Incomplete, leftOut = fail.reason, missing
+		}
+		return report, nil
+	})
 	return cmp.Or(err, leftOut)
 }
 
@@ -146,8 +128,11 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*ac
 	}
 	for _, r := range refs {
 		p, unknown, err := catalogPlatform(f.report.config, r)
-		if err := cmp.Or(err, unknown); err != nil {
+		if err != nil {
 			return nil, nil, err
+		}
+		if unknown != nil {
+			return nil, nil, cmdline.Invalid(unknown)
 		}
 		all = append(all, &across.Catalog{Name: r.Name, Platform: p})
 	}
@@ -155,54 +140,16 @@ func (f *planFlags) read(cmd *cobra.Command, refs []*reference.Named) (all []*ac
 		return nil, nil, cmdline.Invalid(err)
 	}
 	return readEach(cmd, refs, "the plans leave out ", func(i int) (*across.Catalog, error) {
-		defer display(cmd).Start("reading")()
-		c, err := f.images.openCatalog(cmd, openOptions(cmd), refs[i].Ref)
+		c, err := f.images.openIndex(cmd, all[i].Read, refs[i].Ref)
 		if err != nil {
 			return nil, err
 		}
-		defer c.close()
-		err = all[i].Read(cmd.Context(), c.Sources...)
-		return all[i], c.check(all[i].Index, err)
+		c.close()
+		return all[i], nil
 	})
 }
 
-// versionAtEnd finds the version of a platform at the end of the name of a catalog or of an image.
-var versionAtEnd = regexp.MustCompile(`(?:^|[/:=_-])v?([0-9]+\.[0-9]+)$`)
-
-// catalogPlatform returns the platform of a catalog: the version at the end of the name that it is given, the target in
-// the named configuration or in the opm.yaml beside it, or the version at the end of its directory or tag. unknown is
-// the reason why it is not known.
+// catalogPlatform returns the platform of a catalog, by its name or the named configuration; see [opmyaml.PlatformOf].
 func catalogPlatform(config string, r *reference.Named) (p platform.Platform, unknown, err error) {
-	named, errNamed := platformOf(r)
-	if errNamed == nil && r.Name != reference.BaseName(r.Ref) {
-		return named, nil, nil
-	}
-	c, err := readConfig(config, r.Ref)
-	if err != nil {
-		return platform.Platform{}, nil, err
-	}
-	if p, err := c.TargetOf(r.Ref); err != nil || p != (platform.Platform{}) {
-		return p, nil, err
-	}
-	return named, errNamed, nil
-}
-
-// platformOf returns the platform in the name of a catalog or in the tag of its image.
-func platformOf(r *reference.Named) (platform.Platform, error) {
-	for _, text := range []string{r.Name, r.Ref} {
-		found := versionAtEnd.FindStringSubmatch(text)
-		if found == nil {
-			continue
-		}
-		v, err := platform.ParseVersion(found[1])
-		switch {
-		case err != nil:
-			return platform.Platform{}, cmdline.Invalid(err)
-		case v.Major < 4:
-			return platform.Platform{Kubernetes: v}, nil
-		}
-		return platform.OpenShift(v), nil
-	}
-	return platform.Platform{},
-		cmdline.Errorf("no version of a platform at the end of %q; name it, as in v4.18=%[1]s", r.Ref)
+	return opmyaml.PlatformOf(r, func() (*opmyaml.Config, error) { return readConfig(config, r.Ref) })
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,10 +44,9 @@ type reportFlags struct {
 
 // A checkedCatalog is a catalog whose problems are not printed yet.
 type checkedCatalog struct {
-	name    string // "" without --each
-	config  *opmyaml.Config
-	report  *problem.Report
-	summary []string // lines for standard error; nil for none
+	name   string // "" without --each
+	config *opmyaml.Config
+	report *problem.Report
 }
 
 // add adds the flags to a command.
@@ -111,15 +108,30 @@ func (f *reportFlags) forEach() *eachFlag {
 	return &f.each
 }
 
+// run prints the problems that check finds in a catalog or a bundle, for which it has a configuration.
+func (f *reportFlags) run(
+	cmd *cobra.Command, ref string, check func(*opmyaml.Config) (*problem.Report, error),
+) error {
+	c, err := f.read(ref)
+	if err != nil {
+		return err
+	}
+	report, err := check(c)
+	if err != nil {
+		return err
+	}
+	return f.print(cmd, c, report)
+}
+
 // print prints the problems of a report with the levels and the baseline of the configuration. It prints the lines of
 // the summary to standard error. It returns an error if one of the problems is an error. With --each, nothing is
 // printed before the last catalog is checked.
-func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report, summary ...string) error {
+func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report) error {
 	if f.each.given() {
-		f.checked = append(f.checked, checkedCatalog{f.each.now.Name, c, report, summary})
+		f.checked = append(f.checked, checkedCatalog{f.each.now.Name, c, report})
 		return nil
 	}
-	return f.printAll(cmd, []checkedCatalog{{"", c, report, summary}})
+	return f.printAll(cmd, []checkedCatalog{{"", c, report}})
 }
 
 // printAll prints the problems of one catalog or, with --each, of several.
@@ -135,6 +147,9 @@ func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
 		return fmt.Errorf("the baseline is not written: %s", report.Incomplete)
 	}
 	report.Problems, report.Version, report.Counts = nil, thisBuild().Version, sumOfCounts(all)
+	if err := f.writeTables(cmd, all); err != nil {
+		return err
+	}
 	for _, b := range f.byBaseline(all) {
 		if f.writeBaseline {
 			if err := f.replaceBaseline(cmd.ErrOrStderr(), b.name, b.problems); err != nil {
@@ -153,7 +168,7 @@ func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
 		return nil
 	}
 	for _, one := range all {
-		for _, line := range one.summary {
+		for _, line := range one.report.Summary {
 			if one.name != "" {
 				line = legible.Name(one.name) + ": " + line
 			}
@@ -161,6 +176,19 @@ func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
 		}
 	}
 	return withNotes(cmd, f.write(cmd, &report), notes)
+}
+
+// writeTables writes the tables of reports, even if a baseline cannot be read.
+func (f *reportFlags) writeTables(cmd *cobra.Command, all []checkedCatalog) error {
+	if f.writeBaseline {
+		return nil
+	}
+	for _, one := range all {
+		if err := one.report.WriteTables(textOutput(cmd), problem.Format(cmdline.Format(cmd))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sumOfCounts adds the counts of reports.
@@ -188,7 +216,7 @@ func (f *reportFlags) write(cmd *cobra.Command, report *problem.Report) error {
 		return printProblems(w, cmd.ErrOrStderr(), report.Problems, f.info)
 	}
 	if problem.Format(format) == problem.GitHub { // annotations are for people, too
-		report.Problems = shownProblems(report.Problems, f.info)
+		report.Problems = problem.Shown(report.Problems, f.info)
 	}
 	err := report.Write(outputAs(cmd, format), problem.Format(format))
 	if err != nil || !problem.HasErrors(report.Problems) {
@@ -218,7 +246,7 @@ const manyProblems = 100
 // errors, it returns a failure. On a terminal, or if there are many problems or some are not shown, it adds the counts
 // at the end: on summary, or in the failure.
 func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool) error {
-	shown := shownProblems(problems, info)
+	shown := problem.Shown(problems, info)
 	terminal := console.IsTerminal(w)
 	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if colour {
@@ -228,44 +256,16 @@ func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool)
 		return err
 	}
 	var sum string
-	hidden := len(problems) - len(shown)
-	if terminal || len(shown) > 0 && (hidden > 0 || len(problems) >= manyProblems || problem.Folds(shown)) {
-		sum = sumUp(problems, shown)
+	hides := len(shown) < len(problems)
+	if terminal || len(shown) > 0 && (hides || len(problems) >= manyProblems || problem.Folds(shown)) {
+		sum = "opm: " + problem.SumUp(problems, shown)
 	}
 	if problem.HasErrors(problems) {
-		return &failure{problem.Reason(problems), rootHint(shown) + sum}
+		if hint := problem.RootHint(shown); hint != "" {
+			sum = "hint: " + hint + "\n" + sum
+		}
+		return &failure{problem.Reason(problems), sum}
 	}
 	_, err := io.WriteString(summary, sum)
 	return err
-}
-
-// rootHint returns the line about the first of the problems if others are often consequences of it, or "".
-func rootHint(problems []*problem.Problem) string {
-	if p := problems[0]; p.Root && p.Severity != problem.Error {
-		return fmt.Sprintf("hint: correct the %s at %s first: the errors may be consequences of it\n", p.Severity,
-			legible.Name(p.Pos.String()))
-	}
-	return ""
-}
-
-// shownProblems returns the problems that people see: hints only if info is set.
-func shownProblems(problems []*problem.Problem, info bool) []*problem.Problem {
-	return slices.DeleteFunc(slices.Clone(problems), func(p *problem.Problem) bool {
-		return p.Severity == problem.Info && !info
-	})
-}
-
-// sumUp returns a summary: the counts of all problems, whether hints are hidden, and the shown problems by rule.
-func sumUp(problems, shown []*problem.Problem) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "opm: %s", problem.Summary(problems))
-	switch hidden := len(problems) - len(shown); {
-	case hidden == 1:
-		b.WriteString("; --info shows the hint")
-	case hidden > 1:
-		b.WriteString("; --info shows the hints")
-	}
-	b.WriteByte('\n')
-	_ = problem.WriteByRule(&b, shown)
-	return b.String()
 }

@@ -141,7 +141,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.prepare(); err != nil {
 		return err
 	}
-	tags, err := tagsOf(refs, f.build.tags)
+	places, err := placesOf(publish.Place{Tags: f.build.Tags}, refs)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 			args = []string{ref.Ref}
 		}
 		f.report.each.now = ref
-		opts, err := f.options(cmd, args, tags[i])
+		opts, err := f.options(cmd, args, places[i].Tags)
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (f *publishFlags) prepare() error {
 	switch {
 	case err != nil:
 		return cmdline.Errorf("--skip: %w: want %s", err, cmdline.OneOf(pipeline.Optional()))
-	case len(f.build.tags) == 0 && !slices.Contains(skip, pipeline.Push):
+	case len(f.build.Tags) == 0 && !slices.Contains(skip, pipeline.Push):
 		return cmdline.Errorf("--tag is missing: it names the image to publish")
 	case f.signArgs != nil && !f.sign:
 		return cmdline.Errorf("--sign-arg needs --sign")

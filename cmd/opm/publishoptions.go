@@ -34,7 +34,7 @@ func (f *publishFlags) options(cmd *cobra.Command, args, tags []string) (opts pi
 		return opts, err
 	}
 	build := f.build
-	build.tags = tags
+	build.Tags = tags
 	if opts.Build, err = build.checkImage(); err != nil {
 		return opts, err
 	}

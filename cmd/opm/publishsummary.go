@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -38,23 +37,11 @@ func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files 
 		errs = append(errs, printResult(cmd, result))
 	}
 	err := errors.Join(errs...)
-	var failures []error
-	status := 2
-	for _, s := range all {
-		failure := s.Err()
-		if failure != nil && f.report.each.given() {
-			failure = eachOf(s.Catalog, failure)
-		}
-		failures = append(failures, failure)
-		if s.Outcome == pipeline.Rejected {
-			status = 1
-		}
-	}
-	failed := errors.Join(failures...)
-	if err != nil || failed == nil || status == 1 {
+	isRejected, failed := pipeline.Failure(all, f.report.each.given())
+	if err != nil || failed == nil || isRejected {
 		return errors.Join(err, failed)
 	}
-	return &statusError{failed, status}
+	return &statusError{failed, 2}
 }
 
 // emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the
@@ -77,15 +64,6 @@ func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool)
 	if several {
 		found.Problems = pipeline.MergedProblems(all)
 	}
-	found.Problems = shownProblems(found.Problems, false)
+	found.Problems = problem.Shown(found.Problems, false)
 	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
-}
-
-// eachOf adds the name of a catalog to each of the errors joined in err.
-func eachOf(catalog string, err error) error {
-	var errs []error
-	for _, err := range flatten(err) {
-		errs = append(errs, fmt.Errorf("%s: %w", catalog, err))
-	}
-	return errors.Join(errs...)
 }

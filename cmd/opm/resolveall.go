@@ -3,16 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/list"
+	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
@@ -80,31 +78,16 @@ func (f *resolveFlags) runAll(cmd *cobra.Command, args []string) error {
 		return cmdline.Errorf("--channels and --images are for OLM v1")
 	}
 	_, _, ref := resolve.SplitCatalogName(args[0])
-	c, err := f.all.read(ref)
-	if err != nil {
-		return err
-	}
-	if err := f.readTarget(c, ref); err != nil {
-		return err
-	}
-	checked, err := f.checkAll(cmd, args)
-	if err != nil {
-		return err
-	}
-	var summary []string
-	for _, t := range checked.Tallies() {
-		summary = append(summary, t.OLM+": "+t.Summary())
-	}
-	if f.olm == olmBoth && f.setup.Target.OLMv1 == platform.OLMv1Absent {
-		summary = append(summary, fmt.Sprintf("%s has no OLM v1, which is not asked", f.setup.Target))
-	}
-	if f.olm == olmV1 {
-		summary = append(summary, checked.V1Summary(f.all.byChannel))
-		if err := f.all.list(cmd, checked.Answers); err != nil {
-			return err
+	return f.all.run(cmd, ref, func(c *opmyaml.Config) (*problem.Report, error) {
+		if err := f.readTarget(c, ref); err != nil {
+			return nil, err
 		}
-	}
-	return f.all.print(cmd, c, f.all.report(checked), summary...)
+		checked, err := f.checkAll(cmd, args)
+		if err != nil {
+			return nil, err
+		}
+		return f.all.report(checked, f.olm == olmV1), nil
+	})
 }
 
 // checkAll checks the first catalog.
@@ -178,8 +161,9 @@ func (f *resolveFlags) readImages(
 	}
 }
 
-// report returns the problems with the answers of OLM v1, of all catalogs so far, for JSON and YAML.
-func (f *resolveAllFlags) report(checked *resolve.Checked) *problem.Report {
+// report returns the problems with the answers of OLM v1, of all catalogs so far, for JSON and YAML. If listed is set,
+// text and Markdown have the answers too.
+func (f *resolveAllFlags) report(checked *resolve.Checked, listed bool) *problem.Report {
 	name := ""
 	if f.each.given() {
 		name = f.each.now.Name
@@ -189,54 +173,16 @@ func (f *resolveAllFlags) report(checked *resolve.Checked) *problem.Report {
 	}
 	r := checked.Report()
 	r.Wrap = func(result *problem.Result) any { return &resolveAllOutput{*result, f.answers} }
+	if listed && len(checked.Answers) > 0 {
+		table := &report.Report{}
+		if f.each.given() {
+			table.Heading(headingOfEach, report.Name(name))
+		}
+		checked.Table(table)
+		r.Tables = append(r.Tables, table)
+	}
 	return r
 }
 
 // headingOfEach is the level of the heading of each catalog.
 const headingOfEach = 3
-
-// list prints the answers of OLM v1 about a catalog as text or Markdown.
-func (f *resolveAllFlags) list(cmd *cobra.Command, answers []resolve.V1Answer) error {
-	out := &report.Report{}
-	if f.each.given() {
-		out.Heading(headingOfEach, report.Name(f.each.now.Name))
-	}
-	out.Table(answerTable(answers, f.byChannel))
-	w, format := textOutput(cmd), cmdline.Format(cmd)
-	switch {
-	case f.writeBaseline || len(answers) == 0:
-		return nil
-	case format == output.Text:
-		return out.Text(w)
-	case format == output.Markdown:
-		err := out.Markdown(w)
-		fmt.Fprintln(w)
-		return err
-	}
-	return nil
-}
-
-// answerTable returns the columns and rows of a table of answers.
-func answerTable(answers []resolve.V1Answer, byChannel bool) (columns []string, rows [][]string) {
-	columns = []string{"package", "channel", "bundle", "installed by OLM v1"}
-	for _, a := range answers {
-		var reasons []string
-		for _, r := range a.Reasons {
-			reasons = append(reasons, strings.ReplaceAll(r.Message, "\n", "; "))
-		}
-		verdict := string(a.Installs)
-		if why := strings.Join(reasons, "; "); a.Installs == resolve.InstallsUnknown {
-			verdict = why
-		} else if why != "" {
-			verdict += ": " + why
-		}
-		rows = append(rows, []string{report.Name(a.Package), report.Name(a.Channel), report.Name(a.Bundle), verdict})
-	}
-	if !byChannel {
-		columns = slices.Delete(columns, 1, 2)
-		for i := range rows {
-			rows[i] = slices.Delete(rows[i], 1, 2)
-		}
-	}
-	return columns, rows
-}

@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -126,7 +124,7 @@ Exit status:
 	root.SetHelpCommandGroupID(otherCommands)
 	root.CompletionOptions.DisableDefaultCmd = one
 	if !one {
-		root.AddCommand(removedCmd("index"), removedCmd("registry"))
+		root.AddCommand(cmdline.RemovedCommand("index"), cmdline.RemovedCommand("registry"))
 		addCompletionCmd(root)
 	}
 	cmdline.WholeLists(root)
@@ -183,7 +181,8 @@ func alphaCmd() *cobra.Command {
 	}
 	cmd.AddCommand(bundleCmd("opm alpha"), listCmd(true), renderGraphCmd("opm alpha"),
 		renderTemplateCmd("opm alpha"), convertTemplateCmd("opm alpha"),
-		removedCmd("alpha diff"), removedCmd("alpha veneer"), removedCmd("alpha render-veneer"))
+		cmdline.RemovedCommand("alpha diff"), cmdline.RemovedCommand("alpha veneer"),
+		cmdline.RemovedCommand("alpha render-veneer"))
 	return cmd
 }
 
@@ -206,48 +205,4 @@ func addGlobalFlags(root *cobra.Command) {
 	root.Flags().Bool("version", false, "print the version of opm")
 	root.Flags().Bool("debug", false, "has no effect")
 	cmdline.Hide(root.Flags(), "debug")
-}
-
-// removedCommands maps each command that only upstream's opm has or had to the commands to run instead, by the name of
-// the subcommand; "" is for the command itself and other subcommands.
-var removedCommands = map[string]map[string]string{
-	"index": {
-		"": "opm add, opm remove or opm filter", "add": "opm add", "rm": "opm remove", "delete": "opm remove",
-		"deprecate": "opm deprecate", "deprecatetruncate": "opm deprecate", "export": "opm bundle unpack",
-		"graph": "opm graph", "prune": "opm filter", "prune-stranded": "opm filter",
-	},
-	"registry": {
-		"": "opm serve", "serve": "opm serve", "add": "opm add", "rm": "opm remove", "deprecatetruncate": "opm deprecate",
-		"prune": "opm filter", "prune-stranded": "opm filter",
-	},
-	"alpha diff": {"": "opm diff, or opm filter for a part of a catalog"},
-	"alpha veneer": {
-		"": "opm render-template", "basic": "opm render-template basic", "semver": "opm render-template semver",
-	},
-	"alpha render-veneer": {
-		"": "opm render-template", "basic": "opm render-template basic", "semver": "opm render-template semver",
-		"composite": "opm render-template composite",
-	},
-}
-
-// removedCmd returns a command that always fails, with an error that names the command to run instead.
-func removedCmd(path string) *cobra.Command {
-	return &cobra.Command{
-		Use:                path[strings.LastIndexByte(path, ' ')+1:],
-		Short:              "Fail: only upstream's opm has the command",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			name, of := "opm "+path, removedCommands[path]
-			instead := of[""]
-			known := func(arg string) bool { return arg != "" && of[arg] != "" }
-			if i := slices.IndexFunc(args, known); i >= 0 {
-				name, instead = name+" "+args[i], of[args[i]]
-			}
-			if !strings.HasPrefix(path, "alpha ") {
-				instead += "; upstream's opm, up to v1.73.0, converts catalogs in SQLite: opm migrate"
-			}
-			return fmt.Errorf("%s: this opm is for file-based catalogs only; run %s", name, instead)
-		},
-	}
 }

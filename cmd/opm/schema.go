@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/schemas"
 )
 
@@ -38,13 +38,8 @@ command prints with -o json, such as validate or list-packages; completion lists
 		flags: func(cmd *cobra.Command) {
 			cmdline.ChoiceVar(cmd, &format, "output", "o", "cue", "output format", "cue", jsonSchema)
 		},
-		do: func(cmd *cobra.Command, args []string) error {
-			text, err := schemaText(format, strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(dataOutput(cmd), text)
-			return err
+		run: func(_ *cobra.Command, args []string) (*output.Result, error) {
+			return output.Bytes(schemaText(format, strings.Join(args, "")))
 		},
 	}.cobra()
 }
@@ -58,18 +53,17 @@ func schemaNames(format string) []string {
 }
 
 // schemaText returns the schema with a name in a format; "" is the default schema.
-func schemaText(format, name string) (string, error) {
+func schemaText(format, name string) ([]byte, error) {
 	names := schemaNames(format)
 	switch {
 	case format == jsonSchema && (name == "" || slices.Contains(names, name)):
-		text, err := schemas.JSONSchema(cmp.Or(name, "catalog"))
-		return string(text), err
+		return schemas.JSONSchema(cmp.Or(name, "catalog"))
 	case name == "":
-		return schemas.All(), nil
+		return []byte(schemas.All()), nil
 	}
 	text, ok := schemas.Source(name)
 	if !ok || format == jsonSchema {
-		return "", fmt.Errorf("no schema %q%s: want %s", name, nearest.Hint(name, names), cmdline.OneOf(names))
+		return nil, fmt.Errorf("no schema %q%s: want %s", name, nearest.Hint(name, names), cmdline.OneOf(names))
 	}
-	return text, nil
+	return []byte(text), nil
 }

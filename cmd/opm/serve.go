@@ -97,8 +97,9 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err == nil {
 		return nil
 	}
-	if writeErr := writeTerminationLog(f.terminationLog, cmd.Flags().Changed("termination-log"), err); writeErr != nil {
-		log.Warn("cannot write the termination log", "reason", writeErr)
+	asked, message := cmd.Flags().Changed("termination-log"), terminationMessage(err)
+	if err := process.WriteTerminationLog(f.terminationLog, asked, message); err != nil {
+		log.Warn("cannot write the termination log", "reason", err)
 	}
 	fail := stopped(cmd, log, err, args, catalogs.names())
 	if f.logFormat == "json" {

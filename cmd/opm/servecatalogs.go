@@ -207,36 +207,6 @@ func (f *serveFlags) args(_ *cobra.Command, args []string) error {
 	return f.state.live.check(f.state.paths)
 }
 
-// perCatalog is the value of a flag that is given as VALUE for all catalogs, or as NAME=VALUE for single ones.
-type perCatalog struct {
-	all  string
-	each map[string]string // by name
-}
-
-// Set implements pflag.Value. Text before "=" is the name of a catalog unless it looks like a path or an address.
-func (v *perCatalog) Set(text string) error {
-	name, value, named := strings.Cut(text, "=")
-	if !named || strings.ContainsAny(name, "/:@") {
-		v.all = text
-		return nil
-	}
-	if value == "" {
-		return fmt.Errorf("nothing after the equals sign of %q", text)
-	}
-	if _, twice := v.each[name]; twice {
-		return fmt.Errorf("%s is given twice", name)
-	}
-	if v.each == nil {
-		v.each = map[string]string{}
-	}
-	v.each[name] = value
-	return nil
-}
-
-func (v *perCatalog) String() string { return v.all }
-
-func (v *perCatalog) Type() string { return "string" }
-
 // A servedRegistry has the catalogs that are served at one address.
 type servedRegistry struct {
 	*servedCatalogs
@@ -247,11 +217,11 @@ type servedRegistry struct {
 // registries returns one registry with all catalogs or, if flags name catalogs, a registry for each catalog, in their
 // order. At least one has an address.
 func (f *serveFlags) registries(c *servedCatalogs) ([]*servedRegistry, error) {
-	addrs, all := f.addr.each, f.addr.all
+	addrs, all := f.addr.Each, f.addr.All
 	if all == "" {
-		all = net.JoinHostPort("", f.port.all)
+		all = net.JoinHostPort("", f.port.All)
 	}
-	for name, port := range f.port.each {
+	for name, port := range f.port.Each {
 		if addrs == nil {
 			addrs = map[string]string{}
 		}

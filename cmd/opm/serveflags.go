@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/serve/listen"
 	"github.com/opm-toolchain/opm/internal/serve/profiles"
 	"github.com/opm-toolchain/opm/pkg/serve"
@@ -15,7 +16,7 @@ import (
 
 // serveFlags are the flags of opm serve.
 type serveFlags struct {
-	port, addr         perCatalog
+	port, addr         cmdline.PerName // by the name of a catalog
 	grpcCatalog        string
 	portFile, httpAddr string
 	tls                serve.Certificates
@@ -37,7 +38,7 @@ type serveFlags struct {
 
 func (f *serveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.port.all = "50051"
+	f.port.All = "50051"
 	flags.VarP(&f.port, "port", "p",
 		"serve gRPC on `[NAME=]PORT` of all interfaces, 0 is any that is free; with NAME, that catalog by itself")
 	flags.Var(&f.addr, "addr", "serve gRPC on `[NAME=]ADDRESS`: HOST:PORT or unix:PATH; with NAME as --port")
@@ -70,7 +71,8 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 		"after a change, ask clients to reconnect over this `DURATION`, 0 never (with --watch)")
 	flags.BoolVar(&f.debug, "debug", false, "log every call")
 	cmdline.ChoiceVar(cmd, &f.logFormat, "log-format", "", "text", "format of the log", "text", "json")
-	flags.StringVarP(&f.terminationLog, "termination-log", "t", terminationLog, "write to `FILE` why the server ended")
+	flags.StringVarP(&f.terminationLog, "termination-log", "t", process.TerminationLog,
+		"write to `FILE` why the server ended")
 	flags.StringVar(&f.pprofAddr, "pprof-addr", "", "serve profiles of the program on `ADDRESS`")
 	flags.BoolVar(&f.pprofCapture, "pprof-capture-profiles", false,
 		"record a profile of the start (with --pprof-addr "+profiles.DefaultAddr+", if none is given)")
@@ -95,11 +97,11 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return cmdline.Errorf("--reload-grace must not be negative")
 	case cmd.Flags().Changed("reload-grace") && !f.watch:
 		return cmdline.Errorf("--reload-grace needs --watch")
-	case f.portFile != "" && strings.HasPrefix(f.addr.all, listen.UnixPrefix):
+	case f.portFile != "" && strings.HasPrefix(f.addr.All, listen.UnixPrefix):
 		return cmdline.Errorf("--port-file needs an address with a port")
-	case f.portFile != "" && (len(f.port.each)+len(f.addr.each) > 0 || f.isFromState()):
+	case f.portFile != "" && (len(f.port.Each)+len(f.addr.Each) > 0 || f.isFromState()):
 		return cmdline.Errorf("--port-file needs one gRPC address for all catalogs")
-	case f.grpcCatalog != "" && len(f.port.each)+len(f.addr.each) > 0:
+	case f.grpcCatalog != "" && len(f.port.Each)+len(f.addr.Each) > 0:
 		return cmdline.Errorf("--grpc-catalog needs one gRPC address, without a NAME")
 	}
 	return f.checkAddresses()
@@ -107,9 +109,9 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 
 // checkAddresses returns an error for an address of a socket without a path, for which the system would choose a name.
 func (f *serveFlags) checkAddresses() error {
-	addrs := map[string][]string{"addr": {f.addr.all}, "http-addr": {f.httpAddr}}
-	for _, name := range slices.Sorted(maps.Keys(f.addr.each)) {
-		addrs["addr"] = append(addrs["addr"], f.addr.each[name])
+	addrs := map[string][]string{"addr": {f.addr.All}, "http-addr": {f.httpAddr}}
+	for _, name := range slices.Sorted(maps.Keys(f.addr.Each)) {
+		addrs["addr"] = append(addrs["addr"], f.addr.Each[name])
 	}
 	for _, flag := range slices.Sorted(maps.Keys(addrs)) {
 		for _, addr := range addrs[flag] {

@@ -64,7 +64,7 @@ func (f *simulateFlags) answer(cmd *cobra.Command, contents *contentsReader, las
 	if err != nil {
 		return err
 	}
-	if err := contents.read(state); err != nil {
+	if err := f.state.readContents(cmd, contents, state); err != nil {
 		return err
 	}
 	r, err := f.simulation(cmd, state)

@@ -202,29 +202,18 @@ func (f *updatesFlags) print(
 ) error {
 	warnOnce := printOnce(cmd.ErrOrStderr()) // rows may be computed twice
 	f.opts.Refused = func(err error) { warnOnce("opm: warning: " + err.Error()) }
-	dependencies, err := outline.Dependencies(cmd.Context(), index, packages)
-	if err != nil {
+	var err error
+	if f.opts.Dependencies, err = outline.Dependencies(cmd.Context(), index, packages); err != nil {
 		return err
 	}
 	failed := cmd.Context().Err
-	f.opts.Dependencies = func(bundle *declcfg.Meta) []*resolve.Dependency {
-		all, err := dependencies.Of(cmd.Context(), bundle)
-		switch {
-		case err == nil || failed() != nil:
-		case errors.Is(err, resolve.ErrEvaluations):
-			f.opts.Refused(fmt.Errorf("some dependencies are not known: %w", err))
-		default:
-			f.opts.Refused(fmt.Errorf("OLM Classic cannot read the dependencies of %q: %w", bundle.Name, err))
-		}
-		return all
-	}
-	rows, err := list.Updates(packages, f.opts)
+	var n list.UpdateCounts
+	all := cmdline.Format(cmd) != output.Text || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
+	f.opts.Notable, f.opts.Count = !all, &n
+	rows, err := list.Updates(cmd.Context(), packages, f.opts)
 	if err := cmp.Or(failed(), err); err != nil {
 		return err
 	}
-	var n updateCounts
-	all := cmdline.Format(cmd) != output.Text || f.all || f.opts.From != "" || f.opts.Stranded || f.opts.Differs
-	rows = f.notable(rows, all, failed, &n)
 	answer := list.UpdatesResult(rows, f.opts)
 	if text := answer.Other[output.Text]; !f.opts.Paths {
 		answer.Other[output.Text] = func(w io.Writer) error { return text(console.Fit(w)) }
@@ -234,48 +223,21 @@ func (f *updatesFlags) print(
 	if err := cmp.Or(failed(), err); err != nil {
 		return incomplete(err)
 	}
-	if f.opts.Stranded && n.total == 0 {
+	if f.opts.Stranded && n.Total == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "opm: no bundle is stranded: each is updated to the end of its channel")
 	}
-	if f.opts.From != "" && n.total == 0 {
+	if f.opts.From != "" && n.Total == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: no channel of package %q contains %s\n", f.pkg, f.opts.From)
 	}
-	if n.shown < n.total {
+	if n.Shown < n.Total {
 		fmt.Fprintf(cmd.ErrOrStderr(), "opm: showing %s of %s; in the others at most one update leads to the end of the "+
-			"channel (--all shows them)\n", plural.Number(n.shown), plural.Of(n.total, "row"))
+			"channel (--all shows them)\n", plural.Number(n.Shown), plural.Of(n.Total, "row"))
 	}
-	if f.failOn != "" && n.stranded > 0 {
-		is := plural.Words(n.stranded, "installed bundle is", "installed bundles are")
+	if f.failOn != "" && n.Stranded > 0 {
+		is := plural.Words(n.Stranded, "installed bundle is", "installed bundles are")
 		return &failure{reason: is + " not updated to the end of the channel, and --fail-on names stranded"}
 	}
 	return nil
-}
-
-// updateCounts are the numbers of yielded rows, of all rows, and of rows of stranded bundles.
-type updateCounts struct{ shown, total, stranded int }
-
-// notable yields the notable rows, or all rows, until failed returns an error. It counts the rows.
-func (f *updatesFlags) notable(
-	rows iter.Seq[list.Update], all bool, failed func() error, n *updateCounts,
-) iter.Seq[list.Update] {
-	return func(yield func(list.Update) bool) {
-		*n = updateCounts{}
-		for u := range rows {
-			if failed() != nil {
-				return
-			}
-			n.total++
-			if u.Stranded(f.opts.By) {
-				n.stranded++
-			}
-			if !all && !u.Notable(f.opts.By) {
-				continue
-			}
-			if n.shown++; !yield(u) {
-				return
-			}
-		}
-	}
 }
 
 // optional returns the value of a flag as a list, which is empty if the flag is not set.

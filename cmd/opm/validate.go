@@ -99,13 +99,14 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 	if ref == render.Stdin && f.against == render.Stdin {
 		return cmdline.Errorf("CATALOG and --against cannot both be standard input")
 	}
-	c, err := f.read(ref)
-	if err != nil {
-		return err
-	}
+	return f.reportFlags.run(cmd, ref, func(c *opmyaml.Config) (*problem.Report, error) { return f.check(cmd, ref, c) })
+}
+
+// check returns the problems of a catalog or a template.
+func (f *validateFlags) check(cmd *cobra.Command, ref string, c *opmyaml.Config) (*problem.Report, error) {
 	opts, err := f.options(c, ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if cmdline.Format(cmd) == output.Text && !f.info && f.against == "" {
 		opts.Info = validate.InfoUnplaced
@@ -113,19 +114,18 @@ func (f *validateFlags) run(cmd *cobra.Command, ref string) error {
 			opts.Info = validate.InfoCounted
 		}
 	}
-	report := problem.Report{Subject: "catalog", Rules: validate.Rules()}
+	report, find := &problem.Report{Subject: "catalog", Rules: validate.Rules()}, f.checkCatalog
 	if input.IsTemplate(ref) {
-		report = problem.Report{Subject: "template", Rules: template.Rules()}
-		if report.Problems, err = f.checkTemplate(cmd, ref, opts); err != nil {
-			return err
-		}
-	} else if report.Problems, err = f.checkCatalog(cmd, ref, opts); err != nil {
-		return err
+		report, find = &problem.Report{Subject: "template", Rules: template.Rules()}, f.checkTemplate
+	}
+	if report.Problems, err = find(cmd, ref, opts); err != nil {
+		return nil, err
 	}
 	if f.against != "" {
 		report.Rules = f.rules()
 	}
-	return f.print(cmd, c, &report, f.known(report.Problems)...)
+	report.Summary = f.known(report.Problems)
+	return report, nil
 }
 
 // checkCatalog returns the problems of a catalog.

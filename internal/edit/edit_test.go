@@ -128,6 +128,37 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+func TestHint(t *testing.T) {
+	_, file := write(t)
+	text := strings.Replace(catalog, "name: next\nentries:\n- name: oak.v1.0.0", `name: next
+entries:
+- name: oak.v1.1.0
+  replaces: oak.v1.0.0
+- name: oak.v1.0.0
+`, 1) + "---\n" + strings.ReplaceAll(catalog[strings.Index(catalog, "schema: olm.bundle"):], "1.0.0", "1.1.0")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const withBundles = "with --with-bundles, the bundles that only the channel has are removed too, " +
+		"and the package stays valid"
+	for _, tt := range []struct {
+		edit edit.Edit
+		want string
+	}{
+		{edit.Remove{Kind: edit.Channel, Name: "next"}, withBundles},
+		{edit.Remove{Kind: edit.Channel, Name: "next", WithBundles: true}, ""},
+		{edit.Remove{Kind: edit.Channel, Name: "stable"}, "it is the default channel: first run opm default-channel " + file +
+			" CHANNEL --package oak; then " + withBundles},
+		{edit.Remove{Kind: edit.Channel, Name: "none"}, ""},
+		{edit.Remove{Kind: edit.Package, Name: "oak"}, ""},
+		{edit.DefaultChannel{Channel: "next"}, ""},
+	} {
+		if got := edit.Hint(t.Context(), []string{file}, tt.edit, edit.Options{}); got != tt.want {
+			t.Errorf("%+v: got %q, want %q", tt.edit, got, tt.want)
+		}
+	}
+}
+
 // TestRemoveLast checks that removing the last documents of a file that ends without a line break also removes the line
 // breaks before them.
 func TestRemoveLast(t *testing.T) {

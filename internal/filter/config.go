@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -99,6 +100,22 @@ const (
 )
 
 const maxConfig = 16 << 20
+
+// IsConfig reports whether a file is an ImageSetConfiguration, and not JSON without a kind, such as a record of
+// mirroring.
+func IsConfig(file string) (bool, error) {
+	text, err := regular.ReadNamed(file)
+	if err != nil {
+		return false, err
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return true, nil
+	}
+	var head struct {
+		Kind jsontext.Value `json:"kind"`
+	}
+	return json.Unmarshal(text, &head) == nil && head.Kind != nil, nil
+}
 
 // ReadConfig reads a file with an ImageSetConfiguration; see [ParseConfig].
 func ReadConfig(file string) (*Config, error) {

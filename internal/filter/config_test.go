@@ -2,7 +2,11 @@
 package filter_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -199,5 +203,23 @@ func TestConfigMirrored(t *testing.T) {
 	_, err := config.EntryOf("catalog")
 	if config.CheckMirrored() != nil || !strings.Contains(fmt.Sprint(err), "no catalog is mirrored") {
 		t.Errorf("only additional images: got %v", err)
+	}
+}
+
+func TestIsConfig(t *testing.T) {
+	for text, want := range map[string]bool{
+		"kind: ImageSetConfiguration": true, `{"kind": "ImageSetConfiguration"}`: true, "": true,
+		` {"images": []}`: false, "{broken": false,
+	} {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := filter.IsConfig(file); got != want || err != nil {
+			t.Errorf("%q: got %t, %v", text, got, err)
+		}
+	}
+	if _, err := filter.IsConfig("no-such-file"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got error %v", err)
 	}
 }

@@ -77,6 +77,7 @@ type Report struct {
 func (r *Report) Report() *problem.Report {
 	return &problem.Report{
 		Subject: "catalog", Problems: r.Problems, Rules: Rules(), Counts: map[string]int{"images": r.Images},
+		Summary: []string{r.Summary()},
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/opm-toolchain/opm/internal/linelog"
 )
 
@@ -34,5 +36,18 @@ func TestWriter(t *testing.T) {
 		if got := strings.Count(log.String(), line+"\n"); got != want {
 			t.Errorf("%s: %d times, want %d:\n%s", line, got, want, log.String())
 		}
+	}
+}
+
+func TestFormatter(t *testing.T) {
+	var out bytes.Buffer
+	log := logrus.New()
+	log.SetOutput(&out)
+	log.SetFormatter(linelog.Formatter{})
+	log.Warn("an entry is ignored\x1b")
+	log.Error("no file")
+	const want = "opm: warning: an entry is ignored\\x1b\nopm: error: no file\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }

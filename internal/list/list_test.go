@@ -102,7 +102,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestUpdates(t *testing.T) {
-	rows, err := list.Updates(read(t).Each(), list.UpdateOptions{From: "1.0.0", Paths: true})
+	rows, err := list.Updates(t.Context(), read(t).Each(), list.UpdateOptions{From: "1.0.0", Paths: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +148,44 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
+// TestCountedUpdates checks the numbers of rows of the last iteration, and that rows end with ctx. Only kiln.v1 is
+// notable, since OLM Classic updates it twice.
+func TestCountedUpdates(t *testing.T) {
+	text := `
+{schema: olm.package, name: kiln, defaultChannel: a}
+---
+schema: olm.channel
+package: kiln
+name: a
+entries: [{name: kiln.v3, replaces: kiln.v2}, {name: kiln.v2, replaces: kiln.v1}, {name: kiln.v1}]
+`
+	for _, v := range []string{"1", "2", "3"} {
+		text += "---\n{schema: olm.bundle, package: kiln, name: kiln.v" + v + ", image: i, properties: " +
+			"[{type: olm.package, value: {packageName: kiln, version: " + v + ".0.0}}]}\n"
+	}
+	index, err := declcfg.ReadIndex(t.Context(), declcfg.Source{FS: fstest.MapFS{"c.yaml": {Data: []byte(text)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for notable, want := range map[bool]list.UpdateCounts{false: {Shown: 3, Total: 3}, true: {Shown: 1, Total: 3}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var n list.UpdateCounts
+		rows, err := list.Updates(ctx, index.Each(), list.UpdateOptions{Notable: notable, Count: &n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got := len(slices.Collect(rows)); n != want || got != want.Shown {
+				t.Errorf("notable %t: %d rows, counted as %+v", notable, got, n)
+			}
+		}
+		cancel()
+		if got := len(slices.Collect(rows)); got > 0 {
+			t.Errorf("%d rows after the end of the context", got)
+		}
+	}
+}
+
 func TestListEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -160,9 +198,9 @@ func TestNotFound(t *testing.T) {
 	packages := read(t).Each()
 	_, errPackage := list.Choose(read(t), "kiln", "klin")
 	_, errChannel := list.Bundles(t.Context(), packages, list.Options{Channel: "stabel"})
-	_, errUpdates := list.Updates(packages, list.UpdateOptions{Channel: "stabel"})
-	_, errVersion := list.Updates(packages, list.UpdateOptions{From: "1.5.0"})
-	_, errAnywhere := list.Updates(packages, list.UpdateOptions{From: "1.5.0", None: true})
+	_, errUpdates := list.Updates(t.Context(), packages, list.UpdateOptions{Channel: "stabel"})
+	_, errVersion := list.Updates(t.Context(), packages, list.UpdateOptions{From: "1.5.0"})
+	_, errAnywhere := list.Updates(t.Context(), packages, list.UpdateOptions{From: "1.5.0", None: true})
 	_, errBundle := list.Explain(read(t).Package("kiln"), list.UpdateOptions{From: "kiln.v1"}, "kiln.v3")
 	if !errors.Is(errAnywhere, declcfg.ErrNotFound) {
 		t.Errorf("without a channel: %v", errAnywhere)

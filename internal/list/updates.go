@@ -1,6 +1,8 @@
 package list
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,31 +63,43 @@ type UpdateOptions struct {
 	From    string          // only the bundle with this name or version; a version must be known or have an update
 	V1      graph.V1Options // options of OLM v1; Channels is ignored
 	Paths   bool            // set the Path of each Fate
-	Refused func(error)     // called with the error for each channel that OLM Classic rejects; may be nil
+	Refused func(error)     // called with what OLM Classic rejects: channels and dependencies; may be nil
 
-	// Dependencies returns the dependencies of a bundle in one of the packages; nil to ignore dependencies.
-	Dependencies func(bundle *declcfg.Meta) []*resolve.Dependency
+	Dependencies *resolve.Dependencies // of the bundles of the packages; nil to ignore dependencies
 
 	By       graph.Semantics // the semantics shown in text; "" for both
 	Stranded bool            // only bundles whose updates do not reach the end of the channel, in By or in either OLM
 	Differs  bool            // only bundles whose updates differ
+	Notable  bool            // only notable rows, by By; see [Update.Notable]
+	Count    *UpdateCounts   // set while the rows are iterated over; nil to count nothing
 }
 
-// Updates returns the updates of installed bundles, sorted by package and channel. Rows are computed while iterating.
-// The packages need not be valid.
-func Updates(packages iter.Seq[*declcfg.PackageIndex], o UpdateOptions) (iter.Seq[Update], error) {
+// UpdateCounts are the numbers of yielded rows, of these and of rows that are not notable, and of rows of stranded
+// bundles.
+type UpdateCounts struct{ Shown, Total, Stranded int }
+
+// Updates returns the updates of installed bundles, sorted by package and channel. Rows are computed while iterating,
+// until ctx is done. The packages need not be valid.
+func Updates(
+	ctx context.Context, packages iter.Seq[*declcfg.PackageIndex], o UpdateOptions,
+) (iter.Seq[Update], error) {
 	if o.Channel != "" || o.From != "" { // otherwise, no object can be missing
 		for x := range packages {
-			if _, err := o.updates(x); err != nil {
+			if _, err := o.updates(ctx, x); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return func(yield func(Update) bool) {
+		n := cmp.Or(o.Count, &UpdateCounts{})
+		*n = UpdateCounts{}
 		for x := range packages {
-			rows, _ := o.updates(x)
+			rows, _ := o.updates(ctx, x)
 			for u := range rows {
-				if o.selects(u) && !yield(u) {
+				if ctx.Err() != nil {
+					return
+				}
+				if o.selects(u, n) && !yield(u) {
 					return
 				}
 			}
@@ -93,26 +107,38 @@ func Updates(packages iter.Seq[*declcfg.PackageIndex], o UpdateOptions) (iter.Se
 	}, nil
 }
 
-// selects reports whether the options list a row.
-func (o UpdateOptions) selects(u Update) bool {
-	return (!o.Stranded || u.Stranded(o.By)) && (!o.Differs || u.Differs)
+// selects reports whether the options list a row, and counts it.
+func (o UpdateOptions) selects(u Update, n *UpdateCounts) bool {
+	isStranded := u.Stranded(o.By)
+	if o.Stranded && !isStranded || o.Differs && !u.Differs {
+		return false
+	}
+	n.Total++
+	if isStranded {
+		n.Stranded++
+	}
+	if o.Notable && !u.Notable(o.By) {
+		return false
+	}
+	n.Shown++
+	return true
 }
 
 // updates returns the updates in a package. Objects without a package have none.
-func (o UpdateOptions) updates(x *declcfg.PackageIndex) (iter.Seq[Update], error) {
+func (o UpdateOptions) updates(ctx context.Context, x *declcfg.PackageIndex) (iter.Seq[Update], error) {
 	if x.Name == "" {
 		return slices.Values([]Update(nil)), nil
 	}
 	p := withVersions(x, o.From)
 	channels, err := o.channels(p)
 	if err != nil || o.From == "" {
-		return o.rows(x, p, channels, nil), err
+		return o.rows(ctx, x, p, channels, nil), err
 	}
 	from, err := findBundle(p, o.From)
 	if err != nil {
 		return nil, err
 	}
-	rows := slices.Collect(o.rows(x, p, channels, from)) // at most one per channel
+	rows := slices.Collect(o.rows(ctx, x, p, channels, from)) // at most one per channel
 	if !slices.ContainsFunc(rows, Update.updates) {
 		err = checkKnown(x, o.From)
 	}
@@ -121,18 +147,18 @@ func (o UpdateOptions) updates(x *declcfg.PackageIndex) (iter.Seq[Update], error
 
 // rows yields the updates of bundles that follow the channels, or only the updates of from if it is not nil.
 func (o UpdateOptions) rows(
-	x *declcfg.PackageIndex, p *graph.Package, channels []*graph.Channel, from *graph.Bundle,
+	ctx context.Context, x *declcfg.PackageIndex, p *graph.Package, channels []*graph.Channel, from *graph.Bundle,
 ) iter.Seq[Update] {
 	var always []*graph.Bundle
 	if from != nil && len(channels) == 1 && !from.Virtual { // the bundle may be installed, even from another catalog
 		always = append(always, from)
 	}
 	return func(yield func(Update) bool) {
-		dependencies := o.dependencies(x)
+		dependencies := o.dependencies(ctx, x)
 		for _, c := range channels {
 			outlooks, err := p.Outlooks(c, o.V1, o.Paths, always...)
-			if err != nil && o.Refused != nil {
-				o.Refused(fmt.Errorf("OLM Classic updates nothing: %w", err))
+			if err != nil {
+				o.warn("OLM Classic updates nothing: %w", err)
 			}
 			for outlook := range outlooks {
 				if from != nil && outlook.Installed != from.Name {
@@ -147,7 +173,9 @@ func (o UpdateOptions) rows(
 }
 
 // dependencies returns a function that returns the dependencies of a bundle of the package by name.
-func (o UpdateOptions) dependencies(x *declcfg.PackageIndex) func(name string) []*resolve.Dependency {
+func (o UpdateOptions) dependencies(
+	ctx context.Context, x *declcfg.PackageIndex,
+) func(name string) []*resolve.Dependency {
 	if o.Dependencies == nil {
 		return func(string) []*resolve.Dependency { return nil }
 	}
@@ -158,9 +186,24 @@ func (o UpdateOptions) dependencies(x *declcfg.PackageIndex) func(name string) [
 	known := map[string][]*resolve.Dependency{}
 	return func(name string) []*resolve.Dependency {
 		if _, ok := known[name]; !ok && bundles[name] != nil {
-			known[name] = o.Dependencies(bundles[name])
+			var err error
+			known[name], err = o.Dependencies.Of(ctx, bundles[name])
+			switch {
+			case err == nil || ctx.Err() != nil:
+			case errors.Is(err, resolve.ErrEvaluations):
+				o.warn("some dependencies are not known: %w", err)
+			default:
+				o.warn("OLM Classic cannot read the dependencies of %q: %w", name, err)
+			}
 		}
 		return known[name]
+	}
+}
+
+// warn passes an error to Refused.
+func (o UpdateOptions) warn(format string, args ...any) {
+	if o.Refused != nil {
+		o.Refused(fmt.Errorf(format, args...))
 	}
 }
 

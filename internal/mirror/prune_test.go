@@ -295,3 +295,12 @@ func TestUnwritten(t *testing.T) {
 		})
 	}
 }
+
+func TestPruningText(t *testing.T) {
+	var text strings.Builder
+	p := &Pruning{Target: "mirror.example", Manifests: []Obsolete{{Repository: "kiln", Digest: "sha256:1"}}, Bytes: 2_000_000}
+	const want = "kiln@sha256:1\nmirror.example: manifests that are no longer needed: 1 (1.9 MB)\n"
+	if err := p.WriteText(&text); err != nil || text.String() != want {
+		t.Errorf("got %q, %v", text.String(), err)
+	}
+}

@@ -71,3 +71,13 @@ func (r *Report) WriteVerified(w io.Writer) error {
 		plural.Of(r.Total.Images, "image"), plural.Size(r.Total.Bytes))
 	return err
 }
+
+// WriteText writes a line for each manifest to delete, and then their number and size.
+func (p *Pruning) WriteText(w io.Writer) error {
+	for _, m := range p.Manifests {
+		fmt.Fprintf(w, "%s@%s\n", m.Repository, m.Digest)
+	}
+	_, err := fmt.Fprintf(w, "%s: manifests that are no longer needed: %s (%s)\n", p.Target,
+		plural.Number(len(p.Manifests)), plural.Size(p.Bytes))
+	return err
+}

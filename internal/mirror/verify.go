@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -32,6 +34,34 @@ func Verify(ctx context.Context, images []*Image, to Target, o Options) (*Plan, 
 		return ctx.Err()
 	})
 	return p, err
+}
+
+// VerifyRecord checks the images of the record in a file; see [Record.Verify]. The record names the registry, which
+// must be to unless to is "". The record of a directory is in the directory.
+func VerifyRecord(ctx context.Context, file, to string, o Options) (*Plan, error) {
+	record, err := ReadRecord(file)
+	if err == nil && to != "" {
+		err = record.CheckTarget(strings.TrimSuffix(to, "/"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if record.Target != "" {
+		to, err := ToRegistry(o.Opener, record.Target)
+		if err != nil {
+			return nil, err
+		}
+		return record.Verify(ctx, to, o)
+	}
+	if filepath.Base(file) != RecordFile {
+		return nil, fmt.Errorf("it is the record of a directory: name the file %s in that directory", RecordFile)
+	}
+	dir, record, err := FromDirectory(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return record.Verify(ctx, dir, o)
 }
 
 // Verify checks whether a target has the images of the record; see [Verify]. Images that were not copied are failed.

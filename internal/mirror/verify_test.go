@@ -147,6 +147,36 @@ func TestVerifyTag(t *testing.T) {
 	}
 }
 
+// TestVerifyRecord checks the record of a registry in a file, and records that are not of the mirror to check.
+func TestVerifyRecord(t *testing.T) {
+	from, to := newPottery(t, true), newRegistry(t, true)
+	opts := Options{Opener: from.opener(t)}
+	target, err := ToRegistry(opts.Opener, to.host+"/mirror")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, record := mustRun(t.Context(), t, from.images(t, Names{}), target, opts)
+	file := filepath.Join(t.TempDir(), "record.json")
+	if err := record.WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	p, err := VerifyRecord(t.Context(), file, to.host+"/mirror/", opts)
+	if failures := failuresOf(t, p, err); len(failures) > 0 {
+		t.Errorf("got %v", failures)
+	}
+	if _, err := VerifyRecord(t.Context(), file, to.host+"/other", opts); err == nil {
+		t.Error("the record of another mirror is accepted")
+	}
+	record.Target = ""
+	if err := record.WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	_, err = VerifyRecord(t.Context(), file, "", opts)
+	if err == nil || !strings.Contains(err.Error(), "name the file opm-mirror.json in that directory") {
+		t.Errorf("got error %v", err)
+	}
+}
+
 // TestVerifyDirectory checks a directory, also one that leaves content to an earlier one.
 func TestVerifyDirectory(t *testing.T) {
 	from, dir := newPottery(t, true), t.TempDir()

@@ -58,10 +58,16 @@ type Result struct {
 
 	// Other has further formats, and formats that are not made of the fields above.
 	Other map[Format]func(io.Writer) error
+
+	data []byte // see Bytes
 }
 
 // Write writes the result. A result without what the format needs is an error.
 func (r *Result) Write(w io.Writer, f Format) error {
+	if r.data != nil {
+		_, err := w.Write(r.data)
+		return err
+	}
 	if r.Stop != nil {
 		w = &stopping{w, r.Stop}
 	}
@@ -154,6 +160,15 @@ func (l List[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 		}
 	}
 	return enc.WriteToken(jsontext.EndArray)
+}
+
+// Bytes makes data for programs the result of a command that encodes its answer itself: they are written as they are,
+// whatever the format. It passes on an error of encoding.
+func Bytes(data []byte, err error) (*Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Result{data: append([]byte{}, data...)}, nil // not nil
 }
 
 // InText makes a function that writes text a result, with the value for programs.

@@ -1,6 +1,7 @@
 package output_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,5 +25,25 @@ func TestResult(t *testing.T) {
 	}
 	if got := strings.Split(strings.Trim(out.String(), "{\n}"), ",\n"); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), strings.Join(want, "\n"))
+	}
+}
+
+// TestBytes checks that data are written in all formats, without a change, and that an error has no result.
+func TestBytes(t *testing.T) {
+	for _, data := range []string{"a\x1b[1m\xff", ""} {
+		r, err := output.Bytes([]byte(data), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []output.Format{output.Text, output.JSON, "helm"} {
+			var out strings.Builder
+			if err := r.Write(&out, f); err != nil || out.String() != data {
+				t.Errorf("%s: got %q, %v", f, out.String(), err)
+			}
+		}
+	}
+	cause := errors.New("cannot be encoded")
+	if r, err := output.Bytes([]byte("half"), cause); r != nil || !errors.Is(err, cause) {
+		t.Errorf("got %v, %v", r, err)
 	}
 }

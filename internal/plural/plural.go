@@ -1,14 +1,16 @@
-// Package plural formats counts and sizes for people.
+// Package plural formats counts, sizes and long lists for people.
 //
 //	plural.Of(1, "image")                // 1 image
 //	plural.Words(2, "entry", "entries")  // 2 entries
 //	plural.Number(5242880)               // 5,242,880
 //	plural.Bytes(64 << 20)               // 64 MB
 //	plural.Some(names)                   // a, b, c, d, e and 3 others
+//	plural.Ranges(all, names)            // a … h
 package plural
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -72,4 +74,22 @@ func Some(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return strings.Join(names[:most], ", ") + " and " + Number(len(names)-most) + " others"
+}
+
+// Ranges returns the names that are also in some, in the order of all. Three names or more in a row are one text: "v1 …
+// v3".
+func Ranges(all, some []string) (texts []string) {
+	for i := 0; i < len(all); i++ {
+		n := 0
+		for i+n < len(all) && slices.Contains(some, all[i+n]) {
+			n++
+		}
+		if n > 2 {
+			texts = append(texts, all[i]+" … "+all[i+n-1])
+		} else {
+			texts = append(texts, all[i:i+n]...)
+		}
+		i += n // all[i+n] is not in some
+	}
+	return texts
 }

@@ -1,6 +1,7 @@
 package plural_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -34,6 +35,17 @@ func TestNumber(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 5242880: "5,242,880"} {
 		if got := plural.Number(n); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	all := strings.Fields("a b c d e f g h")
+	for some, want := range map[string]string{
+		"": "", "b": "b", "g h": "g, h", "a b c d e f g h": "a … h", "a c d e g h": "a, c … e, g, h",
+	} {
+		if got := strings.Join(plural.Ranges(all, strings.Fields(some)), ", "); got != want {
+			t.Errorf("%s: got %q, want %q", some, got, want)
 		}
 	}
 }

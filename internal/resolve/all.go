@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	problems "github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -54,6 +56,8 @@ type Checked struct {
 
 	// Answers of OLM v1 are in the order of packages and channels.
 	Answers []V1Answer
+
+	check *Check
 }
 
 // A Tally counts questions by their outcome.
@@ -82,7 +86,8 @@ func (c *Checked) Tallies() []NamedTally {
 	return slices.DeleteFunc(all, func(t NamedTally) bool { return t.Questions == 0 })
 }
 
-// Report returns the problems as a report that has the tallies as counts.
+// Report returns the problems as a report that has the tallies as counts. If only OLM v1 was asked, its answers are
+// counted in the summary.
 func (c *Checked) Report() *problems.Report {
 	r := &problems.Report{Subject: "catalog", Rules: Rules(), Problems: c.Problems, Counts: map[string]int{}}
 	for key, t := range map[string]Tally{"classic": c.Classic, "v1": c.V1} {
@@ -93,6 +98,15 @@ func (c *Checked) Report() *problems.Report {
 	}
 	for key, n := range c.countInstalls() {
 		r.Counts["v1"+key] = n
+	}
+	for _, t := range c.Tallies() {
+		r.Summary = append(r.Summary, t.OLM+": "+t.Summary())
+	}
+	switch {
+	case !c.check.Classic:
+		r.Summary = append(r.Summary, c.v1Summary())
+	case c.check.V1 && c.check.Target.OLMv1 == platform.OLMv1Absent:
+		r.Summary = append(r.Summary, fmt.Sprintf("%s has no OLM v1, which is not asked", c.check.Target))
 	}
 	return r
 }
@@ -110,11 +124,42 @@ func (c *Checked) countInstalls() map[string]int {
 	return counts
 }
 
-// V1Summary returns the counts of the answers of OLM v1 as a sentence. They are about packages or, if byChannel is set,
-// about channels.
-func (c *Checked) V1Summary(byChannel bool) string {
+// Table adds the answers of OLM v1 to a report as a table.
+func (c *Checked) Table(out *report.Report) {
+	columns := []string{"package", "channel", "bundle", "installed by OLM v1"}
+	var rows [][]string
+	for _, a := range c.Answers {
+		rows = append(rows, []string{report.Name(a.Package), report.Name(a.Channel), report.Name(a.Bundle), a.verdict()})
+	}
+	if !c.check.ByChannel {
+		columns = slices.Delete(columns, 1, 2)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+	}
+	out.Table(columns, rows)
+}
+
+// verdict returns whether OLM v1 installs the bundle, and the reasons against it.
+func (a *V1Answer) verdict() string {
+	var reasons []string
+	for _, r := range a.Reasons {
+		reasons = append(reasons, strings.ReplaceAll(r.Message, "\n", "; "))
+	}
+	why := strings.Join(reasons, "; ")
+	switch {
+	case a.Installs == InstallsUnknown:
+		return why
+	case why != "":
+		return string(a.Installs) + ": " + why
+	}
+	return string(a.Installs)
+}
+
+// v1Summary returns the counts of the answers of OLM v1 as a sentence. They are about packages or channels.
+func (c *Checked) v1Summary() string {
 	noun, n := "package", c.countInstalls()
-	if byChannel {
+	if c.check.ByChannel {
 		noun = "channel"
 	}
 	text := fmt.Sprintf("OLM v1 installs %s of %s, and refuses %s", plural.Number(n["Installs"]),
@@ -139,7 +184,7 @@ func (c *Check) Run(ctx context.Context) (*Checked, error) {
 	if c.Start != nil {
 		c.Start(len(packages))
 	}
-	result, requirements := &Checked{}, newRequirementReader()
+	result, requirements := &Checked{check: c}, newRequirementReader()
 	if c.V1 && c.Images != nil && c.Target.OLMv1 != platform.OLMv1Absent {
 		if err := c.readImages(ctx, packages); err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
 	manifests "github.com/opm-toolchain/opm/pkg/bundle"
@@ -344,11 +345,42 @@ properties: [{type: olm.package, value: {packageName: free, version: 1.0.0}}]
 		if want := []string{"free unknown image", "kiln no dependency install-modes"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if want := "OLM v1 installs 0 of 2 packages, and refuses 1; 1 is not known"; checked.V1Summary(false) != want {
-			t.Errorf("got %q, want %q", checked.V1Summary(false), want)
+		summary := checked.Report().Summary
+		if want := "OLM v1 installs 0 of 2 packages, and refuses 1; 1 is not known"; summary[len(summary)-1] != want {
+			t.Errorf("got %q, want %q", summary, want)
 		}
 	}
 	if want := []string{"registry.example/kiln:v2"}; !slices.Equal(read, want) {
 		t.Errorf("read %q, want %q", read, want)
+	}
+}
+
+// TestAnswerTable checks the table of the answers of OLM v1, about packages and about channels.
+func TestAnswerTable(t *testing.T) {
+	answers := []V1Answer{
+		{Package: "kiln", Channel: "a", Bundle: "kiln.v1", Installs: InstallsYes},
+		{Package: "kiln", Channel: "b", Installs: InstallsNo, Reasons: []V1Reason{{Message: "no\nbundle"}, {Message: "x"}}},
+		{Package: "loom", Bundle: "loom.v1", Installs: InstallsUnknown, Reasons: []V1Reason{{Message: "no image"}}},
+	}
+	for byChannel, want := range map[bool]string{
+		true: `
+PACKAGE  CHANNEL  BUNDLE   INSTALLED BY OLM V1
+kiln     a        kiln.v1  yes
+kiln     b        -        no: no; bundle; x
+loom     -        loom.v1  no image
+`,
+		false: `
+PACKAGE  BUNDLE   INSTALLED BY OLM V1
+kiln     kiln.v1  yes
+kiln     -        no: no; bundle; x
+loom     loom.v1  no image
+`,
+	} {
+		var out report.Report
+		(&Checked{Answers: answers, check: &Check{ByChannel: byChannel}}).Table(&out)
+		var text strings.Builder
+		if err := out.Text(&text); err != nil || text.String() != want[1:] {
+			t.Errorf("got %v\n%s\nwant\n%s", err, text.String(), want[1:])
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
+	"github.com/opm-toolchain/opm/internal/report"
 )
 
 // A Report is the result of a check, with the data needed to write it.
@@ -26,6 +28,11 @@ type Report struct {
 	// Incomplete is the reason why the check did not pass even without errors, such as a catalog that cannot be read;
 	// "" for none. Text does not have it.
 	Incomplete string
+
+	// Tables are the answers that the problems are about, for WriteTables. No other function writes them.
+	Tables []*report.Report
+	// Summary has lines about the check for people, such as the number of checked objects. No format has them.
+	Summary []string
 
 	// Wrap returns the value that JSON and YAML have instead of the result; nil for the result itself.
 	Wrap func(*Result) any
@@ -81,6 +88,22 @@ func (r *Report) Write(w io.Writer, format Format) error {
 		}
 	}
 	return fmt.Errorf("unknown format %q", format)
+}
+
+// WriteTables writes the tables, which come before the list of problems in Text and Markdown; other formats have none.
+func (r *Report) WriteTables(w io.Writer, format Format) error {
+	var out bytes.Buffer // whose writes do not fail
+	for _, t := range r.Tables {
+		switch format {
+		case Text:
+			_ = t.Text(&out)
+		case Markdown:
+			_ = t.Markdown(&out)
+			out.WriteByte('\n')
+		}
+	}
+	_, err := out.WriteTo(w)
+	return err
 }
 
 // A Result is upstream's output with -o json, together with the list of problems.

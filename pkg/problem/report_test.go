@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -66,6 +67,54 @@ func write(t *testing.T, fn func(*bytes.Buffer) error) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// TestSumUp checks the lines below a list of problems, with and without the problems that people do not see.
+func TestSumUp(t *testing.T) {
+	hint := &problem.Problem{Rule: "icon", Severity: problem.Info}
+	for _, tt := range []struct {
+		problems []*problem.Problem
+		info     bool
+		want     string
+	}{
+		{two, false, "1 error and 1 warning in 2 files\n  1    error channel-head\n  1  warning utf-8\n"},
+		{[]*problem.Problem{hint}, false, "0 errors, 0 warnings and 1 hint in 1 file; --info shows the hint\n"},
+		{[]*problem.Problem{hint, hint}, false, "0 errors, 0 warnings and 2 hints in 1 file; --info shows the hints\n"},
+		{[]*problem.Problem{hint, hint}, true, "0 errors, 0 warnings and 2 hints in 1 file\n"},
+	} {
+		if got := problem.SumUp(tt.problems, problem.Shown(tt.problems, tt.info)); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestRootHint(t *testing.T) {
+	root := *two[1]
+	root.Root = true
+	want := "correct the warning at c/b,c:d.json first: the errors may be consequences of it"
+	if got := problem.RootHint([]*problem.Problem{&root, two[0]}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := problem.RootHint(two); got != "" {
+		t.Errorf("got %q for an error that is the root itself", got)
+	}
+}
+
+// TestTables checks that tables are written in front of the problems, in the formats for people only.
+func TestTables(t *testing.T) {
+	table := &report.Report{}
+	table.Table([]string{"package", "plan"}, [][]string{{report.Name("kiln"), "stuck"}})
+	for format, want := range map[problem.Format]string{
+		problem.Text:     "PACKAGE  PLAN\nkiln     stuck\n",
+		problem.Markdown: "| package | plan |\n| --- | --- |\n| `kiln` | stuck |\n\n",
+		problem.JSON:     "",
+	} {
+		r := problem.Report{Tables: []*report.Report{table, table}}
+		got := write(t, func(w *bytes.Buffer) error { return r.WriteTables(w, format) })
+		if got != want+want {
+			t.Errorf("%s: got %q, want %q twice", format, got, want)
+		}
+	}
 }
 
 func same(t *testing.T, got, want string) {

@@ -141,6 +141,36 @@ func WriteByRule(w io.Writer, problems []*Problem) error {
 	return table.Flush()
 }
 
+// Shown returns the problems that people see: the problems of the severity [Info] only if info is set.
+func Shown(problems []*Problem, info bool) []*Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p *Problem) bool { return p.Severity == Info && !info })
+}
+
+// SumUp returns the lines below a list of problems: the numbers of all problems, whether --info shows more, and the
+// numbers of the shown problems by rule.
+func SumUp(problems, shown []*Problem) string {
+	var b strings.Builder
+	b.WriteString(Summary(problems))
+	switch hidden := len(problems) - len(shown); {
+	case hidden == 1:
+		b.WriteString("; --info shows the hint")
+	case hidden > 1:
+		b.WriteString("; --info shows the hints")
+	}
+	b.WriteByte('\n')
+	_ = WriteByRule(&b, shown) // writing to a Builder does not fail
+	return b.String()
+}
+
+// RootHint returns the advice to correct the first problem first, if others are often consequences of it, or "".
+func RootHint(problems []*Problem) string {
+	if p := problems[0]; p.Root && p.Severity != Error {
+		return fmt.Sprintf("correct the %s at %s first: the errors may be consequences of it", p.Severity,
+			legible.Name(p.Pos.String()))
+	}
+	return ""
+}
+
 // Reason returns the first error among problems on one line, with its position and the number of errors: the last line
 // that a program prints, for callers that look for one line. It returns "" if there are no errors.
 func Reason(problems []*Problem) string {

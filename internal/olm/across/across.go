@@ -3,7 +3,7 @@
 // of the platform that lead to the last one, or the reason why there are none.
 //
 //	old := &across.Catalog{Name: "v4.18", Platform: platform.OpenShift(platform.Version{Major: 4, Minor: 18})}
-//	err := old.Read(ctx, declcfg.Source{FS: os.DirFS("v4.18")})
+//	_, err := old.Read(ctx, declcfg.Source{FS: os.DirFS("v4.18")})
 //	…
 //	report, err := across.Run(ctx, []*across.Catalog{old, next}, across.Options{})
 //	for _, p := range report.Plans {
@@ -49,11 +49,11 @@ type Catalog struct {
 // A bundleKey identifies a bundle of a catalog.
 type bundleKey struct{ pkg, name string }
 
-// Read sets the Index. The catalog need not be valid. The error is the error of [declcfg.ReadIndex].
-func (c *Catalog) Read(ctx context.Context, sources ...declcfg.Source) (err error) {
+// Read sets the Index, and returns it. The catalog need not be valid. The error is the error of [declcfg.ReadIndex].
+func (c *Catalog) Read(ctx context.Context, sources ...declcfg.Source) (_ *declcfg.Index, err error) {
 	c.limits = map[bundleKey][]jsontext.Value{}
 	c.Index, err = declcfg.ReadIndexAnd(ctx, limitsOf, c.keepLimits, sources...)
-	return err
+	return c.Index, err
 }
 
 // limitsOf returns the values of olm.maxOpenShiftVersion of a decoded bundle; nil for other objects.

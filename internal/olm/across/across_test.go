@@ -181,7 +181,7 @@ func catalogsOf(t *testing.T, texts ...string) []*across.Catalog {
 func read(t *testing.T, v platform.Version, text string) *across.Catalog {
 	t.Helper()
 	c := &across.Catalog{Name: "v" + v.String(), Platform: platform.OpenShift(v)}
-	if err := c.Read(t.Context(), declcfg.Source{FS: fstest.MapFS{"c.yaml": {Data: []byte(text)}}}); err != nil {
+	if _, err := c.Read(t.Context(), declcfg.Source{FS: fstest.MapFS{"c.yaml": {Data: []byte(text)}}}); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -123,12 +123,21 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// Report returns the problems with the plans, for JSON and YAML.
-func (r *Report) Report() *problem.Report {
-	return &problem.Report{
-		Subject: "upgrade of the platform", Problems: r.Problems, Rules: Rules(),
+// Report returns the problems with the plans. If withDirect is not set, the table has only plans with another step than
+// upgrades of the platform.
+func (r *Report) Report(withDirect bool) *problem.Report {
+	out := &problem.Report{
+		Subject: "upgrade of the platform", Problems: r.Problems, Rules: Rules(), Summary: []string{r.Summary()},
 		Wrap: func(result *problem.Result) any { return &Output{*result, r.Catalogs, r.Plans} },
 	}
+	plans := r.Plans
+	if !withDirect {
+		plans = slices.DeleteFunc(slices.Clone(plans), (*Plan).Direct)
+	}
+	if len(plans) > 0 {
+		out.Tables = append(out.Tables, r.table(plans))
+	}
+	return out
 }
 
 // An Output is the report in JSON and YAML: the problems, as in other checks, and the plans.

@@ -26,9 +26,9 @@ func merge(plans []*Plan) []*Plan {
 	return rows
 }
 
-// Table returns a table of plans, in which plans to the ends of several channels share a row. It has a column for the
+// table returns a table of plans, in which plans to the ends of several channels share a row. It has a column for the
 // version of OLM if some plan is for one of two versions only.
-func (r *Report) Table(plans []*Plan) *report.Report {
+func (r *Report) table(plans []*Plan) *report.Report {
 	plans = merge(plans)
 	columns := []string{"package", "installed", "channels", "plan"}
 	differs := slices.ContainsFunc(plans, func(p *Plan) bool { return len(p.OLM) < len(r.olm) })

@@ -451,7 +451,7 @@ func (j *judges) compareUpdates(q judgedQuestion, classic, v1 judgement) {
 			j.t.Fatal(err)
 		}
 	}
-	rows, err := list.Updates(packages, opts)
+	rows, err := list.Updates(j.t.Context(), packages, opts)
 	if err != nil {
 		if strings.Contains(classic.install+" "+v1.install, j.pkg) {
 			j.errorf("%s: opm updates: %v\nresolve: %s\n%s", q, err, classic, v1)

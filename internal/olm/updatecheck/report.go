@@ -32,6 +32,17 @@ type Report struct {
 	comparesEqual  bool
 }
 
+// Report returns the problems, with the numbers of updates as counts.
+func (r *Report) Report() *problem.Report {
+	return &problem.Report{
+		Subject: "updates", Problems: r.Problems, Rules: Rules(), Summary: []string{r.Summary()},
+		Counts: map[string]int{
+			"updates": r.Updates, "unchecked": r.Unchecked,
+			"refusedByClassic": r.Refused[graph.Classic], "refusedByV1": r.Refused[graph.V1],
+		},
+	}
+}
+
 // Summary returns a sentence with the numbers of updates, of refused updates, and of unchecked updates.
 func (r *Report) Summary() string {
 	var refused []string

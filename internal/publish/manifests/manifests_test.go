@@ -3,6 +3,8 @@ package manifests
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -322,5 +324,23 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := New(Options{Kind: CatalogSource, Name: "a.b", Image: testImage}); err != nil {
 		t.Errorf("a dot in the name of a CatalogSource: %v", err)
+	}
+}
+
+// TestWriteFiles checks that files are written below a new directory, and that others in it stay.
+func TestWriteFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	for _, files := range [][]File{
+		{{Name: "a.yaml", Text: []byte("a: 1")}, {Name: "templates/b.yaml", Text: []byte("b: 1")}},
+		{{Name: "a.yaml", Text: []byte("a: 2")}},
+	} {
+		if err := WriteFiles(dir, files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"a.yaml": "a: 2", "templates/b.yaml": "b: 1"} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); string(text) != want || err != nil {
+			t.Errorf("%s: got %q, %v", name, text, err)
+		}
 	}
 }

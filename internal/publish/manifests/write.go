@@ -3,8 +3,11 @@ package manifests
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/format"
 )
 
@@ -23,6 +26,25 @@ const (
 type File struct {
 	Name string // slash-separated
 	Text []byte
+}
+
+// WriteFiles writes files to a directory, which it creates if it does not exist. It overwrites files of the same names,
+// all or none.
+func WriteFiles(dir string, files []File) error {
+	return atomicfile.InDir(dir, func(root *os.Root) error {
+		return atomicfile.Merge(root, func(stage *os.Root) error {
+			for _, file := range files {
+				name := filepath.FromSlash(file.Name)
+				if err := stage.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+					return err
+				}
+				if err := stage.WriteFile(name, file.Text, 0o666); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 }
 
 // Text returns all objects as one text, in YAML or JSON.

@@ -89,6 +89,31 @@ func TestFail(t *testing.T) {
 	}
 }
 
+// TestFailure checks the errors of several runs, with and without the names of their catalogs.
+func TestFailure(t *testing.T) {
+	step := func(s Step, status Status, note string) *Result { return &Result{Step: s, Status: status, Note: note} }
+	all := []*Summary{
+		{Catalog: "v1", Outcome: Published, Steps: []*Result{step(Build, Passed, "")}},
+		{Catalog: "v2", Outcome: Broken, Steps: []*Result{step(Build, Failed, "no base"), step(Push, Failed, "no right")}},
+		{Catalog: "v3", Outcome: Rejected, Steps: []*Result{step(Validate, Failed, "2 errors")}},
+	}
+	for _, tt := range []struct {
+		all      []*Summary
+		named    bool
+		rejected bool
+		want     string
+	}{
+		{all[:1], true, false, "<nil>"},
+		{all[1:2], false, false, "build: no base\npush: no right"},
+		{all, true, true, "v2: build: no base\nv2: push: no right\nv3: validate: 2 errors"},
+	} {
+		rejected, err := Failure(tt.all, tt.named)
+		if got := fmt.Sprint(err); got != tt.want || rejected != tt.rejected {
+			t.Errorf("got %s, %t; want %s", got, rejected, tt.want)
+		}
+	}
+}
+
 func TestParseSteps(t *testing.T) {
 	for names, want := range map[string]string{
 		"validate,diff": "[validate diff]", "build": "[build push sign tag]", "push": "[push sign tag]", "": "[]",

@@ -84,6 +84,22 @@ func (s *Summary) Err() error {
 	return errors.Join(errs...)
 }
 
+// Failure reports whether a catalog is rejected, and returns an error that joins the errors of the failed steps of all
+// runs, or nil. Each error has the name of its catalog if named is set.
+func Failure(all []*Summary, named bool) (isRejected bool, err error) {
+	var errs []error
+	for _, s := range all {
+		for _, err := range problem.Flatten(s.Err()) {
+			if err != nil && named {
+				err = fmt.Errorf("%s: %w", s.Catalog, err)
+			}
+			errs = append(errs, err)
+		}
+		isRejected = isRejected || s.Outcome == Rejected
+	}
+	return isRejected, errors.Join(errs...)
+}
+
 // MergedProblems merges equal problems of several catalogs with [problem.Merge], but only those at one position. The
 // result is in the order of the positions' first problems.
 func MergedProblems(all []*Summary) (merged []*problem.Problem) {

@@ -2,10 +2,12 @@ package console
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"unicode/utf8"
 
 	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/internal/plural"
 )
 
 // Fit returns a writer to out that, if out is a terminal, cuts lines that are too long for it.
@@ -42,4 +44,19 @@ func (f *fitted) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// maxDiffLine is the maximum number of characters shown of a line in a diff. Base64 manifests have lines of thousands.
+const maxDiffLine = 200
+
+// Abbreviate returns a diff with long lines cut.
+func Abbreviate(text []byte) []byte {
+	var short []byte
+	for line := range bytes.Lines(text) {
+		if n := utf8.RuneCount(line); n > maxDiffLine+1 {
+			line = fmt.Appendf(nil, "%s… (%s characters)\n", string([]rune(string(line))[:maxDiffLine]), plural.Number(n-1))
+		}
+		short = append(short, line...)
+	}
+	return short
 }

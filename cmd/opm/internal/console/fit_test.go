@@ -18,3 +18,11 @@ func TestFitted(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestAbbreviate(t *testing.T) {
+	short, long := "+"+strings.Repeat("ä", 199)+"\n", "-"+strings.Repeat("ä", 1500)+"\n"
+	want := short + "-" + strings.Repeat("ä", 199) + "… (1,501 characters)\n" + short
+	if got := string(Abbreviate([]byte(short + long + short))); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

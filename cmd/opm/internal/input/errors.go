@@ -58,3 +58,21 @@ func CatalogError(ctx context.Context, ref string) error {
 func NotBundle(ref, what string) error {
 	return fmt.Errorf("open bundle %q: not a bundle: it is %s; run: %s", ref, what, shell.Line("opm validate", ref))
 }
+
+// TemplateError returns an error if a reference that should be a catalog is a template, with the command line that
+// reads the rendered catalogs instead, else nil.
+func TemplateError(command string, refs ...string) error {
+	line, name := command, ""
+	for _, ref := range refs {
+		if !IsTemplate(ref) {
+			line += " " + shell.Quote(ref)
+			continue
+		}
+		name = cmp.Or(name, ref)
+		line += " <(" + shell.Line("opm render-template", ref) + ")"
+	}
+	if name == "" {
+		return nil
+	}
+	return fmt.Errorf("open catalog %q: not a catalog: it is a template; run: %s", name, line)
+}

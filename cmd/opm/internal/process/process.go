@@ -1,5 +1,5 @@
-// Package process has the settings of the process in which a command runs: garbage collection, the memory limit, and
-// the time to clean up after an interrupt.
+// Package process has the settings of the process in which a command runs: garbage collection, the memory limit, the
+// time to clean up after an interrupt, and the log of the reason why it ended.
 package process
 
 import (
