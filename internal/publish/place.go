@@ -85,8 +85,11 @@ func forCatalog(flag, value, name string) (string, error) {
 	if err == nil {
 		err = tmpl.Execute(&text, catalogName(name))
 	}
-	if errors.Is(err, errNoName) {
+	switch _, failed := errors.AsType[template.ExecError](err); {
+	case errors.Is(err, errNoName):
 		err = errNoName // not its place in the template
+	case failed:
+		err = errors.New("the only value is {{.Catalog}}, the name of the catalog") // not a type of Go
 	}
 	if err != nil {
 		return "", fmt.Errorf("--%s %q: %w", flag, value, err)

@@ -33,6 +33,10 @@ func TestPlaces(t *testing.T) {
 			"several catalogs in one --oci-layout need {{.Catalog}} in it or in --tag",
 		},
 		{publish.Place{Tags: []string{"{{"}}, []string{"a"}, `--tag "{{": template: tag:1: unclosed action`},
+		{
+			publish.Place{Layout: "{{.Name}}"}, []string{"a"},
+			`--oci-layout "{{.Name}}": the only value is {{.Catalog}}, the name of the catalog`,
+		},
 	} {
 		places, err := tt.place.ForEach(tt.names)
 		got := fmt.Sprint(places)
