@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
 		"pkg/problem", "internal/parallel", "internal/updates", "pkg/bundle", "internal/platform",
-		"internal/installmode",
+		"internal/installmode", "github.com/operator-framework/api",
 	},
 	"internal/resolve/internal/solver": {"github.com/go-air/gini"},
 	"internal/olm/simulate": {
