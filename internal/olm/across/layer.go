@@ -56,19 +56,11 @@ func newLayers(catalogs []*Catalog, pkg string, olm graph.Semantics, installed [
 			l.channels = append(l.channels, c.Name)
 		}
 		slices.SortStableFunc(l.channels, func(a, b string) int {
-			return cmp.Compare(l.notDefault(a), l.notDefault(b))
+			return cmp.Compare(l.graph.NotDefault(a), l.graph.NotDefault(b))
 		})
 		layers = append(layers, l)
 	}
 	return layers
-}
-
-// notDefault returns 0 for the default channel, and 1 for others.
-func (l *layer) notDefault(channel string) int {
-	if channel == l.graph.DefaultChannel {
-		return 0
-	}
-	return 1
 }
 
 // channel returns the channel with a name, or nil if the layer does not have it. "" is for operators without a channel.
