@@ -59,12 +59,9 @@ func (e *event) last() metav1.Time {
 // labelUpdate is the label of the pod with the new image of a CatalogSource.
 const labelUpdate = "catalogsource.operators.coreos.com/update"
 
-// others returns the objects of a kind without a field in State, nil if there are none.
+// others returns the objects of a kind without a field in State.
 func (d *diagnosis) others(group, kind string) *cluster.Store[*cluster.Other] {
-	if store := d.Others[schema.GroupKind{Group: group, Kind: kind}]; store != nil {
-		return store
-	}
-	return &cluster.Store[*cluster.Other]{}
+	return d.Other(schema.GroupKind{Group: group, Kind: kind})
 }
 
 // read builds the index.
