@@ -285,7 +285,7 @@ var arrows = map[string][]string{
 	"internal/legible":     {"internal/plural"},
 	"internal/memo":        {},
 	"internal/nearest":     {"internal/legible"},
-	"internal/parallel":    {},
+	"internal/parallel":    {"golang.org/x/sync"},
 	"internal/plural":      {},
 	"internal/pool":        {},
 	"internal/reference":   {"internal/nearest", "internal/legible", "internal/shell", "github.com/distribution/reference"},

@@ -115,20 +115,18 @@ func (r *Report) Summary() string {
 // remaining images are reported as Unknown with the last error. The only error is ctx's, once ctx is done.
 func Check(ctx context.Context, references *References, registries Registries, opts Options) (*Report, error) {
 	refs := references.all()
+	found := make([]verdict, len(refs))
 	answers := cmp.Or(opts.Answers, new(Answers))
 	c := checker{registries: registries, failures: &answers.failures}
-	check := func(ref string) verdict {
-		v, known := answers.verdicts[ref]
-		if !known {
-			v = c.check(ctx, ref)
+	parallel.Each(ctx, cmp.Or(max(opts.Jobs, 0), DefaultJobs), len(refs), func(ctx context.Context, i int) {
+		var known bool
+		if found[i], known = answers.verdicts[refs[i]]; !known {
+			found[i] = c.check(ctx, refs[i])
 		}
 		if opts.Checked != nil {
-			opts.Checked(ref)
+			opts.Checked(refs[i])
 		}
-		return v
-	}
-	jobs := cmp.Or(max(opts.Jobs, 0), DefaultJobs)
-	found := slices.Collect(parallel.Map(ctx, jobs, slices.Values(refs), check))
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

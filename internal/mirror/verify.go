@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -22,15 +23,15 @@ import (
 func Verify(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
 	p := newPlan(images, to, o)
 	p.Progress.Count(len(p.Images), "images")
-	err := p.each(ctx, maxRequests, p.Images, func(ctx context.Context, img *Image) error {
+	parallel.Each(ctx, maxRequests, len(p.Images), func(ctx context.Context, i int) {
+		img := p.Images[i]
 		img.state = There
 		if err := p.verify(ctx, img); err != nil && ctx.Err() == nil {
 			img.fail(err)
 		}
 		p.Progress.Did(img.Source)
-		return ctx.Err()
 	})
-	return p, err
+	return p, ctx.Err()
 }
 
 // Verify checks whether a target has the images of the record; see [Verify]. Images that were not copied are failed.
