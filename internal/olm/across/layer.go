@@ -71,21 +71,17 @@ func (l *layer) channel(name string) *channel {
 	var c *channel
 	if found := l.graph.Channel(name); found != nil || name == "" && l.index != nil {
 		c = &channel{Channel: found}
-		if l.olm == graph.Classic {
+		switch {
+		case l.olm == graph.Classic:
 			c.plan, c.err = l.graph.Classic(found)
-		} else {
-			c.plan = l.graph.V1(v1Options(found))
+		case found == nil:
+			c.plan = l.graph.V1(graph.V1Options{})
+		default:
+			c.plan = l.graph.V1(graph.V1Options{Channels: []*graph.Channel{found}})
 		}
 	}
 	l.byName[name] = c
 	return c
-}
-
-func v1Options(c *graph.Channel) graph.V1Options {
-	if c == nil {
-		return graph.V1Options{}
-	}
-	return graph.V1Options{Channels: []*graph.Channel{c}}
 }
 
 // next returns the next update of a bundle in a channel, or nil.
@@ -121,13 +117,7 @@ func (l *layer) accepts(bundle, channel string) bool {
 
 // channelsAccepting returns the channels that accept a bundle, the preferred channel first.
 func (l *layer) channelsAccepting(bundle string) []string {
-	var names []string
-	for _, name := range l.channels {
-		if l.accepts(bundle, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(l.channels), func(name string) bool { return !l.accepts(bundle, name) })
 }
 
 // rejection returns the error of OLM Classic about the first channel that it rejects, or nil.
