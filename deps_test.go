@@ -146,7 +146,7 @@ var arrows = map[string][]string{
 	},
 	"internal/catalogsource": {
 		"internal/operator", "github.com/distribution/reference", "github.com/operator-framework/api",
-		"internal/legible", "k8s.io/api", "k8s.io/apimachinery",
+		"internal/legible", "internal/reference", "k8s.io/api", "k8s.io/apimachinery",
 	},
 	"internal/olm/operatorgroup": {
 		"internal/plural", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
@@ -168,7 +168,7 @@ var arrows = map[string][]string{
 	},
 	"internal/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/parallel", "internal/plural",
-		"github.com/google/go-containerregistry", "golang.org/x/sync",
+		"github.com/google/go-containerregistry",
 	},
 	"internal/olm/updatecheck": {
 		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
