@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 		"pkg/declcfg", json, "pkg/graph", "internal/k8sname", "k8s.io/apimachinery", "github.com/blang/semver/v4",
 		"internal/constraint", "internal/resolve/internal/solver", "internal/legible", "internal/nearest", "internal/plural",
 		"pkg/problem", "internal/parallel", "internal/updates", "pkg/bundle", "internal/platform",
-		"internal/installmode", "internal/report",
+		"internal/installmode", "internal/report", "github.com/operator-framework/api",
 	},
 	"internal/resolve/internal/solver": {"github.com/go-air/gini"},
 	"internal/olm/simulate": {
@@ -146,7 +146,7 @@ var arrows = map[string][]string{
 	},
 	"internal/catalogsource": {
 		"internal/operator", "github.com/distribution/reference", "github.com/operator-framework/api",
-		"internal/legible", "k8s.io/api", "k8s.io/apimachinery",
+		"internal/legible", "internal/reference", "k8s.io/api", "k8s.io/apimachinery",
 	},
 	"internal/olm/operatorgroup": {
 		"internal/plural", "github.com/operator-framework/api", "k8s.io/api", "k8s.io/apimachinery",
@@ -168,7 +168,7 @@ var arrows = map[string][]string{
 	},
 	"internal/imagecheck": {
 		"pkg/image", "pkg/problem", "pkg/declcfg", "internal/parallel", "internal/plural",
-		"github.com/google/go-containerregistry", "golang.org/x/sync",
+		"github.com/google/go-containerregistry",
 	},
 	"internal/olm/updatecheck": {
 		"pkg/render", "pkg/bundle", "pkg/image", "pkg/problem", "pkg/graph", "pkg/declcfg", "internal/document",
@@ -285,7 +285,7 @@ var arrows = map[string][]string{
 	"internal/legible":     {"internal/plural"},
 	"internal/memo":        {},
 	"internal/nearest":     {"internal/legible"},
-	"internal/parallel":    {},
+	"internal/parallel":    {"golang.org/x/sync"},
 	"internal/plural":      {},
 	"internal/pool":        {},
 	"internal/reference":   {"internal/nearest", "internal/legible", "internal/shell", "github.com/distribution/reference"},

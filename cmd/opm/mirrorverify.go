@@ -113,7 +113,7 @@ func (f *mirrorFlags) mirroredImages(
 	case cmd.Context().Err() != nil:
 		return nil, err
 	}
-	return []*mirror.Image{mirror.Unusable(from.Ref, err)}, nil
+	return []*mirror.Image{mirror.FailedImage(from.Ref, err)}, nil
 }
 
 // namedImages returns the images that a catalog names. ref is the catalog in the mirror.

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -137,9 +138,4 @@ func changedSecret(s, old *corev1.Secret) field.ErrorList {
 	return errs
 }
 
-func typeOf(s *corev1.Secret) corev1.SecretType {
-	if s.Type == "" {
-		return corev1.SecretTypeOpaque
-	}
-	return s.Type
-}
+func typeOf(s *corev1.Secret) corev1.SecretType { return cmp.Or(s.Type, corev1.SecretTypeOpaque) }

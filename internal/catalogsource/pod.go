@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/opm-toolchain/opm/internal/reference"
 )
 
 // The images with which OLM serves an extracted catalog, unless its arguments name others.
@@ -122,22 +124,13 @@ func RunningImage(pod *corev1.Pod) string {
 	if !ok {
 		return ""
 	}
-	repository, _, _ := strings.Cut(containers[container].Image, "@")
-	return repository[:tagIndex(repository)] + "@" + digest
-}
-
-// tagIndex returns the index of the colon in front of the tag of an image without a digest, or else its length.
-func tagIndex(image string) int {
-	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
-		return i
-	}
-	return len(image)
+	return reference.Pinned(containers[container].Image, digest)
 }
 
 // Complete returns an image as Kubernetes reads it: without a tag and a digest, it has the tag latest. It returns ""
 // for no image.
 func Complete(image string) string {
-	if image == "" || strings.Contains(image, "@") || tagIndex(image) < len(image) {
+	if name, _ := reference.CutTag(image); image == "" || strings.Contains(image, "@") || name != image {
 		return image
 	}
 	return image + ":latest"

@@ -37,10 +37,10 @@ type Catalog struct {
 	// Dependencies are the dependencies of the bundles in the index; nil to ignore dependencies.
 	Dependencies *resolve.Dependencies
 
-	// Unusable, if not nil, returns the reason to leave out a bundle or, if its name is "", a whole package. "" means that
+	// WhyNot, if not nil, returns the reason to leave out a bundle or, if its name is "", a whole package. "" means that
 	// it can be used. Channels are repaired before the selection is made, so that the next version below an unusable head
 	// is the head.
-	Unusable func(pkg, bundle string) string
+	WhyNot func(pkg, bundle string) string
 }
 
 // ErrNoPackage is wrapped by the error of [Select] if no selected package can be used.

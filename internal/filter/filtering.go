@@ -78,7 +78,7 @@ func (f *Filtering) Select(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.catalog.Unusable == nil {
+	if f.catalog.WhyNot == nil {
 		found, others := result.Problems(f.Report)
 		if len(found) > 0 {
 			return nil, &ProblemsError{Problems: found}
@@ -94,7 +94,7 @@ func (f *Filtering) Select(ctx context.Context) (*Result, error) {
 }
 
 // selectUsable selects a part of the catalog. With KeepGoing, it selects again without the bundles that name an
-// unusable image until no selected bundle names one, and adds those bundles to Unusable of the catalog.
+// unusable image until no selected bundle names one, and adds those bundles to WhyNot of the catalog.
 func (f *Filtering) selectUsable(ctx context.Context) (*Result, error) {
 	for {
 		if f.Dependencies {
@@ -110,9 +110,9 @@ func (f *Filtering) selectUsable(ctx context.Context) (*Result, error) {
 		if err != nil || len(reasons) == 0 {
 			return result, err
 		}
-		before := f.catalog.Unusable
+		before := f.catalog.WhyNot
 		unusable := func(pkg, bundle string) string { return cmp.Or(before(pkg, bundle), reasons[[2]string{pkg, bundle}]) }
-		f.catalog.Unusable = unusable
+		f.catalog.WhyNot = unusable
 		f.omitBundles(func(pkg, bundle string) bool { return unusable(pkg, bundle) != "" })
 	}
 }
@@ -147,19 +147,16 @@ func (f *Filtering) omitUndecodable() {
 	if len(r.Problems) == 0 {
 		return
 	}
-	undecodable := map[string]map[string]bool{}
+	undecodable := map[[2]string]bool{}
 	for x := range r.Index.Each() {
 		for _, b := range x.Bundles {
 			if b.Value == nil {
-				if undecodable[x.Name] == nil {
-					undecodable[x.Name] = map[string]bool{}
-				}
-				undecodable[x.Name][b.Meta.Name] = true
+				undecodable[[2]string{x.Name, b.Meta.Name}] = true
 			}
 		}
 	}
 	f.Sources = validate.Withheld{}.Without(f.Sources...)
-	f.omitBundles(func(pkg, bundle string) bool { return undecodable[pkg][bundle] })
+	f.omitBundles(func(pkg, bundle string) bool { return undecodable[[2]string{pkg, bundle}] })
 }
 
 // omitBundles removes bundles from the catalog.
@@ -190,7 +187,7 @@ func (f *Filtering) leaveOut() {
 	}
 	f.Sources = packages.Without(f.Sources...)
 	f.omitBundles(func(pkg, bundle string) bool { return bundles[legible.Value(pkg)][legible.Value(bundle)] != nil })
-	f.catalog.Unusable = func(pkg, bundle string) string {
+	f.catalog.WhyNot = func(pkg, bundle string) string {
 		p := packages[legible.Value(pkg)]
 		if bundle != "" {
 			p = bundles[legible.Value(pkg)][legible.Value(bundle)]

@@ -28,10 +28,10 @@ func (s *selector) part(pkg string) *usablePart {
 
 // unusablePackage returns the reason to leave out a whole package, or "".
 func (s *selector) unusablePackage(pkg string) string {
-	if s.catalog.Unusable == nil {
+	if s.catalog.WhyNot == nil {
 		return ""
 	}
-	return s.catalog.Unusable(pkg, "")
+	return s.catalog.WhyNot(pkg, "")
 }
 
 // leaveOut records that a selected package is left out.
@@ -40,7 +40,7 @@ func (s *selector) leaveOut(pkg, reason string) {
 }
 
 func (s *selector) findUsable(x *declcfg.PackageIndex) *usablePart {
-	if s.catalog.Unusable == nil {
+	if s.catalog.WhyNot == nil {
 		return &usablePart{index: x}
 	}
 	if reason := s.unusablePackage(x.Name); reason != "" {
@@ -51,7 +51,7 @@ func (s *selector) findUsable(x *declcfg.PackageIndex) *usablePart {
 	for _, c := range p.graph.Channels {
 		k := p.keepChannel(c)
 		for _, e := range c.Entries() {
-			reason := s.catalog.Unusable(x.Name, e.Name)
+			reason := s.catalog.WhyNot(x.Name, e.Name)
 			if reason == "" {
 				k.keep[e.Name] = true
 				continue

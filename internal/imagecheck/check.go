@@ -25,8 +25,6 @@ import (
 	"strings"
 	"unique"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
@@ -121,7 +119,7 @@ func Check(ctx context.Context, references *References, registries Registries, o
 	found := make([]verdict, len(refs))
 	answers := cmp.Or(opts.Answers, new(Answers))
 	c := checker{registries: registries, failures: &answers.failures}
-	each(ctx, len(refs), cmp.Or(max(opts.Jobs, 0), DefaultJobs), func(i int) {
+	parallel.Each(ctx, cmp.Or(max(opts.Jobs, 0), DefaultJobs), len(refs), func(ctx context.Context, i int) {
 		var known bool
 		if found[i], known = answers.verdicts[refs[i]]; !known {
 			found[i] = c.check(ctx, refs[i])
@@ -171,21 +169,6 @@ func (u use) problem(v verdict) *problem.Problem {
 		p.Cause = strings.TrimPrefix(v.reason, notAsked)
 	}
 	return p
-}
-
-// each calls fn for 0 to n-1 on up to jobs goroutines, until ctx is done. It returns after all calls have returned.
-func each(ctx context.Context, n, jobs int, fn func(int)) {
-	var group errgroup.Group
-	group.SetLimit(jobs)
-	for i := range n {
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() error { return parallel.Catch(func() error { fn(i); return nil }) })
-	}
-	if panicked := group.Wait(); panicked != nil {
-		panic(panicked)
-	}
 }
 
 // notAsked is the prefix of the reason for images of a registry or repository that was given up.

@@ -16,13 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 )
@@ -79,14 +80,8 @@ func checkContext(loader clientcmd.ClientConfig, name string) error {
 	if err != nil || raw.Contexts[name] != nil {
 		return err
 	}
-	return fmt.Errorf("no context %q in the kubeconfig%s", name, nearest.Hint(name, contexts(&raw)))
-}
-
-func contexts(c *api.Config) (names []string) {
-	for name := range c.Contexts {
-		names = append(names, name)
-	}
-	return names
+	known := slices.Collect(maps.Keys(raw.Contexts))
+	return fmt.Errorf("no context %q in the kubeconfig%s", name, nearest.Hint(name, known))
 }
 
 func connect(config *rest.Config, name string) (*Cluster, error) {

@@ -81,9 +81,9 @@ func (n Names) Rename(img *Image, repo, tag string) error {
 	return nil
 }
 
-// Unusable returns the image for a reference that cannot be mirrored. It has no repository, and the reason is its
+// FailedImage returns the image for a reference that cannot be mirrored. It has no repository, and the reason is its
 // Failure.
-func Unusable(source string, reason error, uses ...Use) *Image {
+func FailedImage(source string, reason error, uses ...Use) *Image {
 	return &Image{Source: source, Uses: uses, Failure: reason.Error()}
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/opm-toolchain/opm/internal/parallel"
@@ -70,19 +69,16 @@ func NewPlan(ctx context.Context, images []*Image, to Target, o Options) (*Plan,
 		}
 	}
 	p.Progress.Count(len(p.Images), "images")
-	err := p.each(ctx, maxRequests, p.Images, func(ctx context.Context, img *Image) error {
+	parallel.Each(ctx, maxRequests, len(p.Images), func(ctx context.Context, i int) {
+		img := p.Images[i]
 		if img.Failure == "" && !p.isDone(img) {
 			if err := p.resolve(ctx, img); err != nil && ctx.Err() == nil {
 				img.fail(err)
 			}
 		}
 		p.Progress.Did(img.Source)
-		return ctx.Err()
 	})
-	if err == nil {
-		err = checkNames(p.Images)
-	}
-	if err != nil {
+	if err := cmp.Or(ctx.Err(), checkNames(p.Images)); err != nil {
 		return nil, err
 	}
 	for _, img := range p.Images {
@@ -176,23 +172,6 @@ func (i *Image) name() string {
 		return i.Source
 	}
 	return i.from.Name()
-}
-
-// each calls fn for images, for at most limit of them at once, until it returns an error.
-func (p *Plan) each(ctx context.Context, limit int, images []*Image, fn func(context.Context, *Image) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(limit)
-	for _, img := range images {
-		g.Go(func() error {
-			return parallel.Catch(func() error {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				return fn(ctx, img)
-			})
-		})
-	}
-	return g.Wait()
 }
 
 // ask calls fn, which sends one request, when fewer than the maximum number of requests are running.

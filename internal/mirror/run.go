@@ -154,8 +154,8 @@ func (r *run) addExpected(img *Image) (blobs []Blob) {
 
 // copyAll copies images, and records the failures in them.
 func (r *run) copyAll(ctx context.Context, images []*Image) {
-	err := r.each(ctx, r.Jobs, images, func(ctx context.Context, img *Image) error {
-		start, n := time.Now(), new(atomic.Int64)
+	parallel.Each(ctx, r.Jobs, len(images), func(ctx context.Context, i int) {
+		img, start, n := images[i], time.Now(), new(atomic.Int64)
 		if img.state == ToCopy {
 			img.state = Copied
 			if err := r.copy(ctx, img, n); err != nil {
@@ -165,11 +165,7 @@ func (r *run) copyAll(ctx context.Context, images []*Image) {
 		r.Log.Info("image "+string(img.state), "image", img.Source, "to", img.Target(), "bytes", n.Load(),
 			"time", time.Since(start).Round(time.Millisecond))
 		r.Progress.Did(img.Source)
-		return nil
 	})
-	if panicked, ok := errors.AsType[*parallel.PanicError](err); ok {
-		panic(panicked)
-	}
 	for _, img := range images {
 		if img.state == ToCopy { // not started
 			img.fail(context.Cause(ctx))

@@ -204,7 +204,7 @@ func (s *Sources) imageOf(c *Catalog, ref string, uses ...Use) *Image {
 	}
 	img, err := s.Names.New(ref, uses...)
 	if err != nil {
-		img = Unusable(ref, err, uses...)
+		img = FailedImage(ref, err, uses...)
 	}
 	img.Platforms = s.PlatformsOf(c)
 	return img

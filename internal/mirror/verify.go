@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
@@ -23,17 +24,16 @@ import (
 // The error is that of ctx.
 func Verify(ctx context.Context, images []*Image, to Target, o Options) (*Plan, error) {
 	p := newPlan(images, to, o)
-	v := verifier{Plan: p}
 	p.Progress.Count(len(p.Images), "images")
-	err := p.each(ctx, maxRequests, p.Images, func(ctx context.Context, img *Image) error {
+	parallel.Each(ctx, maxRequests, len(p.Images), func(ctx context.Context, i int) {
+		img := p.Images[i]
 		img.state = There
-		if err := v.image(ctx, img); err != nil && ctx.Err() == nil {
+		if err := p.verify(ctx, img); err != nil && ctx.Err() == nil {
 			img.fail(err)
 		}
 		p.Progress.Did(img.Source)
-		return ctx.Err()
 	})
-	return p, err
+	return p, ctx.Err()
 }
 
 // VerifyRecord checks the images of the record in a file; see [Record.Verify]. The record names the registry, which
@@ -100,16 +100,13 @@ func (i *Image) InTarget(to *Registry) error {
 	return err
 }
 
-// A verifier checks the images of a plan.
-type verifier struct{ *Plan }
-
-// image checks one image. The error names what is damaged or missing.
-func (v verifier) image(ctx context.Context, img *Image) error {
+// verify checks one image. The error names what is damaged or missing.
+func (p *Plan) verify(ctx context.Context, img *Image) error {
 	if img.Failure != "" {
 		return errors.New(img.Failure)
 	}
 	if img.Manifests == nil {
-		if err := v.resolve(ctx, img); err != nil {
+		if err := p.resolve(ctx, img); err != nil {
 			return err
 		}
 	}
@@ -118,10 +115,10 @@ func (v verifier) image(ctx context.Context, img *Image) error {
 	seen := map[v1.Hash]bool{}
 	for i := range img.Manifests {
 		n := &img.Manifests[i]
-		raw, err := v.manifest(ctx, img, n)
+		raw, err := p.readManifest(ctx, img, n)
 		switch {
 		case errors.Is(err, image.ErrNotFound):
-			if !v.isElsewhere(n.Digest) {
+			if !p.isElsewhere(n.Digest) {
 				missing = append(missing, n.Digest.String())
 			}
 			continue
@@ -136,11 +133,11 @@ func (v verifier) image(ctx context.Context, img *Image) error {
 				continue
 			}
 			seen[b.Digest] = true
-			size, err := v.size(ctx, img, b)
+			size, err := p.size(ctx, img, b)
 			switch {
 			case err != nil:
 				return err
-			case size < 0 && !v.isElsewhere(b.Digest):
+			case size < 0 && !p.isElsewhere(b.Digest):
 				missing = append(missing, b.Digest.String())
 			case size >= 0 && size != b.Size:
 				damaged = cmp.Or(damaged, wrongSize(b, size))
@@ -156,7 +153,7 @@ func (v verifier) image(ctx context.Context, img *Image) error {
 	if damaged != nil {
 		return damaged
 	}
-	return v.links(ctx, img)
+	return p.checkLinks(ctx, img)
 }
 
 func wrongSize(b Blob, size int64) error {
@@ -164,33 +161,33 @@ func wrongSize(b Blob, size int64) error {
 		plural.Bytes(b.Size))
 }
 
-// manifest reads a manifest of an image from the target.
-func (v verifier) manifest(ctx context.Context, img *Image, n *Node) (raw []byte, err error) {
-	err = v.ask(ctx, func() error {
-		raw, _, err = v.to.manifest(ctx, img.Repository, n.Digest)
+// readManifest reads a manifest of an image from the target.
+func (p *Plan) readManifest(ctx context.Context, img *Image, n *Node) (raw []byte, err error) {
+	err = p.ask(ctx, func() error {
+		raw, _, err = p.to.manifest(ctx, img.Repository, n.Digest)
 		return err
 	})
 	return raw, err
 }
 
 // size returns the size of a blob in the target, or -1 if it is missing.
-func (v verifier) size(ctx context.Context, img *Image, b Blob) (size int64, err error) {
-	err = v.ask(ctx, func() error {
-		size, err = v.to.size(ctx, img.Repository, b.Digest)
+func (p *Plan) size(ctx context.Context, img *Image, b Blob) (size int64, err error) {
+	err = p.ask(ctx, func() error {
+		size, err = p.to.size(ctx, img.Repository, b.Digest)
 		return err
 	})
 	return size, err
 }
 
 // isElsewhere reports whether a directory leaves a digest to an earlier directory.
-func (v verifier) isElsewhere(digest v1.Hash) bool {
-	d, ok := v.to.(*Directory)
+func (p *Plan) isElsewhere(digest v1.Hash) bool {
+	d, ok := p.to.(*Directory)
 	return ok && d.elsewhere[digest.String()]
 }
 
-// links checks the tag of an image, and the tags and subjects of what refers to it.
-func (v verifier) links(ctx context.Context, img *Image) error {
-	if err := v.findExisting(ctx, img); err != nil {
+// checkLinks checks the tag of an image, and the tags and subjects of what refers to it.
+func (p *Plan) checkLinks(ctx context.Context, img *Image) error {
+	if err := p.findExisting(ctx, img); err != nil {
 		return err
 	}
 	if img.Tag != "" && !img.tagged {

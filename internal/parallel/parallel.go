@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A PanicError is a panic as an error.
@@ -110,6 +112,27 @@ func Map[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) B) 
 		if panicked != nil {
 			panic(panicked)
 		}
+	}
+}
+
+// Each calls fn for 0 to n-1, in any order, on up to jobs goroutines. When ctx is done, it starts no more calls; the
+// caller must check ctx.Err. All goroutines have ended when it returns. A panic of fn ends the context of the other
+// calls, and becomes a panic of Each, with a *[PanicError].
+func Each(ctx context.Context, jobs, n int, fn func(ctx context.Context, i int)) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(jobs)
+	for i := range n {
+		group.Go(func() error {
+			return Catch(func() error {
+				if ctx.Err() == nil {
+					fn(ctx, i)
+				}
+				return nil
+			})
+		})
+	}
+	if panicked := group.Wait(); panicked != nil {
+		panic(panicked)
 	}
 }
 

@@ -133,3 +133,52 @@ func TestTryEndsWithTheErrorOfTheContext(t *testing.T) {
 		t.Errorf("the last error is %v, want %v", last, context.Canceled)
 	}
 }
+
+func TestEach(t *testing.T) { synctest.Test(t, each) }
+
+// each checks that Each has at most jobs calls at once, none of which waits for an earlier one.
+func each(t *testing.T) {
+	var running, most, calls atomic.Int64
+	start := time.Now()
+	parallel.Each(t.Context(), 3, 100, func(_ context.Context, i int) {
+		most.Store(max(most.Load(), running.Add(1)))
+		time.Sleep(time.Second)
+		if i == 0 {
+			time.Sleep(time.Minute)
+		}
+		running.Add(-1)
+		calls.Add(1)
+	})
+	if calls.Load() != 100 || most.Load() != 3 || time.Since(start) != time.Minute+time.Second {
+		t.Errorf("%d calls, %d at once, in %v", calls.Load(), most.Load(), time.Since(start))
+	}
+}
+
+func TestEachStopsWhenDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	parallel.Each(ctx, 1, 100, func(context.Context, int) {
+		if calls++; calls == 3 {
+			cancel()
+		}
+	})
+	if calls != 3 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// TestEachPanics checks that a panic ends the other calls, and reaches the caller.
+func TestEachPanics(t *testing.T) {
+	err := parallel.Catch(func() error {
+		parallel.Each(t.Context(), 2, 2, func(ctx context.Context, i int) {
+			if i == 0 {
+				panic("broken")
+			}
+			<-ctx.Done()
+		})
+		return nil
+	})
+	if panicked, ok := errors.AsType[*parallel.PanicError](err); !ok || panicked.Value != "broken" {
+		t.Errorf("got %v", err)
+	}
+}

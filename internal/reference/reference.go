@@ -117,6 +117,21 @@ func layout(text string) Reference {
 	return r
 }
 
+// CutTag cuts the name of an image, without a digest, at the colon before the tag, not before a port.
+func CutTag(name string) (before, tag string) {
+	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
+		return name[:i], name[i+1:]
+	}
+	return name, ""
+}
+
+// Pinned returns the name of an image with a digest in place of its tag and its digest.
+func Pinned(name, digest string) string {
+	name, _, _ = strings.Cut(name, "@")
+	repository, _ := CutTag(name)
+	return repository + "@" + digest
+}
+
 // split splits PATH, PATH:NAME or PATH@NAME. PATH must exist, with a mode that is accepts.
 func split(text string, is func(fs.FileMode) bool) (path, name string, ok bool) {
 	exists := func(path string) bool {

@@ -76,3 +76,17 @@ func TestOf(t *testing.T) {
 		t.Errorf("%v is not fs.ErrNotExist", err)
 	}
 }
+
+func TestPinned(t *testing.T) {
+	for name, want := range map[string]string{
+		"registry:5000/pottery/kiln":             "registry:5000/pottery/kiln@sha256:a",
+		"registry:5000/pottery/kiln:v1":          "registry:5000/pottery/kiln@sha256:a",
+		"registry:5000/pottery/kiln:v1@sha256:b": "registry:5000/pottery/kiln@sha256:a",
+		"registry:5000/pottery/kiln@sha256:b":    "registry:5000/pottery/kiln@sha256:a",
+		"kiln:v1":                                "kiln@sha256:a",
+	} {
+		if got := reference.Pinned(name, "sha256:a"); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}

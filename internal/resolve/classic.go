@@ -38,6 +38,7 @@ import (
 	"time"
 
 	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/opm-toolchain/opm/internal/constraint"
 	"github.com/opm-toolchain/opm/internal/resolve/internal/solver"
@@ -99,8 +100,8 @@ type Installed struct {
 	// PropertiesError is the error of reading the annotation.
 	PropertiesError error
 
-	CustomResources declcfg.CRDDescriptions
-	APIServices     declcfg.APIServiceDefinitions
+	CustomResources v1alpha1.CustomResourceDefinitions
+	APIServices     v1alpha1.APIServiceDefinitions
 
 	Phase    string
 	Replaces string

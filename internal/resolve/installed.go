@@ -11,6 +11,7 @@ import (
 
 	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/opm-toolchain/opm/internal/updates"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -123,7 +124,7 @@ func (ns *ClassicRequest) properties(in *Installed) ([]Property, error) {
 }
 
 // gvks returns the API kinds, without duplicates, in a fixed order.
-func gvks(crds []declcfg.CRDDescription, services []declcfg.APIServiceDescription) ([]declcfg.GVK, error) {
+func gvks(crds []v1alpha1.CRDDescription, services []v1alpha1.APIServiceDescription) ([]declcfg.GVK, error) {
 	set := map[declcfg.GVK]bool{}
 	for _, d := range crds {
 		_, group, ok := strings.Cut(d.Name, ".")

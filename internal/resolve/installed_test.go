@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opm-toolchain/opm/pkg/declcfg"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
 // TestInferredProperties checks that without the annotation, properties come from the APIs and the Subscriptions.
@@ -13,13 +13,13 @@ func TestInferredProperties(t *testing.T) {
 	ns := parseScenario(t, "installed a.v1.0.0 bare\ninstalled z.v0 bare\nsub s1 a x installed=a.v1.0.0\nsub s2 a y installed=a.v1.0.0\n"+
 		"sub s3 y - installed=z.v0\nsub s4 z - installed=z.v0")
 	in := &ns.Installed[0]
-	in.CustomResources = declcfg.CRDDescriptions{
-		Owned: []declcfg.CRDDescription{
+	in.CustomResources = v1alpha1.CustomResourceDefinitions{
+		Owned: []v1alpha1.CRDDescription{
 			{Name: "ks.g.io", Version: "v1", Kind: "K"}, {Name: "js.g.io", Version: "v1", Kind: "J"}, {Name: "ks.g.io", Version: "v1", Kind: "K"},
 		},
-		Required: []declcfg.CRDDescription{{Name: "rs.r.io", Version: "v2", Kind: "R"}},
+		Required: []v1alpha1.CRDDescription{{Name: "rs.r.io", Version: "v2", Kind: "R"}},
 	}
-	in.APIServices.Owned = []declcfg.APIServiceDescription{{Group: "s.io", Version: "v1", Kind: "S"}}
+	in.APIServices.Owned = []v1alpha1.APIServiceDescription{{Group: "s.io", Version: "v1", Kind: "S"}}
 	for i, want := range []string{
 		`olm.gvk{"group":"g.io","kind":"J","version":"v1"} olm.gvk{"group":"g.io","kind":"K","version":"v1"} ` +
 			`olm.gvk{"group":"s.io","kind":"S","version":"v1"} olm.gvk.required{"group":"r.io","kind":"R","version":"v2"} ` +
@@ -66,7 +66,7 @@ func TestBrokenInstalled(t *testing.T) {
 			`error using catalogsource ns/@existing: failed to retrieve properties of csv "a.v1.0.0": ` +
 				"failed to unmarshal properties annotation: unexpected end of JSON input"},
 		{"name of a definition", func(in *Installed) {
-			in.Properties, in.CustomResources.Owned = nil, []declcfg.CRDDescription{{Name: "ks"}}
+			in.Properties, in.CustomResources.Owned = nil, []v1alpha1.CRDDescription{{Name: "ks"}}
 		}, "error using catalogsource ns/@existing: error parsing crd name: ks"},
 		{"property", func(in *Installed) { in.Properties = append(in.Properties, Property{property("package=d:bogus"), 0}) },
 			`Could not get version from string: "bogus"`},

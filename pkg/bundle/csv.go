@@ -9,14 +9,30 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
+
+// typedMetadata is [declcfg.CSVMetadata] with the types of a ClusterServiceVersion, as in opm. The encodings are equal.
+type typedMetadata struct {
+	Annotations           map[string]string                  `json:"annotations,omitempty"`
+	APIServiceDefinitions v1alpha1.APIServiceDefinitions     `json:"apiServiceDefinitions"`
+	CRDDescriptions       v1alpha1.CustomResourceDefinitions `json:"crdDescriptions"`
+	Description           string                             `json:"description,omitempty"`
+	DisplayName           string                             `json:"displayName,omitempty"`
+	InstallModes          []v1alpha1.InstallMode             `json:"installModes,omitempty"`
+	Keywords              []string                           `json:"keywords,omitempty"`
+	Labels                map[string]string                  `json:"labels,omitempty"`
+	Links                 []v1alpha1.AppLink                 `json:"links,omitempty"`
+	Maintainers           []v1alpha1.Maintainer              `json:"maintainers,omitempty"`
+	Maturity              string                             `json:"maturity,omitempty"`
+	MinKubeVersion        string                             `json:"minKubeVersion,omitempty"`
+	NativeAPIs            []metav1.GroupVersionKind          `json:"nativeAPIs,omitempty"`
+	Provider              v1alpha1.AppLink                   `json:"provider"`
+}
 
 // parseCSVMetadata returns the metadata of a ClusterServiceVersion, given in JSON, for a catalog. As in opm, a value
 // that does not match the typed API of OLM is an error, and unknown keys are dropped. Versions may be written as v1 or
 // 1.2.
-func parseCSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
+func parseCSVMetadata(csv []byte) (*typedMetadata, error) {
 	sorted, err := sortKeys(csv)
 	var typed *v1alpha1.ClusterServiceVersion
 	if err == nil {
@@ -26,24 +42,21 @@ func parseCSVMetadata(csv []byte) (*declcfg.CSVMetadata, error) {
 		return nil, fmt.Errorf("decode ClusterServiceVersion: %w", err)
 	}
 	spec := &typed.Spec
-	return &declcfg.CSVMetadata{
-		Annotations: typed.Annotations,
-		APIServiceDefinitions: declcfg.APIServiceDefinitions{
-			Owned:    each(spec.APIServiceDefinitions.Owned, apiService),
-			Required: each(spec.APIServiceDefinitions.Required, apiService),
-		},
-		CRDDescriptions: crds(spec.CustomResourceDefinitions),
-		Description:     spec.Description,
-		DisplayName:     spec.DisplayName,
-		InstallModes:    each(spec.InstallModes, installMode),
-		Keywords:        spec.Keywords,
-		Labels:          typed.Labels,
-		Links:           each(spec.Links, appLink),
-		Maintainers:     each(spec.Maintainers, maintainer),
-		Maturity:        spec.Maturity,
-		MinKubeVersion:  spec.MinKubeVersion,
-		NativeAPIs:      each(spec.NativeAPIs, groupVersionKind),
-		Provider:        appLink(spec.Provider),
+	return &typedMetadata{
+		Annotations:           typed.Annotations,
+		APIServiceDefinitions: spec.APIServiceDefinitions,
+		CRDDescriptions:       spec.CustomResourceDefinitions,
+		Description:           spec.Description,
+		DisplayName:           spec.DisplayName,
+		InstallModes:          spec.InstallModes,
+		Keywords:              spec.Keywords,
+		Labels:                typed.Labels,
+		Links:                 spec.Links,
+		Maintainers:           spec.Maintainers,
+		Maturity:              spec.Maturity,
+		MinKubeVersion:        spec.MinKubeVersion,
+		NativeAPIs:            spec.NativeAPIs,
+		Provider:              spec.Provider,
 	}, nil
 }
 
@@ -53,79 +66,6 @@ func decodeCSV(sorted jsontext.Value) (csv *v1alpha1.ClusterServiceVersion, ptr 
 	csv = new(v1alpha1.ClusterServiceVersion)
 	ptr, err = decode(sorted, csv)
 	return csv, ptr, err
-}
-
-func each[From, To any](list []From, convert func(From) To) []To {
-	var converted []To
-	for _, from := range list {
-		converted = append(converted, convert(from))
-	}
-	return converted
-}
-
-func installMode(m v1alpha1.InstallMode) declcfg.InstallMode {
-	return declcfg.InstallMode{Type: string(m.Type), Supported: m.Supported}
-}
-
-func appLink(l v1alpha1.AppLink) declcfg.AppLink { return declcfg.AppLink(l) }
-
-func maintainer(m v1alpha1.Maintainer) declcfg.Maintainer { return declcfg.Maintainer(m) }
-
-func groupVersionKind(k metav1.GroupVersionKind) declcfg.GroupVersionKind {
-	return declcfg.GroupVersionKind(k)
-}
-
-func apiService(d v1alpha1.APIServiceDescription) declcfg.APIServiceDescription {
-	return declcfg.APIServiceDescription{
-		Name:              d.Name,
-		Group:             d.Group,
-		Version:           d.Version,
-		Kind:              d.Kind,
-		DeploymentName:    d.DeploymentName,
-		ContainerPort:     d.ContainerPort,
-		DisplayName:       d.DisplayName,
-		Description:       d.Description,
-		Resources:         each(d.Resources, resource),
-		StatusDescriptors: each(d.StatusDescriptors, descriptor),
-		SpecDescriptors:   each(d.SpecDescriptors, descriptor),
-		ActionDescriptors: each(d.ActionDescriptor, descriptor),
-	}
-}
-
-func crds(d v1alpha1.CustomResourceDefinitions) declcfg.CRDDescriptions {
-	return declcfg.CRDDescriptions{Owned: each(d.Owned, crd), Required: each(d.Required, crd)}
-}
-
-func crd(d v1alpha1.CRDDescription) declcfg.CRDDescription {
-	return declcfg.CRDDescription{
-		Name:              d.Name,
-		Version:           d.Version,
-		Kind:              d.Kind,
-		DisplayName:       d.DisplayName,
-		Description:       d.Description,
-		Resources:         each(d.Resources, resource),
-		StatusDescriptors: each(d.StatusDescriptors, descriptor),
-		SpecDescriptors:   each(d.SpecDescriptors, descriptor),
-		ActionDescriptors: each(d.ActionDescriptor, descriptor),
-	}
-}
-
-func resource(r v1alpha1.APIResourceReference) declcfg.ResourceReference {
-	return declcfg.ResourceReference(r)
-}
-
-// descriptor converts a descriptor. The three types have the same fields.
-func descriptor[D v1alpha1.StatusDescriptor | v1alpha1.SpecDescriptor | v1alpha1.ActionDescriptor](
-	d D,
-) declcfg.Descriptor {
-	s := v1alpha1.SpecDescriptor(d)
-	return declcfg.Descriptor{
-		Path:         s.Path,
-		DisplayName:  s.DisplayName,
-		Description:  s.Description,
-		XDescriptors: s.XDescriptors,
-		Value:        jsontext.Value(s.Value),
-	}
 }
 
 // sortKeys returns a manifest in the form that opm uses: the keys sorted at every level, and the last of several equal

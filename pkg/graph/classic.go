@@ -129,14 +129,14 @@ func (p *Package) subscribed(c *Channel) []*Channel {
 	}
 	channels := slices.Clone(p.Channels)
 	slices.SortStableFunc(channels, func(a, b *Channel) int { // in the order of OLM, unlike Channels
-		return cmp.Or(cmp.Compare(p.notDefault(a), p.notDefault(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(p.NotDefault(a.Name), p.NotDefault(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	return channels
 }
 
-// notDefault is 0 for the default channel, and 1 for others.
-func (p *Package) notDefault(c *Channel) int {
-	if c.Name == p.DefaultChannel {
+// NotDefault is 0 for the default channel, and 1 for others, to sort by.
+func (p *Package) NotDefault(channel string) int {
+	if channel == p.DefaultChannel {
 		return 0
 	}
 	return 1

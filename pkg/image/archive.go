@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/tarfs"
 )
@@ -135,7 +136,7 @@ func (o *Opener) openDocker(ref string, fsys fs.FS, name string) (*Image, error)
 func (d dockerImage) names() []string {
 	names := []string{cmp.Or(strings.Join(d.RepoTags, ", "), "one without a tag")}
 	for _, ref := range d.RepoTags {
-		_, tag := cutTag(ref)
+		_, tag := reference.CutTag(ref)
 		names = append(names, ref, tag)
 	}
 	return names

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/opm-toolchain/opm/internal/plural"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 )
 
@@ -85,20 +86,12 @@ func namesInLayout(desc v1.Descriptor) []string {
 	names := []string{"@" + desc.Digest.String(), desc.Digest.String()}
 	for _, key := range []string{annotationName, annotationRef} {
 		if ref := desc.Annotations[key]; ref != "" {
-			_, tag := cutTag(ref)
+			_, tag := reference.CutTag(ref)
 			names = append(names, ref, tag)
 			names[0] = ":" + ref
 		}
 	}
 	return names
-}
-
-// cutTag cuts a name at the colon before the tag, not before a port.
-func cutTag(name string) (before, tag string) {
-	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		return name[:i], name[i+1:]
-	}
-	return name, ""
 }
 
 func blobPath(h v1.Hash) string { return path.Join("blobs", h.Algorithm, h.Hex) }

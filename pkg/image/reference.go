@@ -28,7 +28,7 @@ func parseRemote(ref string, insecure bool) (name.Reference, error) {
 		return nil, fmt.Errorf("remove %q: write %s", before+"://", after)
 	}
 	repo, digest, hasDigest := strings.Cut(ref, "@")
-	repo, tag := cutTag(repo)
+	repo, tag := reference.CutTag(repo)
 	host, path, hasHost := strings.Cut(repo, "/")
 	space := legible.WhiteSpace(ref, "")
 	switch {
@@ -85,7 +85,7 @@ func OnDockerHub(ref string) string {
 	if !hasHost {
 		full = dockerHub + "/" + dockerLibrary + "/" + ref
 	}
-	if _, tag := cutTag(full); tag == "" {
+	if _, tag := reference.CutTag(full); tag == "" {
 		full += ":latest"
 	}
 	if _, err := parseReference(full, false); err != nil {
@@ -102,7 +102,7 @@ func RepositoryName(ref name.Reference) string { return podmanName(ref.Context()
 // [Opener.Open], the registry is required: the meaning of a short name depends on the host that pulls it.
 func ParseReference(text string) (name.Reference, error) {
 	full, digest, hasDigest := strings.Cut(text, "@")
-	repo, tag := cutTag(full)
+	repo, tag := reference.CutTag(full)
 	host, path, hasHost := strings.Cut(repo, "/")
 	switch {
 	case repo == "" || strings.Contains(text, "://") || strings.Contains(text, ","):

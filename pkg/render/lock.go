@@ -16,6 +16,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -111,13 +112,7 @@ func (l *Lock) find(ref string) (Locked, bool) {
 }
 
 // Pinned returns the reference by digest, without a tag.
-func (r Locked) Pinned() string {
-	repo, _, _ := strings.Cut(r.Reference, "@")
-	if tag := strings.LastIndexByte(repo, ':'); tag > strings.LastIndexByte(repo, '/') {
-		repo = repo[:tag]
-	}
-	return repo + "@" + r.Digest
-}
+func (r Locked) Pinned() string { return reference.Pinned(r.Reference, r.Digest) }
 
 // lockBundle records the digests of the bundle, and compares the digest of its content with the lock. It changes b.
 func (o *openedRef) lockBundle(b *declcfg.Bundle) error {

@@ -56,19 +56,11 @@ func newLayers(catalogs []*Catalog, pkg string, olm graph.Semantics, installed [
 			l.channels = append(l.channels, c.Name)
 		}
 		slices.SortStableFunc(l.channels, func(a, b string) int {
-			return cmp.Compare(l.notDefault(a), l.notDefault(b))
+			return cmp.Compare(l.graph.NotDefault(a), l.graph.NotDefault(b))
 		})
 		layers = append(layers, l)
 	}
 	return layers
-}
-
-// notDefault returns 0 for the default channel, and 1 for others.
-func (l *layer) notDefault(channel string) int {
-	if channel == l.graph.DefaultChannel {
-		return 0
-	}
-	return 1
 }
 
 // channel returns the channel with a name, or nil if the layer does not have it. "" is for operators without a channel.
@@ -79,21 +71,17 @@ func (l *layer) channel(name string) *channel {
 	var c *channel
 	if found := l.graph.Channel(name); found != nil || name == "" && l.index != nil {
 		c = &channel{Channel: found}
-		if l.olm == graph.Classic {
+		switch {
+		case l.olm == graph.Classic:
 			c.plan, c.err = l.graph.Classic(found)
-		} else {
-			c.plan = l.graph.V1(v1Options(found))
+		case found == nil:
+			c.plan = l.graph.V1(graph.V1Options{})
+		default:
+			c.plan = l.graph.V1(graph.V1Options{Channels: []*graph.Channel{found}})
 		}
 	}
 	l.byName[name] = c
 	return c
-}
-
-func v1Options(c *graph.Channel) graph.V1Options {
-	if c == nil {
-		return graph.V1Options{}
-	}
-	return graph.V1Options{Channels: []*graph.Channel{c}}
 }
 
 // next returns the next update of a bundle in a channel, or nil.
@@ -129,13 +117,7 @@ func (l *layer) accepts(bundle, channel string) bool {
 
 // channelsAccepting returns the channels that accept a bundle, the preferred channel first.
 func (l *layer) channelsAccepting(bundle string) []string {
-	var names []string
-	for _, name := range l.channels {
-		if l.accepts(bundle, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(l.channels), func(name string) bool { return !l.accepts(bundle, name) })
 }
 
 // rejection returns the error of OLM Classic about the first channel that it rejects, or nil.

@@ -15,6 +15,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
@@ -234,9 +235,7 @@ func (d *definition) version(name string) (*version, error) {
 	if ok {
 		return v, nil
 	}
-	if !slices.ContainsFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == name && v.Served
-	}) {
+	if !apihelpers.HasServedCRDVersion(d.CustomResourceDefinition, name) {
 		return nil, fmt.Errorf("apiVersion: CustomResourceDefinition %q does not serve version %q", d.Name, name)
 	}
 	v, err := d.compile(name)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -104,18 +105,15 @@ func newObject(of metav1.TypeMeta) (Kubernetes, error) {
 }
 
 // Get returns an object, and whether it exists. Objects without a namespace are in namespace "".
-func (s *State) Get(of schema.GroupKind, namespace, name string) (o Object[Kubernetes], ok bool) {
-	if store := s.storeOf(of); store != nil {
-		return store.get(namespace, name)
-	}
-	return o, false
+func (s *State) Get(of schema.GroupKind, namespace, name string) (Object[Kubernetes], bool) {
+	return s.storeOf(of).get(namespace, name)
 }
 
 // Put adds an object, or replaces the existing one of its kind and name. Its type must be set, to the type that
 // [Decode] returns.
 func (s *State) Put(o Object[Kubernetes]) {
 	of := KindOf(o.Value)
-	if s.storeOf(of) == nil {
+	if kindOf(of) == nil && s.Others[of] == nil {
 		if s.Others == nil {
 			s.Others = map[schema.GroupKind]*Store[*Other]{}
 		}
@@ -126,9 +124,7 @@ func (s *State) Put(o Object[Kubernetes]) {
 
 // Delete removes an object if it exists.
 func (s *State) Delete(of schema.GroupKind, namespace, name string) {
-	if store := s.storeOf(of); store != nil {
-		store.Delete(namespace, name)
-	}
+	s.storeOf(of).Delete(namespace, name)
 }
 
 // All yields all objects: kind by kind, in a fixed order, then by namespace and name.
@@ -146,10 +142,15 @@ func (s *State) All() iter.Seq[Object[Kubernetes]] {
 
 // In yields the objects of a kind in a namespace by name, as [Store.In] does.
 func (s *State) In(of schema.GroupKind, namespace string) iter.Seq[Object[Kubernetes]] {
-	if store := s.storeOf(of); store != nil {
-		return store.in(namespace)
-	}
-	return func(func(Object[Kubernetes]) bool) {}
+	return s.storeOf(of).in(namespace)
+}
+
+// Of yields the objects of a kind, as [Store.All] does.
+func (s *State) Of(of schema.GroupKind) iter.Seq[Object[Kubernetes]] { return s.storeOf(of).all() }
+
+// Other returns the objects of a kind without a field in State. To put another one, use [State.Put].
+func (s *State) Other(of schema.GroupKind) *Store[*Other] {
+	return cmp.Or(s.Others[of], &Store[*Other]{})
 }
 
 // Clone returns a new State that shares the objects.
@@ -165,15 +166,13 @@ func (s *State) Clone() *State {
 	return clone
 }
 
-// storeOf returns the Store of a kind, nil if State has no field for the kind and no objects of it.
+// storeOf returns the Store of a kind. It is not part of the State if that has no field for the kind and no objects of
+// it.
 func (s *State) storeOf(of schema.GroupKind) anyStore {
 	if k := kindOf(of); k != nil {
 		return k.store(s)
 	}
-	if store := s.Others[of]; store != nil {
-		return store
-	}
-	return nil
+	return s.Other(of)
 }
 
 // stores returns all Stores: the fields in the order of kinds, then the Others by kind and group.

@@ -28,15 +28,15 @@ func (d *diagnosis) catalogSource(o source) {
 	state := status.GRPCConnectionState
 	switch err := d.specError(o); {
 	case status.Reason == v1alpha1.CatalogSourceRegistryServerError:
-		d.catalogDown(o, string(status.Reason)+": "+status.Message, metav1.Time{})
+		d.catalogDown(o, string(status.Reason)+": "+status.Message, nil)
 	case err != "":
 		d.blameReaders(add(d, ruleCatalogSpec, o, err).help("correct the spec", kubectl("edit", ref)...), o)
 	case state != nil && isDown(state.LastObservedState):
 		message := "OLM is not connected to " + cmp.Or(state.Address, "it") + ": " + state.LastObservedState
-		d.catalogDown(o, message, state.LastConnectTime)
+		d.catalogDown(o, message, &state.LastConnectTime)
 	case state == nil || state.LastObservedState != "READY":
 		if pods := d.podTroubles(d.catalogPods(o)); len(pods) > 0 {
-			d.catalogDown(o, "its pod does not run", metav1.Time{})
+			d.catalogDown(o, "its pod does not run", nil)
 		}
 	}
 	d.catalogUpdates(o)
@@ -64,7 +64,7 @@ func isDown(state string) bool {
 }
 
 // catalogDown adds the Finding about a CatalogSource that OLM cannot read.
-func (d *diagnosis) catalogDown(o source, message string, connected metav1.Time) {
+func (d *diagnosis) catalogDown(o source, message string, connected *metav1.Time) {
 	ref := simulate.RefTo(o.Value)
 	f := add(d, ruleCatalogDown, o, message).since(connected)
 	pods := d.catalogPods(o)

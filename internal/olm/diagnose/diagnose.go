@@ -175,7 +175,7 @@ func (d *diagnosis) blame(f *Finding, ref simulate.Ref) {
 }
 
 // since sets the time from which a problem exists, unless it is unknown.
-func (f *Finding) since(t metav1.Time) *Finding {
+func (f *Finding) since(t *metav1.Time) *Finding {
 	f.Since = cmp.Or(f.Since, timeText(t))
 	return f
 }
@@ -189,8 +189,8 @@ func (f *Finding) help(text string, command ...string) *Finding {
 // show adds what an object says about the cause.
 func (f *Finding) show(all ...Evidence) { f.Evidence = append(f.Evidence, all...) }
 
-// timeText returns a time as RFC 3339, "" for the zero time.
-func timeText(t metav1.Time) string {
+// timeText returns a time as RFC 3339, "" for the zero time and for nil.
+func timeText(t *metav1.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -36,15 +36,15 @@ func (d *diagnosis) clusterCatalogs() {
 			continue // by its owner
 		case stopped && retrying:
 			f := add(d, ruleClusterCatalog, o, "it is not served: "+conditionText(progressing))
-			helpImage(f.since(serving.LastTransitionTime), progressing.Message, o.Value.Spec.Source.Image.Ref)
+			helpImage(f.since(&serving.LastTransitionTime), progressing.Message, o.Value.Spec.Source.Image.Ref)
 		case stopped:
 			f := add(d, ruleClusterCatalog, o, "it is not served: "+conditionText(serving))
-			helpImage(f.since(serving.LastTransitionTime), serving.Message, o.Value.Spec.Source.Image.Ref)
+			helpImage(f.since(&serving.LastTransitionTime), serving.Message, o.Value.Spec.Source.Image.Ref)
 		case retrying:
 			f := add(d, ruleCatalogUpdate, o, "it keeps its old content: "+conditionText(progressing))
-			helpImage(f.since(progressing.LastTransitionTime), progressing.Message, o.Value.Spec.Source.Image.Ref)
+			helpImage(f.since(&progressing.LastTransitionTime), progressing.Message, o.Value.Spec.Source.Image.Ref)
 		case serving == nil && progressing == nil && d.knowsV1():
-			add(d, ruleUnresolved, o, "OLM v1 has not unpacked it yet").since(o.Value.CreationTimestamp).
+			add(d, ruleUnresolved, o, "OLM v1 has not unpacked it yet").since(&o.Value.CreationTimestamp).
 				help("see whether catalogd works on it", kubectl("describe", ref)...)
 		}
 	}
@@ -92,16 +92,16 @@ func (d *diagnosis) clusterExtensions() {
 				d.blame(f, ref)
 				continue
 			}
-			f := add(d, ruleExtension, o, conditionText(progressing)).since(progressing.LastTransitionTime)
+			f := add(d, ruleExtension, o, conditionText(progressing)).since(&progressing.LastTransitionTime)
 			d.helpExtension(f, o, progressing.Message)
 		case installed != nil && installed.Status == metav1.ConditionFalse && progressing == nil:
-			f := add(d, ruleExtension, o, conditionText(installed)).since(installed.LastTransitionTime)
+			f := add(d, ruleExtension, o, conditionText(installed)).since(&installed.LastTransitionTime)
 			d.helpExtension(f, o, installed.Message)
 		case progressing != nil && progressing.Reason == "RollingOut":
-			f := add(d, ruleOperatorWaits, o, conditionText(progressing)).since(progressing.LastTransitionTime)
+			f := add(d, ruleOperatorWaits, o, conditionText(progressing)).since(&progressing.LastTransitionTime)
 			f.help("look at the pods of the bundle", "kubectl", "get", "deployments,pods,events", "-n", o.Value.Spec.Namespace)
 		case len(conditions) == 0 && d.knowsV1():
-			add(d, ruleUnresolved, o, "OLM v1 has not resolved it yet").since(o.Value.CreationTimestamp).
+			add(d, ruleUnresolved, o, "OLM v1 has not resolved it yet").since(&o.Value.CreationTimestamp).
 				help("see whether operator-controller works on it", kubectl("describe", ref)...)
 		}
 	}

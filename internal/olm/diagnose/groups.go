@@ -47,9 +47,9 @@ func (d *diagnosis) groupsOf(namespace string) {
 		})
 		f = d.addRef(ruleGroup, ref, d.placeOf(namespace), fmt.Sprintf(
 			"it has %d OperatorGroups, so OLM does not know which one its operators belong to", len(groups)))
-		f.since(groups[0].Value.CreationTimestamp)
+		f.since(&groups[0].Value.CreationTimestamp)
 		for _, o := range groups[:min(len(groups), maxEvidence)] {
-			f.show(Evidence{simulate.RefTo(o.Value), o.Pos, "is one of them", timeText(o.Value.CreationTimestamp)})
+			f.show(Evidence{simulate.RefTo(o.Value), o.Pos, "is one of them", timeText(&o.Value.CreationTimestamp)})
 		}
 		f.help("delete all OperatorGroups but one, such as the newest", kubectl("delete", simulate.RefTo(groups[0].Value))...)
 	}
@@ -75,7 +75,7 @@ func (d *diagnosis) groupAccount(o group) {
 		if c.Type != operatorsv1.OperatorGroupServiceAccountCondition || c.Status != metav1.ConditionTrue {
 			continue
 		}
-		f := add(d, ruleGroupAccount, o, c.Reason+": "+c.Message).since(c.LastTransitionTime)
+		f := add(d, ruleGroupAccount, o, c.Reason+": "+c.Message).since(&c.LastTransitionTime)
 		if name := o.Value.Spec.ServiceAccountName; name != "" {
 			f.help("create the ServiceAccount, and give it the permissions that its operators need",
 				"kubectl", "create", "serviceaccount", name, "-n", o.Value.Namespace)

@@ -100,7 +100,7 @@ func (x *updates) find(o csv) *Finding {
 func (x *updates) deleted(o csv) *Finding {
 	f := add(x.diagnosis, ruleOperatorWaits, o, "it is being deleted, and waits for its finalizers: "+
 		plural.Some(o.Value.Finalizers))
-	return f.since(*o.Value.DeletionTimestamp).help("look at the controllers of the finalizers", get(f.Object)...)
+	return f.since(o.Value.DeletionTimestamp).help("look at the controllers of the finalizers", get(f.Object)...)
 }
 
 // A reason is how a reason of OLM for a phase is diagnosed.
@@ -153,7 +153,7 @@ func (x *updates) cause(o csv) *Finding {
 			r.rule = ruleOperatorFailed
 		}
 	}
-	f := add(x.diagnosis, r.rule, o, message).since(value(status.LastTransitionTime))
+	f := add(x.diagnosis, r.rule, o, message).since(status.LastTransitionTime)
 	r.explain(x, o, f)
 	return f
 }
@@ -330,7 +330,7 @@ func (x *updates) notUpgradeable(o csv, f *Finding) {
 		if status.Type != "Upgradeable" || status.Status != metav1.ConditionFalse {
 			continue
 		}
-		since := timeText(status.LastTransitionTime)
+		since := timeText(&status.LastTransitionTime)
 		f.show(Evidence{simulate.RefTo(c.Value), c.Pos,
 			fmt.Sprintf("condition Upgradeable=False, %s: %s", status.Reason, status.Message), since})
 		f.Since = cmp.Or(since, f.Since)
@@ -338,14 +338,6 @@ func (x *updates) notUpgradeable(o csv, f *Finding) {
 	}
 	f.help("do what its message says, or override it", patch(simulate.RefTo(c.Value),
 		`{"spec":{"overrides":[{"type":"Upgradeable","status":"True","reason":"Override","message":"by hand"}]}}`)...)
-}
-
-// value returns a time, the zero time for nil.
-func value(t *metav1.Time) metav1.Time {
-	if t == nil {
-		return metav1.Time{}
-	}
-	return *t
 }
 
 // isAvailable reports whether Kubernetes calls a Deployment available and up to date.

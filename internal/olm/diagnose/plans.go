@@ -49,7 +49,7 @@ func (d *diagnosis) planMissing(users []simulate.Ref) {
 		c := o.Value.Status.GetCondition(v1alpha1.SubscriptionInstallPlanMissing)
 		if c.Status == "True" {
 			f := add(d, rulePlan, o, "its InstallPlan does not exist: "+cmp.Or(c.Message, c.Reason))
-			f.since(value(c.LastTransitionTime)).help("look at the Subscription", get(ref)...)
+			f.since(c.LastTransitionTime).help("look at the Subscription", get(ref)...)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (d *diagnosis) installPlan(o plan, users []simulate.Ref) {
 	status := &o.Value.Status
 	installed := status.GetCondition(v1alpha1.InstallPlanInstalled)
 	why := cmp.Or(installed.Message, status.Message)
-	since := value(installed.LastTransitionTime)
+	since := installed.LastTransitionTime
 	var f *Finding
 	switch {
 	case status.Phase == v1alpha1.InstallPlanPhaseFailed:
@@ -72,7 +72,7 @@ func (d *diagnosis) installPlan(o plan, users []simulate.Ref) {
 		d.helpPlan(f, o, users)
 	case status.Phase == v1alpha1.InstallPlanPhaseRequiresApproval:
 		f = add(d, ruleApproval, o, "it waits for approval of "+strings.Join(o.Value.Spec.ClusterServiceVersionNames, ", "))
-		since = o.Value.CreationTimestamp
+		since = &o.Value.CreationTimestamp
 		f.show(d.manual(users)...)
 		f.help("approve it", patch(f.Object, `{"spec":{"approved":true}}`)...)
 	default:

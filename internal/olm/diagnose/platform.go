@@ -31,7 +31,7 @@ func (d *diagnosis) olm() {
 		d.down[kind] = f
 		for _, c := range o.Value.Status.Conditions {
 			if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionFalse {
-				f.since(c.LastTransitionTime)
+				f.since(&c.LastTransitionTime)
 			}
 		}
 		f.blameTroubles(d.deploymentTroubles(o))
@@ -55,7 +55,7 @@ func (d *diagnosis) apiServices() {
 				d.blame(f, simulate.RefTo(o.Value))
 				continue
 			}
-			f := add(d, ruleAPIService, o, c.Reason+": "+c.Message).since(c.LastTransitionTime)
+			f := add(d, ruleAPIService, o, c.Reason+": "+c.Message).since(&c.LastTransitionTime)
 			ref := simulate.Ref{Kind: kindService, Namespace: o.Value.Spec.Service.Namespace, Name: o.Value.Spec.Service.Name}
 			services := d.others("", kindService)
 			if _, ok := services.Get(ref.Namespace, ref.Name); !ok {
@@ -86,7 +86,7 @@ func (d *diagnosis) namespaces() {
 		}
 		left := cmp.Or(strings.Join(why, "; "), "no condition says what is left")
 		f := add(d, ruleNamespace, o, "it is being deleted: "+left)
-		f.since(value(o.Value.DeletionTimestamp))
+		f.since(o.Value.DeletionTimestamp)
 		f.help("delete what is left in it", "kubectl", "api-resources", "--verbs=list", "--namespaced", "-o", "name")
 	}
 }
@@ -139,7 +139,7 @@ func (d *diagnosis) platform() {
 		}
 		for _, c := range status.Status.Conditions {
 			if c.Type == "Upgradeable" && c.Status == metav1.ConditionFalse && c.Reason == "IncompatibleOperatorsInstalled" {
-				add(d, rulePlatform, o, "it blocks the update of OpenShift: "+c.Message).since(c.LastTransitionTime).
+				add(d, rulePlatform, o, "it blocks the update of OpenShift: "+c.Message).since(&c.LastTransitionTime).
 					help("update the operators that it names", get(simulate.RefTo(o.Value))...)
 			}
 		}

@@ -41,7 +41,7 @@ func (d *diagnosis) unpacking() {
 			f := causes[failed.Message]
 			if f == nil {
 				f = add(d, ruleUnpack, o, cmp.Or(failed.Message, "a bundle cannot be unpacked"))
-				f.since(value(failed.LastTransitionTime))
+				f.since(failed.LastTransitionTime)
 				d.showJobs(f, slices.DeleteFunc(slices.Clone(failing), func(job failedJob) bool {
 					return !d.request.Sees(namespace, job.Value.Namespace)
 				}))
@@ -57,7 +57,7 @@ type failedJob struct {
 	object
 	image    string // of the bundle; "" if it is not known
 	message  string
-	since    metav1.Time
+	since    *metav1.Time // nil if it is not known
 	troubles []trouble
 }
 
@@ -73,14 +73,14 @@ func (d *diagnosis) failedJobs() []failedJob {
 			d.unreadable(o.Value, err)
 			continue
 		}
-		failed := failedJob{object: o, image: bundleImage(&job.Spec.Template.Spec), since: value(job.Status.StartTime)}
+		failed := failedJob{object: o, image: bundleImage(&job.Spec.Template.Spec), since: job.Status.StartTime}
 		done := false
 		for _, c := range job.Status.Conditions {
 			done = done || c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
 			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
 				failed.message = c.Reason + ": " + c.Message
 				if !c.LastTransitionTime.IsZero() {
-					failed.since = c.LastTransitionTime
+					failed.since = &c.LastTransitionTime
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func (d *diagnosis) failedJobs() []failedJob {
 			all = append(all, failed)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b failedJob) int { return b.since.Compare(a.since.Time) })
+	slices.SortStableFunc(all, func(a, b failedJob) int { return cmp.Compare(timeText(b.since), timeText(a.since)) })
 	return all
 }
 
@@ -176,7 +176,7 @@ func (d *diagnosis) missingCatalog(o subscription) {
 	d.blamed[ref] = f
 	c := o.Value.Status.GetCondition(v1alpha1.SubscriptionCatalogSourcesUnhealthy)
 	if c.Status == corev1.ConditionTrue {
-		f.since(value(c.LastTransitionTime))
+		f.since(c.LastTransitionTime)
 	}
 	use := cmp.Or(first(near), nearest.Name(name, all), first(all))
 	if namespace, source, ok := strings.Cut(use, "/"); ok {
@@ -205,7 +205,7 @@ func (d *diagnosis) resolution(o subscription, causes map[string]*Finding) {
 		f = d.resolutionCause(o, c)
 		causes[c.Message] = f
 	}
-	f.since(value(c.LastTransitionTime)).since(o.Value.Status.LastUpdated)
+	f.since(c.LastTransitionTime).since(&o.Value.Status.LastUpdated)
 	d.blame(f, simulate.RefTo(o.Value))
 }
 
@@ -292,7 +292,7 @@ func (d *diagnosis) brokenCatalog(o subscription, namespace, name, message strin
 	if !ok {
 		return d.addRef(ruleResolution, simulate.RefTo(o.Value), o.Pos, message)
 	}
-	d.catalogDown(c, message, metav1.Time{})
+	d.catalogDown(c, message, nil)
 	return d.Findings[len(d.Findings)-1]
 }
 
@@ -395,7 +395,7 @@ func (d *diagnosis) unfinishedSubscription(o subscription) {
 	switch {
 	case status.InstalledCSV != "" && !exists && status.State == v1alpha1.SubscriptionStateAtLatest && d.knowsOperators():
 		f := add(d, ruleOperatorMissing, o, "its installed ClusterServiceVersion "+status.InstalledCSV+" does not exist, "+
-			"and OLM does not install it again").since(status.LastUpdated)
+			"and OLM does not install it again").since(&status.LastUpdated)
 		f.help("delete the Subscription, and create it again", kubectl("delete", ref)...)
 	case status.State == v1alpha1.SubscriptionStateAtLatest:
 	case d.outcomes[ref] != nil && (d.outcomes[ref].Waiting != nil || d.willInstall(ref)):
@@ -406,7 +406,7 @@ func (d *diagnosis) unfinishedSubscription(o subscription) {
 		if status.CurrentCSV != "" {
 			message = "OLM has not installed " + status.CurrentCSV + " yet: state " + cmp.Or(string(status.State), "none")
 		}
-		f := add(d, ruleUnresolved, o, message).since(status.LastUpdated)
+		f := add(d, ruleUnresolved, o, message).since(&status.LastUpdated)
 		f.show(d.warnings(simulate.Ref{Kind: kindNamespace, Name: ref.Namespace})...)
 		f.help("see whether catalog-operator works on it", kubectl("describe", ref)...)
 	}

@@ -49,22 +49,19 @@ type event struct {
 }
 
 // last returns the time of the last occurrence, the zero time if it is unknown.
-func (e *event) last() metav1.Time {
+func (e *event) last() *metav1.Time {
 	if e.LastTimestamp.IsZero() {
-		return metav1.Time(e.EventTime)
+		return (*metav1.Time)(&e.EventTime)
 	}
-	return e.LastTimestamp
+	return &e.LastTimestamp
 }
 
 // labelUpdate is the label of the pod with the new image of a CatalogSource.
 const labelUpdate = "catalogsource.operators.coreos.com/update"
 
-// others returns the objects of a kind without a field in State, nil if there are none.
+// others returns the objects of a kind without a field in State.
 func (d *diagnosis) others(group, kind string) *cluster.Store[*cluster.Other] {
-	if store := d.Others[schema.GroupKind{Group: group, Kind: kind}]; store != nil {
-		return store
-	}
-	return &cluster.Store[*cluster.Other]{}
+	return d.Other(schema.GroupKind{Group: group, Kind: kind})
 }
 
 // read builds the index.
@@ -250,7 +247,7 @@ func (t *trouble) fromContainer(c *corev1.ContainerStatus) bool {
 		if ended.Message != "" {
 			t.message += ": " + ended.Message
 		}
-		if since := timeText(ended.FinishedAt); since != "" {
+		if since := timeText(&ended.FinishedAt); since != "" {
 			t.Since = since
 		}
 	}
@@ -272,14 +269,11 @@ func notReady(status *corev1.PodStatus) *corev1.PodCondition {
 }
 
 // podSince returns the time from which a pod is not ready, or else its start.
-func podSince(status *corev1.PodStatus) metav1.Time {
+func podSince(status *corev1.PodStatus) *metav1.Time {
 	if c := notReady(status); c != nil {
-		return c.LastTransitionTime
+		return &c.LastTransitionTime
 	}
-	if status.StartTime != nil {
-		return *status.StartTime
-	}
-	return metav1.Time{}
+	return status.StartTime
 }
 
 // deploymentTroubles returns the reasons why the pods of a Deployment are missing or not ready.
@@ -291,7 +285,7 @@ func (d *diagnosis) deploymentTroubles(o cluster.Object[*appsv1.Deployment]) []t
 	ref := simulate.RefTo(o.Value)
 	for _, c := range o.Value.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			e := Evidence{ref, o.Pos, c.Reason + ": " + c.Message, timeText(c.LastTransitionTime)}
+			e := Evidence{ref, o.Pos, c.Reason + ": " + c.Message, timeText(&c.LastTransitionTime)}
 			return []trouble{{Evidence: e, reason: c.Reason, message: c.Message}}
 		}
 	}
@@ -303,7 +297,7 @@ func (d *diagnosis) deploymentTroubles(o cluster.Object[*appsv1.Deployment]) []t
 	}
 	for _, c := range o.Value.Status.Conditions {
 		if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionFalse {
-			e := Evidence{ref, o.Pos, c.Message, timeText(c.LastTransitionTime)}
+			e := Evidence{ref, o.Pos, c.Message, timeText(&c.LastTransitionTime)}
 			return []trouble{{Evidence: e, reason: c.Reason, message: c.Message}}
 		}
 	}

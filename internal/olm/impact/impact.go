@@ -201,15 +201,7 @@ func channelsOf(g *graph.Package, b *graph.Bundle) []string {
 			names = append(names, c.Name)
 		}
 	}
-	slices.SortStableFunc(names, func(x, y string) int {
-		rank := func(name string) int {
-			if name == g.DefaultChannel {
-				return 0
-			}
-			return 1
-		}
-		return cmp.Compare(rank(x), rank(y))
-	})
+	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(g.NotDefault(x), g.NotDefault(y)) })
 	return names
 }
 

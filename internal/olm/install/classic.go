@@ -17,7 +17,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/parallel"
 	"github.com/opm-toolchain/opm/internal/resolve"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
 // A NamespaceResult is the result of OLM Classic in a namespace.
@@ -219,30 +218,12 @@ func operator(o cluster.Object[*v1alpha1.ClusterServiceVersion]) resolve.Install
 	c := o.Value
 	in := resolve.Installed{
 		Name: c.Name, Version: c.Spec.Version.Version, Phase: string(c.Status.Phase), Replaces: c.Spec.Replaces, Pos: o.Pos,
+		CustomResources: c.Spec.CustomResourceDefinitions, APIServices: c.Spec.APIServiceDefinitions,
 	}
-	crds, services := &c.Spec.CustomResourceDefinitions, &c.Spec.APIServiceDefinitions
-	in.CustomResources.Owned, in.CustomResources.Required = definitions(crds.Owned), definitions(crds.Required)
-	in.APIServices.Owned, in.APIServices.Required = apis(services.Owned), apis(services.Required)
 	if text, ok := c.Annotations[AnnotationProperties]; ok {
 		in.Properties, in.PropertiesError = resolve.AnnotatedProperties(text)
 	}
 	return in
-}
-
-func definitions(all []v1alpha1.CRDDescription) []declcfg.CRDDescription {
-	var converted []declcfg.CRDDescription
-	for _, d := range all {
-		converted = append(converted, declcfg.CRDDescription{Name: d.Name, Version: d.Version, Kind: d.Kind})
-	}
-	return converted
-}
-
-func apis(all []v1alpha1.APIServiceDescription) []declcfg.APIServiceDescription {
-	var converted []declcfg.APIServiceDescription
-	for _, d := range all {
-		converted = append(converted, declcfg.APIServiceDescription{Group: d.Group, Version: d.Version, Kind: d.Kind})
-	}
-	return converted
 }
 
 // A Subscription is a Subscription after OLM has resolved its namespace.

@@ -370,13 +370,10 @@ var configMapKind = schema.GroupKind{Kind: "ConfigMap"}
 // ConfigMap returns the ConfigMap of a CatalogSource, nil if the State does not have it. In that case it is known to be
 // missing only if the State has other ConfigMaps of the namespace.
 func (r *Request) ConfigMap(c *v1alpha1.CatalogSource) (found *cluster.Other, missing bool) {
-	all := r.Others[configMapKind]
 	if !catalogsource.FromConfigMap(c) {
 		return nil, false
 	}
-	if all == nil {
-		return nil, r.Has(configMapKind)
-	}
+	all := r.Other(configMapKind)
 	if o, ok := all.Get(c.Namespace, c.Spec.ConfigMap); ok {
 		return o.Value, false
 	}

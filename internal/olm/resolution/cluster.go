@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,17 +83,8 @@ func (r *stateResolution) Resolved() bool {
 	refused := func(o resolve.Outcome) bool {
 		return o != resolve.Resolved && o != resolve.Kept && o != install.Waiting
 	}
-	for _, n := range r.Namespaces {
-		if refused(n.Outcome) {
-			return false
-		}
-	}
-	for _, e := range r.Extensions {
-		if refused(e.Outcome) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Namespaces, func(n namespaceResolution) bool { return refused(n.Outcome) }) &&
+		!slices.ContainsFunc(r.Extensions, func(e extensionResolution) bool { return refused(e.Outcome) })
 }
 
 // Result implements Answer.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -50,12 +51,7 @@ func (r *resolution) Resolved() bool {
 	if r.V1 != nil {
 		steps = append(steps, r.v1Steps()...)
 	}
-	for _, s := range steps {
-		if s.Outcome != resolve.Resolved {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(steps, func(s resolveStep) bool { return s.Outcome != resolve.Resolved })
 }
 
 func (r *resolution) classicSteps() []resolveStep {

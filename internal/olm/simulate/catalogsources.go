@@ -225,11 +225,7 @@ func (r *run) servePod(o source) source {
 // findPods finds the pods of all CatalogSources.
 func (r *run) findPods() {
 	r.pods = map[types.NamespacedName][]cluster.Object[*cluster.Other]{}
-	pods := r.State.Others[podKind]
-	if pods == nil {
-		return
-	}
-	for o := range pods.All() {
+	for o := range r.State.Other(podKind).All() {
 		if name, ok := o.Value.Labels[catalogsource.LabelName]; ok {
 			of := types.NamespacedName{Namespace: o.Value.Namespace, Name: name}
 			r.pods[of] = append(r.pods[of], o)

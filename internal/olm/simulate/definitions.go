@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -211,10 +212,6 @@ func (x *execution) checkUpdate(old, crd *apiextensionsv1.CustomResourceDefiniti
 	return nil
 }
 
-func isVersion(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bool {
-	return func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name }
-}
-
 func versionsOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	var names []string
 	for _, v := range crd.Spec.Versions {
@@ -228,7 +225,8 @@ func versionsOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 func addVersions(crd, old *apiextensionsv1.CustomResourceDefinition) {
 	versions := slices.Clone(old.Spec.Versions)
 	for _, v := range crd.Spec.Versions {
-		if !slices.ContainsFunc(versions, isVersion(v.Name)) {
+		isIt := func(w apiextensionsv1.CustomResourceDefinitionVersion) bool { return w.Name == v.Name }
+		if !slices.ContainsFunc(versions, isIt) {
 			v.Storage = false
 			versions = append(versions, v)
 		}
@@ -244,8 +242,7 @@ func accept(crd *apiextensionsv1.CustomResourceDefinition) {
 	for _, of := range []apiextensionsv1.CustomResourceDefinitionConditionType{
 		apiextensionsv1.NamesAccepted, apiextensionsv1.Established,
 	} {
-		isIt := func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == of }
-		if !slices.ContainsFunc(status.Conditions, isIt) {
+		if apihelpers.FindCRDCondition(crd, of) == nil {
 			status.Conditions = append(status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
 				Type: of, Status: apiextensionsv1.ConditionTrue,
 			})

@@ -392,7 +392,7 @@ func (a *account) checkPermission(o cluster.Kubernetes, namespace string, verbs 
 	if ref == nil {
 		return nil
 	}
-	if !knows(a.run, kindAllBindings, &a.input.ClusterRoleBindings) && !knows(a.run, kindBindings, &a.input.RoleBindings) {
+	if !a.knows(kindAllBindings) && !a.knows(kindBindings) {
 		a.assume(fmt.Sprintf("service account %s/%s may create the objects of InstallPlans and operators",
 			ref.Namespace, ref.Name))
 		return nil

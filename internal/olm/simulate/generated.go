@@ -50,8 +50,8 @@ func (ns *installed) apiServiceIssue(c *v1alpha1.ClusterServiceVersion) error {
 func (ns *installed) checkGenerated(c *v1alpha1.ClusterServiceVersion, d v1alpha1.APIServiceDescription) []error {
 	found, ok := ns.State.APIServices.Get("", d.GetName())
 	if !ok {
-		return missing(knows(ns.run, kindAPIServices, &ns.input.APIServices),
-			schema.GroupResource{Group: kindAPIServices.Group, Resource: "apiservice"}, d.GetName())
+		resource := schema.GroupResource{Group: kindAPIServices.Group, Resource: "apiservice"}
+		return missing(ns.knows(kindAPIServices), resource, d.GetName())
 	}
 	name, secretName := operator.ServiceName(d.DeploymentName), operator.SecretName(d.DeploymentName)
 	if _, ok := ns.State.Get(kindServices, c.Namespace, name); !ok {
@@ -92,8 +92,7 @@ func (ns *installed) missingPermissions(
 	account := d.Spec.Template.Spec.ServiceAccountName
 	if account != "" && account != operator.DefaultAccount {
 		if _, ok := ns.State.ServiceAccounts.Get(c.Namespace, account); !ok {
-			errs = append(errs, missing(knows(ns.run, kindAccounts, &ns.input.ServiceAccounts),
-				corev1.Resource("serviceaccounts"), account)...)
+			errs = append(errs, missing(ns.knows(kindAccounts), corev1.Resource("serviceaccounts"), account)...)
 		}
 	}
 	for _, o := range rbac.ForCertificate(c, account, service, secret) {
@@ -119,8 +118,7 @@ func (r *run) isFile() bool { return r.input.Infos.Len() == 0 }
 
 // knowsServices reports whether the state has all Services: it says so, or it has one that OLM did not create.
 func (r *run) knowsServices() bool {
-	s := r.input.Others[kindServices]
-	return r.input.Has(kindServices) || r.isFile() && s != nil && knows(r, kindServices, s)
+	return r.input.Has(kindServices) || r.isFile() && r.knows(kindServices)
 }
 
 // knowsSecrets reports whether the state has all Secrets of a namespace: it says so, or it has one there that no
@@ -139,19 +137,7 @@ func (r *run) knowsSecrets(namespace string) bool {
 // knowsIn reports whether the state has all objects of a kind in a namespace: it says so, or it has one there that OLM
 // did not create.
 func (r *run) knowsIn(of schema.GroupKind, namespace string) bool {
-	if r.isFile() {
-		for o := range r.input.In(of, namespace) {
-			if o.Value.GetLabels()[operator.LabelManaged] != "true" {
-				return true
-			}
-		}
-	}
-	return r.input.Has(of)
-}
-
-// knowsDefinitions reports whether the state has all CustomResourceDefinitions.
-func (r *run) knowsDefinitions() bool {
-	return knows(r, kindDefinitions, &r.input.CustomResourceDefinitions)
+	return r.input.Has(of) || r.isFile() && hasForeign(r.input.In(of, namespace))
 }
 
 // lacksAuthority reports whether OLM does not find the certificate authority of an APIService or webhook of an
@@ -159,7 +145,7 @@ func (r *run) knowsDefinitions() bool {
 func (ns *installed) lacksAuthority(c *v1alpha1.ClusterServiceVersion) bool {
 	for _, d := range c.GetOwnedAPIServiceDescriptions() {
 		_, ok := ns.State.APIServices.Get("", d.GetName())
-		if !ok && knows(ns.run, kindAPIServices, &ns.input.APIServices) {
+		if !ok && ns.knows(kindAPIServices) {
 			return true
 		}
 	}
@@ -218,15 +204,13 @@ func (ns *installed) hasWebhook(c *v1alpha1.ClusterServiceVersion, d *v1alpha1.W
 		Group: admissionv1.GroupName, Kind: strings.TrimSuffix(string(d.Type), "AdmissionWebhook") + "WebhookConfiguration",
 	}
 	switch d.Type {
-	case v1alpha1.ValidatingAdmissionWebhook:
-		return !isRefused(c) && !ns.knowsClustered() && !knows(ns.run, kind, &ns.input.ValidatingWebhooks)
-	case v1alpha1.MutatingAdmissionWebhook:
-		return !isRefused(c) && !ns.knowsClustered() && !knows(ns.run, kind, &ns.input.MutatingWebhooks)
+	case v1alpha1.ValidatingAdmissionWebhook, v1alpha1.MutatingAdmissionWebhook:
+		return !isRefused(c) && !ns.knowsClustered() && !ns.knows(kind)
 	}
 	return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
 		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
 		if !ok {
-			return !ns.knowsDefinitions()
+			return !ns.knows(kindDefinitions)
 		}
 		return o.Value.Spec.Conversion != nil && o.Value.Spec.Conversion.Webhook != nil
 	})

@@ -406,8 +406,7 @@ func (ns *installed) drift(c *v1alpha1.ClusterServiceVersion) *drift {
 // create the Deployment.
 func (ns *installed) knowsDeployments(c *v1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(preInstallFailures, c.Status.Reason) || ns.input.Deployments.Len() > 0 ||
-		ns.input.Has(kindDeployments) ||
-		knows(ns.run, kindAccounts, &ns.input.ServiceAccounts)
+		ns.input.Has(kindDeployments) || ns.knows(kindAccounts)
 }
 
 // preInstallFailures are the reasons of failures before OLM has created all Deployments of an operator.

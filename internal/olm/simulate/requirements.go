@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -142,7 +144,7 @@ func (ns *installed) checkDefinition(c *v1alpha1.ClusterServiceVersion, d v1alph
 	}
 	o, ok := ns.State.CustomResourceDefinitions.Get("", d.Name)
 	if !ok {
-		if ns.isKnown(ns.knowsDefinitions(), "CustomResourceDefinitions", f) {
+		if ns.isKnown(ns.knows(kindDefinitions), "CustomResourceDefinitions", f) {
 			f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "CRD is not present")
 			return
 		}
@@ -150,9 +152,7 @@ func (ns *installed) checkDefinition(c *v1alpha1.ClusterServiceVersion, d v1alph
 		return
 	}
 	crd := o.Value
-	if !slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == d.Version && v.Served
-	}) {
+	if !apihelpers.HasServedCRDVersion(crd, d.Version) {
 		f.add(row, v1alpha1.RequirementStatusReasonNotPresent, "CRD version not served")
 		return
 	}
@@ -191,16 +191,8 @@ func (ns *installed) installedOthers(
 // isEstablished reports whether the API server serves a definition. A definition without conditions is assumed to be
 // served.
 func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	conditions := crd.Status.Conditions
-	if len(conditions) == 0 {
-		return true
-	}
-	isTrue := func(of apiextensionsv1.CustomResourceDefinitionConditionType) bool {
-		return slices.ContainsFunc(conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-			return c.Type == of && c.Status == apiextensionsv1.ConditionTrue
-		})
-	}
-	return isTrue(apiextensionsv1.Established) && isTrue(apiextensionsv1.NamesAccepted)
+	return len(crd.Status.Conditions) == 0 || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) &&
+		apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted)
 }
 
 // checkAPIService checks a required APIService. One that was created in the simulation has no conditions, and is
@@ -211,7 +203,7 @@ func (ns *installed) checkAPIService(d v1alpha1.APIServiceDescription, f *findin
 		return c.Type == "Available" && c.Status == metav1.ConditionTrue
 	}
 	switch o, ok := ns.State.APIServices.Get("", row.Name); {
-	case !ok && ns.isKnown(knows(ns.run, kindAPIServices, &ns.input.APIServices), "APIServices", f),
+	case !ok && ns.isKnown(ns.knows(kindAPIServices), "APIServices", f),
 		ok && len(o.Value.Status.Conditions) > 0 && !slices.ContainsFunc(o.Value.Status.Conditions, isAvailable):
 		status = v1alpha1.RequirementStatusReasonNotPresent
 	case ok:
@@ -309,7 +301,7 @@ func (ns *installed) hasAccount(namespace, name string, f *findings) bool {
 	if _, ok := ns.State.ServiceAccounts.Get(namespace, name); ok || name == "default" {
 		return true
 	}
-	return !ns.isKnown(knows(ns.run, kindAccounts, &ns.input.ServiceAccounts), "ServiceAccounts", f)
+	return !ns.isKnown(ns.knows(kindAccounts), "ServiceAccounts", f)
 }
 
 // ownedByOthers reports whether a service account is owned by ClusterServiceVersions other than c, and not by c.
@@ -335,8 +327,7 @@ func (ns *installed) checkRules(
 		return nil
 	}
 	allowed := ns.permissions().Rules(account, namespace)
-	hasBindings := knows(ns.run, kindAllBindings, &ns.input.ClusterRoleBindings) ||
-		knows(ns.run, kindBindings, &ns.input.RoleBindings)
+	hasBindings := ns.knows(kindAllBindings) || ns.knows(kindBindings)
 	known := len(allowed) > 0 || ns.isKnown(hasBindings, "RoleBindings", f)
 	for _, rule := range rules {
 		text, err := json.Marshal(rule)
@@ -381,13 +372,12 @@ var (
 	kindAllBindings = schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRoleBinding"}
 )
 
-// knows reports whether the input has all objects of a kind: it says so, or the Store of the kind has objects that OLM
-// did not create.
-func knows[P cluster.Kubernetes](r *run, of schema.GroupKind, s *cluster.Store[P]) bool {
-	if r.input.Has(of) {
-		return true
-	}
-	for o := range s.All() {
+// knows reports whether the input has all objects of a kind: it says so, or has objects that OLM did not create.
+func (r *run) knows(of schema.GroupKind) bool { return r.input.Has(of) || hasForeign(r.input.Of(of)) }
+
+// hasForeign reports whether OLM did not create all of the objects.
+func hasForeign(objects iter.Seq[cluster.Object[cluster.Kubernetes]]) bool {
+	for o := range objects {
 		if o.Value.GetLabels()[operator.LabelManaged] != "true" {
 			return true
 		}

@@ -3,11 +3,11 @@ package simulate
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -158,10 +158,8 @@ const (
 // Kubernetes removed the kind.
 func (r *run) serving(of schema.GroupVersionKind) serving {
 	for o := range r.State.CustomResourceDefinitions.All() {
-		spec := &o.Value.Spec
-		if spec.Group == of.Group && spec.Names.Kind == of.Kind {
-			i := slices.IndexFunc(spec.Versions, isVersion(of.Version))
-			return servedIf(i >= 0 && spec.Versions[i].Served)
+		if spec := &o.Value.Spec; spec.Group == of.Group && spec.Names.Kind == of.Kind {
+			return servedIf(apihelpers.HasServedCRDVersion(o.Value, of.Version))
 		}
 	}
 	if o, ok := r.State.APIServices.Get("", of.Version+"."+of.Group); ok {
@@ -171,7 +169,7 @@ func (r *run) serving(of schema.GroupVersionKind) serving {
 	switch {
 	case listed, r.removed(of):
 		return notServed
-	case !r.knowsDefinitions(), isOfKubernetes(of.Group):
+	case !r.knows(kindDefinitions), isOfKubernetes(of.Group):
 		return servingUnknown
 	}
 	return notServed

@@ -161,7 +161,7 @@ func (ns *installed) checkConversion(c *v1alpha1.ClusterServiceVersion, d *v1alp
 	for _, name := range d.ConversionCRDs {
 		o, ok := ns.State.CustomResourceDefinitions.Get("", name)
 		switch {
-		case !ok && !ns.knowsDefinitions():
+		case !ok && !ns.knows(kindDefinitions):
 		case !ok:
 			return fmt.Errorf("unable to get CRD %s specified in Conversion Webhook: not found", name)
 		case !c.OwnsCRD(name):

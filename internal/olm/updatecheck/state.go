@@ -28,12 +28,8 @@ func resourcesOf(s *cluster.State) (resources, error) {
 
 // Resources returns the custom resources of a kind, nil if the state has none.
 func Resources(s *cluster.State, of schema.GroupKind) ([]*unstructured.Unstructured, error) {
-	store := s.Others[of]
-	if store == nil {
-		return nil, nil
-	}
 	var all []*unstructured.Unstructured
-	for o := range store.All() {
+	for o := range s.Other(of).All() {
 		content, err := o.Value.Content()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.Pos, err)
