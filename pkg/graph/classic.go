@@ -129,15 +129,20 @@ func (p *Package) subscribed(c *Channel) []*Channel {
 	}
 	channels := slices.Clone(p.Channels)
 	slices.SortStableFunc(channels, func(a, b *Channel) int { // in the order of OLM, unlike Channels
-		return cmp.Or(cmp.Compare(p.NotDefault(a.Name), p.NotDefault(b.Name)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(p.DefaultFirst(a.Name, b.Name), cmp.Compare(a.Name, b.Name))
 	})
 	return channels
 }
 
-// NotDefault is 0 for the default channel, and 1 for others, to sort by.
-func (p *Package) NotDefault(channel string) int {
-	if channel == p.DefaultChannel {
+// DefaultFirst compares the names of two channels: the default channel is less than the others, which are equal.
+func (p *Package) DefaultFirst(a, b string) int {
+	switch {
+	case a == b:
 		return 0
+	case a == p.DefaultChannel:
+		return -1
+	case b == p.DefaultChannel:
+		return 1
 	}
-	return 1
+	return 0
 }

@@ -1,7 +1,6 @@
 package across
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,9 +54,7 @@ func newLayers(catalogs []*Catalog, pkg string, olm graph.Semantics, installed [
 		for _, c := range slices.Backward(l.graph.Channels) {
 			l.channels = append(l.channels, c.Name)
 		}
-		slices.SortStableFunc(l.channels, func(a, b string) int {
-			return cmp.Compare(l.graph.NotDefault(a), l.graph.NotDefault(b))
-		})
+		slices.SortStableFunc(l.channels, l.graph.DefaultFirst)
 		layers = append(layers, l)
 	}
 	return layers

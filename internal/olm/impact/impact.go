@@ -12,7 +12,6 @@
 package impact
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -201,7 +200,7 @@ func channelsOf(g *graph.Package, b *graph.Bundle) []string {
 			names = append(names, c.Name)
 		}
 	}
-	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(g.NotDefault(x), g.NotDefault(y)) })
+	slices.SortStableFunc(names, g.DefaultFirst)
 	return names
 }
 
