@@ -92,7 +92,7 @@ var arrows = map[string][]string{
 	"pkg/api":        {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"internal/diff": {
-		"internal/nearest", "pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report",
+		"internal/nearest", "pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report", "internal/skim",
 	},
 	"internal/filter": {
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
