@@ -133,14 +133,9 @@ func (c *Checker) UnknownKeys(o *declcfg.Object, visit func(key jsontext.Pointer
 		return
 	}
 	objectDefinition(o.Schema).shape.UnknownKeys(o.JSON(), func(key jsontext.Pointer, of *skim.Shape) {
-		if slices.Contains(metaKeys, key) {
-			return
+		if !slices.Contains(metaKeys, key) {
+			visit(key, of.Names())
 		}
-		var defined []string
-		for _, f := range of.Fields {
-			defined = append(defined, f.Name)
-		}
-		visit(key, defined)
 	})
 }
 

@@ -36,7 +36,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -142,7 +141,6 @@ type loader struct {
 	*State
 	errs     []error
 	warnings []*declcfg.Error
-	keys     strictyaml.KeyFinder
 }
 
 func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
@@ -318,7 +316,7 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 			}
 			return
 		}
-		unknownKeys(&r.keys, raw, ptr, o, func(ptr jsontext.Pointer, err error) {
+		unknownKeys(raw, ptr, o, func(ptr jsontext.Pointer, err error) {
 			r.warnOfKey(ptr, fmt.Errorf("%s: %w", nameOf(o), err))
 		})
 		wrong := k.check(o)
