@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/pool"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -193,7 +194,7 @@ func nextYAML(text []byte) (doc []byte, start int, valid bool) {
 	if !bytes.HasPrefix(doc, separator) {
 		return doc, 0, true
 	}
-	start = lineEnd(doc)
+	start = syntax.LineEnd(doc, 0)
 	rest := bytes.TrimSpace(doc[len(separator):start])
 	return doc, start, len(rest) == 0 || rest[0] == '#'
 }
@@ -202,13 +203,6 @@ var (
 	separatorLine = []byte("\n---")
 	separator     = separatorLine[1:]
 )
-
-func lineEnd(text []byte) int {
-	if i := bytes.IndexByte(text, '\n'); i >= 0 {
-		return i + 1
-	}
-	return len(text)
-}
 
 // readDocument reads a YAML document, which may be empty. It returns buf, perhaps grown.
 func (c *chunkReader) readDocument(buf []byte) (_ []byte, empty bool) {
@@ -263,7 +257,7 @@ func blankLines(text []byte) int {
 		if rest[0] != '#' {
 			return i
 		}
-		i += lineEnd(rest)
+		i = syntax.LineEnd(text, i)
 	}
 }
 
