@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -30,6 +31,24 @@ func (c *Chunk) Read(parse func(r *jsontext.Decoder, text []byte) error, visit f
 		return nil
 	}
 	return r.readJSON()
+}
+
+// All yields the documents of a file in order, or the error of reading one. A document is valid until the next one. An
+// error without a document is an *[Error], or the error of reading the file.
+func All(r io.ReaderAt, size int64) iter.Seq2[*Document, error] {
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	return func(yield func(*Document, error) bool) {
+		more := true
+		visit := func(doc *Document, err error) { more = more && yield(doc, err) }
+		for chunk := range Split(r, size, 0) {
+			if err := chunk.Read(skip, visit); err != nil {
+				visit(nil, err)
+			}
+			if chunk.Recycle(); !more {
+				return
+			}
+		}
+	}
 }
 
 type chunkReader struct {

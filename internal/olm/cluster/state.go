@@ -164,27 +164,17 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 		l.fail(declcfg.Pos{File: label}, "", errors.ErrUnsupported)
 		return
 	}
-	unreadable := func(err error) {
-		if e, ok := errors.AsType[*document.Error](err); ok {
-			l.fail(e.Place.Pos(label), "", e.Err)
-			return
-		}
-		l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
-	}
-	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
-	for chunk := range document.Split(r, info.Size(), 0) {
-		err := chunk.Read(skip, func(doc *document.Document, err error) {
-			if doc == nil {
-				unreadable(err)
-				return
-			}
+	for doc, err := range document.All(r, info.Size()) {
+		e, hasPlace := errors.AsType[*document.Error](err)
+		switch {
+		case doc != nil:
 			reader := documentReader{loader: l, label: label}
 			reader.read(doc)
-		})
-		if err != nil {
-			unreadable(err)
+		case hasPlace:
+			l.fail(e.Place.Pos(label), "", e.Err)
+		default:
+			l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
 		}
-		chunk.Recycle()
 	}
 }
 
