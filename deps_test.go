@@ -199,7 +199,7 @@ var arrows = map[string][]string{
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference", "internal/regular",
 		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
-		"internal/syntax",
+		"internal/syntax", "internal/place",
 		"internal/parallel", "internal/plural",
 	},
 	"internal/edit/internal/layout": {
@@ -255,7 +255,7 @@ var arrows = map[string][]string{
 		"internal/memo", "internal/nearest", "internal/legible",
 	},
 	"internal/place":      {json},
-	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
+	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/place", "internal/skim"},
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {"internal/regular", json},
 	"internal/skim":       {json, "internal/place"},
