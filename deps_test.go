@@ -199,11 +199,11 @@ var arrows = map[string][]string{
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference", "internal/regular",
 		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
-		"internal/syntax", "internal/place",
+		"internal/syntax", "internal/place", "internal/skim",
 		"internal/parallel", "internal/plural",
 	},
 	"internal/edit/internal/layout": {
-		"internal/document", "internal/format", "internal/syntax", "internal/yamljson", json,
+		"internal/document", "internal/format", "internal/skim", "internal/syntax", "internal/yamljson", json,
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
