@@ -18,8 +18,8 @@ import (
 // Recognized reports whether the first document of a file has a template schema.
 func Recognized(r io.ReaderAt, size int64) bool {
 	var schema string
-	for d := range document.All(r, size) {
-		if d != nil {
+	for d, err := range document.All(r, size) {
+		if err == nil {
 			schema = schemaOf(d.JSON)
 		}
 		break
