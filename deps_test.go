@@ -93,6 +93,7 @@ var arrows = map[string][]string{
 	"pkg/api/client": {"pkg/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"internal/diff": {
 		"internal/nearest", "pkg/graph", "pkg/declcfg", "pkg/problem", "internal/plural", json, "internal/report",
+		"internal/skim",
 	},
 	"internal/filter": {
 		"internal/resolve", "pkg/graph", "pkg/declcfg", "internal/nearest", "internal/parallel", "internal/regular",
@@ -118,7 +119,7 @@ var arrows = map[string][]string{
 		"internal/resolve", "pkg/declcfg", "internal/document", "internal/regular", "github.com/operator-framework/api",
 		"k8s.io/api", "k8s.io/apiextensions-apiserver", "k8s.io/apimachinery", json, "internal/format",
 		"internal/admission", "internal/legible", "internal/k8sname", "internal/olm/operatorgroup", "internal/catalogsource",
-		"internal/nearest", "internal/strictyaml", "k8s.io/apiserver/pkg/apis/cel", "internal/kube", "internal/place",
+		"internal/nearest", "internal/skim", "k8s.io/apiserver/pkg/apis/cel", "internal/kube", "internal/place",
 	},
 	"internal/olm/diagnose": {
 		"internal/kube", "internal/olm/simulate", "internal/olm/cluster", "internal/olm/install", "internal/olm/operatorgroup",
@@ -186,7 +187,7 @@ var arrows = map[string][]string{
 	"pkg/template": {
 		"pkg/validate", "pkg/render", "pkg/problem", "pkg/declcfg", "internal/document", "internal/format",
 		"internal/nearest", "internal/strictyaml", "github.com/blang/semver/v4", json, "pkg/graph",
-		"internal/legible", "internal/atomicfile",
+		"internal/legible", "internal/atomicfile", "internal/skim",
 		"internal/regular", "internal/place",
 	},
 	"internal/mirror": {
@@ -198,11 +199,11 @@ var arrows = map[string][]string{
 		"pkg/template", "pkg/validate", "pkg/render", "pkg/problem", "pkg/graph", "pkg/declcfg",
 		"internal/atomicfile", "internal/document", "internal/format", "internal/nearest", "internal/reference", "internal/regular",
 		"internal/yamljson", "github.com/rogpeppe/go-internal", "go.yaml.in/yaml/v4", json, "internal/edit/internal/layout",
-		"internal/syntax",
+		"internal/syntax", "internal/place", "internal/skim",
 		"internal/parallel", "internal/plural", "internal/shell",
 	},
 	"internal/edit/internal/layout": {
-		"internal/document", "internal/format", "internal/syntax", "internal/yamljson", json,
+		"internal/document", "internal/format", "internal/skim", "internal/syntax", "internal/yamljson", json,
 	},
 	"pkg/render": {
 		"pkg/bundle", "pkg/image", "pkg/declcfg", "internal/atomicfile", "internal/parallel", "internal/reference",
@@ -215,7 +216,7 @@ var arrows = map[string][]string{
 		"k8s.io/client-go/rest", "github.com/blang/semver/v4",
 		json, "internal/regular", "internal/pool", "internal/skim", "internal/k8sname", "internal/legible", "internal/reference",
 		"internal/operator", "internal/admission", "k8s.io/apiserver", "internal/installmode", "pkg/graph",
-		"internal/strictyaml", "internal/place",
+		"internal/place",
 	},
 	"internal/plain": {
 		"pkg/bundle", "internal/operator", "internal/platform", "pkg/declcfg", "github.com/operator-framework/api",
@@ -254,10 +255,10 @@ var arrows = map[string][]string{
 		"internal/memo", "internal/nearest", "internal/legible",
 	},
 	"internal/place":      {json},
-	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/skim"},
+	"schemas":             {"pkg/declcfg", "cuelang.org/go", json, "internal/place", "internal/skim"},
 	"examples/client":     {"pkg/api"},
 	"internal/atomicfile": {"internal/regular", json},
-	"internal/skim":       {json},
+	"internal/skim":       {json, "internal/place"},
 	"internal/constraint": {"pkg/declcfg", "github.com/google/cel-go", "github.com/blang/semver/v4"},
 	"internal/dockerfile": {json},
 	"internal/document": {

@@ -3,10 +3,10 @@ package schemas
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -133,14 +133,9 @@ func (c *Checker) UnknownKeys(o *declcfg.Object, visit func(key jsontext.Pointer
 		return
 	}
 	objectDefinition(o.Schema).shape.UnknownKeys(o.JSON(), func(key jsontext.Pointer, of *skim.Shape) {
-		if slices.Contains(metaKeys, key) {
-			return
+		if !slices.Contains(metaKeys, key) {
+			visit(key, of.Names())
 		}
-		var defined []string
-		for _, f := range of.Fields {
-			defined = append(defined, f.Name)
-		}
-		visit(key, defined)
 	})
 }
 
@@ -155,7 +150,7 @@ func (c *Checker) element(found []Finding, e element) []Finding {
 	if c.sound(e.skeleton, e.def) && own == nil {
 		return found
 	}
-	at := jsontext.Pointer("").AppendToken(e.list).AppendToken(strconv.Itoa(e.index))
+	at := place.Item(jsontext.Pointer("/"+e.list), e.index) // no list has a name with an escape
 	for _, f := range c.elementFindings(e, own) {
 		f.Pointer = at + f.Pointer
 		found = append(found, f)

@@ -4,7 +4,6 @@ import (
 	stderrors "errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +12,8 @@ import (
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // rules has the compiled definitions of the format and of the user.
@@ -156,7 +157,7 @@ func (r *rules) terms(at jsontext.Pointer, terms any) []Finding {
 	}
 	var found []Finding
 	for i, term := range list {
-		found = append(found, r.constraint(at.AppendToken(strconv.Itoa(i)), term)...)
+		found = append(found, r.constraint(place.Item(at, i), term)...)
 	}
 	object["constraints"] = []any{}
 	return found

@@ -1,10 +1,11 @@
 package schemas
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
 // A view selects the part of a value to decode.
@@ -20,82 +21,67 @@ var whole = view{depth: 1 << 20}
 // decode returns a value as a tree of map[string]any, []any, string, int64, bool and nil. Other numbers are
 // jsontext.Value, which keeps their digits.
 func decode(raw jsontext.Value, v view) any {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	t := treeReader{dec, v.keys}
-	if dec.PeekKind() != '{' || v.depth <= 0 {
+	t := treeReader{skim.New(raw), v.keys}
+	if t.Kind() != '{' || v.depth <= 0 {
 		return t.value(v.depth)
 	}
 	return t.object(func(name string) any {
-		if v.empty[name] != nil && dec.PeekKind() == '[' {
+		if v.empty[name] != nil && t.Kind() == '[' {
 			return t.value(0)
 		}
 		return t.value(v.depth - 1)
 	})
 }
 
-// A treeReader reads JSON that is known to be valid, so it has no errors.
+// A treeReader reads JSON that is known to be valid.
 type treeReader struct {
-	dec  *jsontext.Decoder
+	skim.Cursor
+
 	keys map[string]bool
 }
 
-func (t treeReader) value(depth int) any {
-	switch t.dec.PeekKind() {
-	case '{':
-		if depth <= 0 {
-			_ = t.dec.SkipValue()
-			return map[string]any{}
-		}
+func (t *treeReader) value(depth int) any {
+	kind := t.Kind()
+	switch {
+	case kind == '{' && depth > 0:
 		return t.object(func(string) any { return t.value(depth - 1) })
-	case '[':
-		if depth <= 0 {
-			_ = t.dec.SkipValue()
-			return []any{}
+	case kind == '[' && depth > 0:
+		list := []any{}
+		for t.Enter(); t.More(); {
+			list = append(list, t.value(depth-1))
 		}
-		return t.list(depth - 1)
-	case '0':
-		raw, _ := t.dec.ReadValue()
+		return list
+	}
+	switch raw := t.Value(); kind {
+	case '{':
+		return map[string]any{}
+	case '[':
+		return []any{}
+	case '"':
+		return string(skim.Unquote(raw))
+	case 't', 'f':
+		return kind == 't'
+	case 'n':
+		return nil
+	default:
 		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 			return n
 		}
 		return raw.Clone() // an int64 would lose digits, and CUE reads a jsontext.Value as JSON
 	}
-	token, err := t.dec.ReadToken()
-	switch {
-	case err != nil:
-		return nil
-	case token.Kind() == '"':
-		return token.String()
-	case token.Kind() == 'n':
-		return nil
-	}
-	return token.Bool()
 }
 
-func (t treeReader) object(value func(name string) any) map[string]any {
-	_, _ = t.dec.ReadToken()
+func (t *treeReader) object(value func(name string) any) map[string]any {
 	object := map[string]any{}
-	for t.dec.PeekKind() == '"' {
-		name, _ := t.dec.ReadToken()
-		key := name.String()
+	for t.Enter(); t.More(); {
+		key := string(skim.Unquote(t.Value()))
 		if t.keys != nil && !t.keys[key] {
-			_ = t.dec.SkipValue()
+			t.Skip()
 			continue
 		}
 		object[key] = value(key)
 	}
-	_, _ = t.dec.ReadToken()
 	return object
-}
-
-func (t treeReader) list(depth int) []any {
-	_, _ = t.dec.ReadToken()
-	list := []any{}
-	for kind := t.dec.PeekKind(); kind != ']' && kind != jsontext.KindInvalid; kind = t.dec.PeekKind() {
-		list = append(list, t.value(depth))
-	}
-	_, _ = t.dec.ReadToken()
-	return list
 }
 
 // lookup returns the value at a path; ok is false if there is none.

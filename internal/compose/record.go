@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/atomicfile"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -59,8 +59,7 @@ func readRecord(file, catalog string) (*record, error) {
 	}
 	for i, w := range r.Files {
 		if !isOwn(catalog, w.Path) {
-			ptr := jsontext.Pointer(fmt.Sprintf("/files/%d/path", i))
-			return nil, places.Errorf(ptr, "%q is not a file of the catalog %q", w.Path, catalog)
+			return nil, places.Errorf(place.Item("/files", i)+"/path", "%q is not a file of the catalog %q", w.Path, catalog)
 		}
 	}
 	r.sort()

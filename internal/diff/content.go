@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"hash/maphash"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -48,32 +48,27 @@ func (c content) has(key, property string) bool {
 
 // sumOf returns the hash of a value, which must be valid JSON or nil.
 func sumOf(raw jsontext.Value) uint64 {
-	sum, _ := newHasher(raw).value()
-	return sum
+	h := hasher{skim.New(raw)}
+	return h.value()
 }
 
-// contentOf returns the content of an object.
-func contentOf(schema string, raw jsontext.Value) (content, error) {
-	h := newHasher(raw)
+// contentOf returns the content of an object, which must be valid JSON without equal keys.
+func contentOf(schema string, raw jsontext.Value) content {
+	h := hasher{skim.New(raw)}
 	sums := map[part]uint64{}
-	err := h.members(func(name jsontext.Value) error {
-		key, err := jsontext.AppendUnquote(nil, name)
-		if err != nil {
-			return err
-		}
-		p := part{key: string(key)}
-		switch {
+	for h.Enter(); h.More(); {
+		p := part{key: string(skim.Unquote(h.Value()))}
+		switch isList := h.Kind() == '['; {
 		case p.key == "schema", p.key == "package", p.key == "name":
-			return h.dec.SkipValue()
-		case p.key == "properties" && h.dec.PeekKind() == '[' && schema == declcfg.SchemaBundle:
-			return h.properties(sums)
-		case p.key == "relatedImages" && h.dec.PeekKind() == '[':
-			sums[p], err = h.set()
+			h.Skip()
+		case p.key == "properties" && isList && schema == declcfg.SchemaBundle:
+			h.properties(sums)
+		case p.key == "relatedImages" && isList:
+			sums[p] = h.set()
 		default:
-			sums[p], err = h.value()
+			sums[p] = h.value()
 		}
-		return err
-	})
+	}
 	var all content
 	for p, sum := range sums {
 		if !isEmpty(sum) {
@@ -81,20 +76,12 @@ func contentOf(schema string, raw jsontext.Value) (content, error) {
 		}
 	}
 	slices.SortFunc(all, part.compare)
-	return all, err
+	return all
 }
 
 // A hasher hashes JSON values. In one run of the program, equal values have the same hash regardless of key order,
 // white space, escapes and number notation.
-type hasher struct {
-	dec     *jsontext.Decoder
-	scratch []byte
-}
-
-// newHasher returns a hasher of a valid value without duplicate keys.
-func newHasher(raw jsontext.Value) *hasher {
-	return &hasher{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
-}
+type hasher struct{ skim.Cursor }
 
 // seed is the seed of all hashes. Different values have the same hash with a probability of 2^-64.
 var seed = maphash.MakeSeed()
@@ -114,127 +101,76 @@ var empties = []uint64{
 }
 
 // value reads the next value and returns its hash.
-func (h *hasher) value() (uint64, error) {
-	switch h.dec.PeekKind() {
+func (h *hasher) value() uint64 {
+	switch h.Kind() {
 	case '{':
 		return h.object(false)
 	case '[':
 		sum := mix('[', 0)
-		err := h.elements(func() error {
-			element, err := h.value()
-			sum = mix(sum, element)
-			return err
-		})
-		return sum, err
+		for h.Enter(); h.More(); {
+			sum = mix(sum, h.value())
+		}
+		return sum
 	}
-	raw, err := h.dec.ReadValue()
-	if err != nil {
-		return 0, err
-	}
-	return h.scalar(raw)
+	return scalar(h.Value())
 }
 
 // object reads an object and returns its hash. If optional is set, empty members are ignored.
-func (h *hasher) object(optional bool) (uint64, error) {
+func (h *hasher) object(optional bool) uint64 {
 	var sum uint64
-	err := h.members(func(name jsontext.Value) error {
-		key, err := h.scalar(name)
-		if err != nil {
-			return err
-		}
-		value, err := h.value()
+	for h.Enter(); h.More(); {
+		key, value := scalar(h.Value()), h.value()
 		if !optional || !isEmpty(value) {
 			sum += mix(key, value)
 		}
-		return err
-	})
-	return mix('{', sum), err
+	}
+	return mix('{', sum)
 }
 
 // set reads a list and returns a hash that does not depend on the order of its elements. Empty members of elements are
 // ignored.
-func (h *hasher) set() (uint64, error) {
+func (h *hasher) set() uint64 {
 	var sum uint64
-	err := h.elements(func() error {
-		read := h.value
-		if h.dec.PeekKind() == '{' {
-			read = func() (uint64, error) { return h.object(true) }
+	for h.Enter(); h.More(); {
+		if h.Kind() == '{' {
+			sum += mix(0, h.object(true))
+		} else {
+			sum += mix(0, h.value())
 		}
-		element, err := read()
-		sum += mix(0, element)
-		return err
-	})
-	return mix('[', sum), err
+	}
+	return mix('[', sum)
 }
 
 // properties reads the properties of a bundle, in any order, and adds their hashes to sums by type.
-func (h *hasher) properties(sums map[part]uint64) error {
-	return h.elements(func() error {
+func (h *hasher) properties(sums map[part]uint64) {
+	for h.Enter(); h.More(); {
 		p := part{key: "properties"}
-		if h.dec.PeekKind() != '{' {
-			element, err := h.value()
-			sums[p] += mix(0, element)
-			return err
+		if h.Kind() != '{' {
+			sums[p] += mix(0, h.value())
+			continue
 		}
 		var sum uint64
-		err := h.members(func(name jsontext.Value) error {
-			key, err := h.scalar(name)
-			if err != nil {
-				return err
+		for h.Enter(); h.More(); {
+			name := h.Value()
+			if string(name) == `"type"` && h.Kind() == '"' {
+				p.property = string(skim.Unquote(h.Value()))
+			} else {
+				sum += mix(scalar(name), h.value())
 			}
-			if string(name) == `"type"` && h.dec.PeekKind() == '"' {
-				token, err := h.dec.ReadToken()
-				p.property = token.String()
-				return err
-			}
-			value, err := h.value()
-			sum += mix(key, value)
-			return err
-		})
+		}
 		sums[p] += mix(1, sum)
-		return err
-	})
-}
-
-// members reads an object and calls fn with the quoted name of each member, before its value.
-func (h *hasher) members(fn func(name jsontext.Value) error) error {
-	return h.elements(func() error {
-		name, err := h.dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		return fn(name)
-	})
-}
-
-// elements reads a list or an object, and calls fn before each element or member name.
-func (h *hasher) elements(fn func() error) error {
-	if _, err := h.dec.ReadToken(); err != nil {
-		return err
 	}
-	for k := h.dec.PeekKind(); k != ']' && k != '}' && k != jsontext.KindInvalid; k = h.dec.PeekKind() {
-		if err := fn(); err != nil {
-			return err
-		}
-	}
-	_, err := h.dec.ReadToken()
-	return err
 }
 
-func (h *hasher) scalar(raw jsontext.Value) (uint64, error) {
+func scalar(raw jsontext.Value) uint64 {
 	kind := uint64(raw.Kind())
 	switch raw.Kind() {
 	case '"':
-		if bytes.IndexByte(raw, '\\') < 0 {
-			return mix(kind, maphash.Bytes(seed, raw[1:len(raw)-1])), nil
-		}
-		var err error
-		h.scratch, err = jsontext.AppendUnquote(h.scratch[:0], raw)
-		return mix(kind, maphash.Bytes(seed, h.scratch)), err
+		return mix(kind, maphash.Bytes(seed, skim.Unquote(raw)))
 	case '0':
-		return mix(kind, maphash.String(seed, number(string(raw)))), nil
+		return mix(kind, maphash.String(seed, number(string(raw))))
 	}
-	return mix(kind, maphash.Bytes(seed, raw)), nil
+	return mix(kind, maphash.Bytes(seed, raw))
 }
 
 // number returns the same notation for equal numbers. Integers keep all digits.

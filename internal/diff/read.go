@@ -92,9 +92,7 @@ func readObject(m *declcfg.Object) (object, error) {
 	if d, ok := v.(*declcfg.Deprecations); ok {
 		o.deprecations = slices.Clone(d.Entries)
 	}
-	if o.content, err = contentOf(m.Schema, m.JSON()); err != nil {
-		return o, &declcfg.Error{Pos: m.Pos, Err: err}
-	}
+	o.content = contentOf(m.Schema, m.JSON())
 	o.value = declcfg.Slim(v)
 	return o, nil
 }

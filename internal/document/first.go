@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -63,7 +64,7 @@ func First(text, buf []byte) (doc *Document, further *Place, err error) {
 // text after it; package yamljson refuses such text.
 func untilDots(text []byte) (end, next int) {
 	for i := range occurrences(text, []byte("\n...")) {
-		next := i + 1 + lineEnd(text[i+1:])
+		next := syntax.LineEnd(text, i+1)
 		rest := text[i+len("\n...") : next]
 		if trimmed := bytes.TrimSpace(rest); len(trimmed) == 0 || trimmed[0] == '#' && rest[0] != '#' {
 			return i + 1, next
@@ -75,7 +76,7 @@ func untilDots(text []byte) (end, next int) {
 // content returns the place of the first content from an offset on.
 func content(text []byte, from int) *Place {
 	for at := from; at < len(text); {
-		end := at + lineEnd(text[at:])
+		end := syntax.LineEnd(text, at)
 		line := bytes.TrimSpace(text[at:end])
 		rest := bytes.TrimSpace(bytes.TrimPrefix(line, separator))
 		if len(rest) > 0 && rest[0] != '#' {

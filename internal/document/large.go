@@ -9,6 +9,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/internal/skim"
+	"github.com/opm-toolchain/opm/internal/syntax"
 )
 
 // DefaultLimit is the default maximum size of a document in bytes. Most bundles have less than 1 MB; no published one
@@ -153,7 +154,7 @@ func mayBeMapping(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte([]byte("{?&!%"), text[0]) >= 0 {
 		return true
 	}
-	line := text[:min(lineEnd(text), utf8.UTFMax*maxKey)]
+	line := text[:min(syntax.LineEnd(text, 0), utf8.UTFMax*maxKey)]
 	return bytes.IndexByte(line, ':') >= 0
 }
 

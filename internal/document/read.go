@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/pool"
+	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
 
@@ -29,6 +31,24 @@ func (c *Chunk) Read(parse func(r *jsontext.Decoder, text []byte) error, visit f
 		return nil
 	}
 	return r.readJSON()
+}
+
+// All yields the documents of a file in order, or the error of reading one. A document is valid until the next one. An
+// error without a document is an *[Error], or the error of reading the file.
+func All(r io.ReaderAt, size int64) iter.Seq2[*Document, error] {
+	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
+	return func(yield func(*Document, error) bool) {
+		more := true
+		visit := func(doc *Document, err error) { more = more && yield(doc, err) }
+		for chunk := range Split(r, size, 0) {
+			if err := chunk.Read(skip, visit); err != nil {
+				visit(nil, err)
+			}
+			if chunk.Recycle(); !more {
+				return
+			}
+		}
+	}
 }
 
 type chunkReader struct {
@@ -193,7 +213,7 @@ func nextYAML(text []byte) (doc []byte, start int, valid bool) {
 	if !bytes.HasPrefix(doc, separator) {
 		return doc, 0, true
 	}
-	start = lineEnd(doc)
+	start = syntax.LineEnd(doc, 0)
 	rest := bytes.TrimSpace(doc[len(separator):start])
 	return doc, start, len(rest) == 0 || rest[0] == '#'
 }
@@ -202,13 +222,6 @@ var (
 	separatorLine = []byte("\n---")
 	separator     = separatorLine[1:]
 )
-
-func lineEnd(text []byte) int {
-	if i := bytes.IndexByte(text, '\n'); i >= 0 {
-		return i + 1
-	}
-	return len(text)
-}
 
 // readDocument reads a YAML document, which may be empty. It returns buf, perhaps grown.
 func (c *chunkReader) readDocument(buf []byte) (_ []byte, empty bool) {
@@ -263,7 +276,7 @@ func blankLines(text []byte) int {
 		if rest[0] != '#' {
 			return i
 		}
-		i += lineEnd(rest)
+		i = syntax.LineEnd(text, i)
 	}
 }
 

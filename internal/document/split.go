@@ -14,6 +14,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/pool"
 	"github.com/opm-toolchain/opm/internal/skim"
+	"github.com/opm-toolchain/opm/internal/syntax"
 )
 
 // Variables, so that tests can reach the limits with short texts.
@@ -284,7 +285,7 @@ func validPrefix(data []byte) bool {
 func yamlBoundary(data []byte) int {
 	last, lone := 0, 0
 	for i := range occurrences(data, separatorLine) {
-		follows := bytes.HasPrefix(data[last:], separator) && last+lineEnd(data[last:]) == i+1
+		follows := bytes.HasPrefix(data[last:], separator) && syntax.LineEnd(data, last) == i+1
 		if last = i + 1; !follows {
 			lone = last
 		}

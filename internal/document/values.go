@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 )
@@ -239,10 +239,10 @@ func (t *table) find(token string) (m member, ok bool) {
 		if t.folded == nil {
 			t.folded = make(map[string]int)
 			for i, m := range t.members {
-				t.folded[fold(m.name)] = i
+				t.folded[skim.Fold(m.name)] = i
 			}
 		}
-		i, ok = t.folded[fold(token)]
+		i, ok = t.folded[skim.Fold(token)]
 	}
 	if !ok {
 		return member{}, false
@@ -260,17 +260,6 @@ func element[T any](list []T, token string) (e T, ok bool) {
 }
 
 func isIndex(name string) bool { return name != "" && '0' <= name[0] && name[0] <= '9' }
-
-// fold returns a text that is the same for all names that [strings.EqualFold] considers equal.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	}, name)
-}
 
 // Children yields the members of a JSON object by key, or the elements of a list by index. A value is valid until the
 // next one.

@@ -408,29 +408,21 @@ func (t *target) openTemplate(s declcfg.Source) (found bool, err error) {
 
 // readTemplate reads the only document of a template.
 func (p *pkg) readTemplate(path string) error {
-	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
-	var failed error
-	for chunk := range document.Split(bytes.NewReader(p.content), int64(len(p.content)), 0) {
-		err := chunk.Read(skip, func(doc *document.Document, err error) {
-			switch {
-			case failed != nil:
-			case doc == nil:
-				failed = err
-			case len(p.units) > 0:
-				pos := declcfg.Pos{File: path, Line: doc.Place.Line, Column: doc.Place.Column}
-				failed = &declcfg.Error{Pos: pos, Err: errors.New("a template is one document: remove what is behind it")}
-			default:
-				text := text{file: path, start: doc.Start, source: source{bytes.Clone(doc.Text), doc.YAML}}
-				p.units = append(p.units, &unit{text: text, offset: doc.Offset, old: text.bytes})
-				failed = p.readEntries(p.units[0], doc.JSON.Clone())
-			}
-		})
-		chunk.Recycle()
-		if failed = cmp.Or(failed, err); failed != nil {
-			break
+	for doc, err := range document.All(bytes.NewReader(p.content), int64(len(p.content))) {
+		switch {
+		case doc == nil:
+			return err
+		case len(p.units) > 0:
+			err := errors.New("a template is one document: remove what is behind it")
+			return &declcfg.Error{Pos: doc.Place.Pos(path), Err: err}
+		}
+		text := text{file: path, start: doc.Start, source: source{bytes.Clone(doc.Text), doc.YAML}}
+		p.units = append(p.units, &unit{text: text, offset: doc.Offset, old: text.bytes})
+		if err := p.readEntries(p.units[0], doc.JSON.Clone()); err != nil {
+			return err
 		}
 	}
-	return failed
+	return nil
 }
 
 // readEntries reads the objects in a template, if its type has any. All belong to the package of the template, because

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -19,6 +18,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/edit/internal/layout"
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/parallel"
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/internal/yamljson"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/template"
@@ -303,43 +303,15 @@ func (c *comparer) Write(p []byte) (int, error) {
 // keyOrder returns the key order of all object types that opm knows, which is the order of the fields of their Go
 // types.
 var keyOrder = sync.OnceValue(func() *layout.Order {
-	objects := &layout.Order{Schemas: map[string]*layout.Order{}}
-	for schema, t := range map[string]reflect.Type{
-		declcfg.SchemaPackage:      reflect.TypeFor[declcfg.Package](),
-		declcfg.SchemaChannel:      reflect.TypeFor[declcfg.Channel](),
-		declcfg.SchemaBundle:       reflect.TypeFor[declcfg.Bundle](),
-		declcfg.SchemaDeprecations: reflect.TypeFor[declcfg.Deprecations](),
-	} {
-		objects.Schemas[schema] = keysOf(t, objects)
+	objects := map[string]*skim.Shape{
+		declcfg.SchemaPackage:      skim.ShapeOf(reflect.TypeFor[declcfg.Package]()),
+		declcfg.SchemaChannel:      skim.ShapeOf(reflect.TypeFor[declcfg.Channel]()),
+		declcfg.SchemaBundle:       skim.ShapeOf(reflect.TypeFor[declcfg.Bundle]()),
+		declcfg.SchemaDeprecations: skim.ShapeOf(reflect.TypeFor[declcfg.Deprecations]()),
 	}
-	all := &layout.Order{Schemas: maps.Clone(objects.Schemas)}
+	all := maps.Clone(objects)
 	for schema, t := range template.Shapes() {
-		all.Schemas[schema] = keysOf(t, objects)
+		all[schema] = skim.ShapeOf(t)
 	}
-	return all
+	return &layout.Order{Shapes: all, Any: &layout.Order{Shapes: objects}} // any JSON in a template is such an object
 })
-
-// keysOf returns the key order of values of a Go type. List elements without a Go type are catalog objects, with the
-// order objects.
-func keysOf(t reflect.Type, objects *layout.Order) *layout.Order {
-	switch {
-	case t == reflect.TypeFor[[]jsontext.Value]():
-		return objects
-	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Slice:
-		return keysOf(t.Elem(), objects)
-	case t.Kind() != reflect.Struct:
-		return nil
-	}
-	o := &layout.Order{In: map[string]*layout.Order{}}
-	for _, field := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if !field.IsExported() || name == "" || name == "-" {
-			continue
-		}
-		o.Keys = append(o.Keys, name)
-		if inner := keysOf(field.Type, objects); inner != nil {
-			o.In[strings.ToLower(name)] = inner
-		}
-	}
-	return o
-}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/syntax"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -83,7 +83,7 @@ func (i *item) ptr(within jsontext.Pointer) jsontext.Pointer {
 	if i.index < 0 {
 		return within
 	}
-	return entries.AppendToken(strconv.Itoa(i.index)) + within
+	return place.Item(entries, i.index) + within
 }
 
 func (p *pkg) note(format string, args ...any) {

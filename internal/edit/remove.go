@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/plural"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/graph"
@@ -175,7 +175,7 @@ func (e Remove) entry(p *pkg, item *item, c *declcfg.Channel) error {
 
 // reconnect gives an entry of a channel the replaces and the skips that [graph.Bypass] returns for it.
 func reconnect(item *item, i int, entry, after declcfg.Entry) error {
-	ptr := item.ptr(entries.AppendToken(strconv.Itoa(i)))
+	ptr := item.ptr(place.Item(entries, i))
 	var err error
 	if after.Replaces != "" {
 		err = item.unit.set(ptr+"/replaces", encoded(after.Replaces))
@@ -229,7 +229,7 @@ func (e Deprecate) apply(p *pkg) error {
 			return nil
 		case k >= 0:
 			p.note("the deprecation of %s has a new message", e.object(p))
-			return items[i].unit.set(items[i].ptr(entries.AppendToken(strconv.Itoa(k)))+"/message", encoded(e.Message))
+			return items[i].unit.set(items[i].ptr(place.Item(entries, k))+"/message", encoded(e.Message))
 		}
 	}
 	p.note("%s is deprecated", e.object(p))

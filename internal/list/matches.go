@@ -11,25 +11,13 @@ import (
 
 // MatchesResult returns the answer with these matches. Text has a column for the catalog if any match has one.
 func MatchesResult(all []search.Match) *output.Result {
-	matches := func(yield func(match) bool) {
-		for _, m := range all {
-			if !yield(match{m}) {
-				return
-			}
-		}
-	}
+	matches := mapped(slices.Values(all), func(m search.Match) match { return match{m} })
 	r := Result(matches)
 	if !slices.ContainsFunc(all, func(m search.Match) bool { return m.Catalog != "" }) {
 		return r
 	}
 	r.Other[output.Text] = func(w io.Writer) error {
-		return writeTable(w, func(yield func(catalogMatch) bool) {
-			for m := range matches {
-				if !yield(catalogMatch{m}) {
-					return
-				}
-			}
-		}, false)
+		return writeTable(w, mapped(matches, func(m match) catalogMatch { return catalogMatch{m} }), false)
 	}
 	return r
 }

@@ -31,17 +31,22 @@ type layout struct {
 func Result[R Row](rows iter.Seq[R]) *output.Result {
 	return &output.Result{
 		Value: output.List[R](rows), Streams: true,
-		Names: func(yield func(string) bool) {
-			for r := range rows {
-				if !yield(r.title()) {
-					return
-				}
-			}
-		},
+		Names: mapped(rows, R.title),
 		Other: map[output.Format]func(io.Writer) error{
 			output.Text: func(w io.Writer) error { return writeTable(w, rows, false) },
 			output.Wide: func(w io.Writer) error { return writeTable(w, rows, true) },
 		},
+	}
+}
+
+// mapped yields the results of fn for the values of a sequence.
+func mapped[A, B any](all iter.Seq[A], fn func(A) B) iter.Seq[B] {
+	return func(yield func(B) bool) {
+		for a := range all {
+			if !yield(fn(a)) {
+				return
+			}
+		}
 	}
 }
 

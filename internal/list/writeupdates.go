@@ -51,13 +51,7 @@ func writeUpdates(w io.Writer, rows iter.Seq[Update], o UpdateOptions) error {
 	case o.Paths:
 		err = writePaths(w, rows, o.By)
 	case o.By != "":
-		err = writeTable(w, func(yield func(updateBy) bool) {
-			for u := range rows {
-				if !yield(updateBy{u, o.By}) {
-					return
-				}
-			}
-		}, false)
+		err = writeTable(w, mapped(rows, func(u Update) updateBy { return updateBy{u, o.By} }), false)
 	default:
 		err = writeTable(w, rows, false)
 	}

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/opm-toolchain/opm/internal/place"
 )
 
 // A Shape describes JSON that encoding/json can certainly decode into a Go type. Nil describes any JSON.
@@ -34,9 +35,11 @@ type Field struct {
 	Optional bool // it has the option omitempty or omitzero
 }
 
-var shapes sync.Map // by type, because building one takes longer than comparing a value with it
+// The results of ShapeOf and KeyShape by type, because building a shape takes longer than comparing a value with it.
+var shapes, keyShapes sync.Map
 
-// ShapeOf returns the shape of a type, which must not contain itself or embed others; nil for nil.
+// ShapeOf returns the shape of a type, which must not contain itself; nil for nil. Only fields with a name in their tag
+// json count.
 func ShapeOf(t reflect.Type) *Shape {
 	if t == nil {
 		return nil
@@ -59,10 +62,21 @@ func Fits(value []byte, t reflect.Type) bool {
 // them take only null for certain.
 type Forms map[reflect.Type]func(of func(reflect.Type) *Shape) *Shape
 
-// ObjectShape returns the shape of an object of Kubernetes, whose type may contain itself, embed others and decode
-// itself. As in Kubernetes, null has every shape, and means the zero value.
+// ObjectShape returns the shape of an object of Kubernetes, whose type may contain itself and decode itself. As in
+// Kubernetes, null has every shape, and means the zero value.
 func ObjectShape(t reflect.Type, forms Forms) *Shape {
 	return (&builder{object: true, forms: forms, shapes: map[reflect.Type]*Shape{}}).shape(t)
+}
+
+// KeyShape returns the shape of an object of Kubernetes for [Shape.UnknownKeys] only: it has the keys of types that
+// decode themselves, too.
+func KeyShape(t reflect.Type) *Shape {
+	if s, ok := keyShapes.Load(t); ok {
+		return s.(*Shape)
+	}
+	b := &builder{object: true, keys: true, shapes: map[reflect.Type]*Shape{}}
+	s, _ := keyShapes.LoadOrStore(t, b.shape(t))
+	return s.(*Shape)
 }
 
 // Either returns the shape of values that are null or of one of several shapes, which differ in their kinds.
@@ -70,7 +84,8 @@ func Either(shapes ...*Shape) *Shape { return &Shape{null: true, either: shapes}
 
 // A builder makes shapes. The zero value is for [ShapeOf].
 type builder struct {
-	object bool // of ObjectShape
+	object bool // of ObjectShape or KeyShape
+	keys   bool // of KeyShape
 	forms  Forms
 	shapes map[reflect.Type]*Shape // of structs of objects, which may contain themselves
 }
@@ -84,7 +99,7 @@ func (b *builder) shape(t reflect.Type) *Shape {
 	switch {
 	case formed:
 		return form(b.shape)
-	case b.object && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
+	case b.object && !b.keys && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return s
 	}
 	switch t.Kind() {
@@ -123,13 +138,14 @@ func (b *builder) addStruct(s *Shape, t reflect.Type) {
 		if name == "-" || strings.Contains(options, "embed") { // no key, or all other keys
 			continue
 		}
-		if f.Anonymous && name == "" && b.object {
+		switch {
+		case name != "":
+			s.add(Field{b.shape(f.Type), name, strings.Contains(options, "omit")})
+		case f.Anonymous:
 			for _, inlined := range b.shape(f.Type).Fields {
 				s.add(inlined)
 			}
-			continue
 		}
-		s.add(Field{b.shape(f.Type), name, strings.Contains(options, "omit")})
 	}
 }
 
@@ -197,8 +213,17 @@ func (s *Shape) Member(name []byte) (_ *Shape, known, ok bool) {
 	return s.Fields[field].Shape, true, len(text)+2 == len(name)
 }
 
+// Names returns the names of the fields, in the order of the struct.
+func (s *Shape) Names() []string {
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
 // UnknownKeys calls visit for each key that a struct of the shape does not have in that spelling, with a pointer to its
-// value, which is in a valid JSON value, and the shape of the struct.
+// value, which is in a valid JSON value, and the shape of the struct. A struct without fields may have any keys.
 func (s *Shape) UnknownKeys(value []byte, visit func(jsontext.Pointer, *Shape)) {
 	c := New(value)
 	c.unknownKeys(s, "", visit)
@@ -213,7 +238,7 @@ func (c *Cursor) unknownKeys(s *Shape, at jsontext.Pointer, visit func(jsontext.
 	i := 0
 	for c.Enter(); c.More(); i++ {
 		if kind == '[' {
-			c.unknownKeys(s.Elem, at.AppendToken(strconv.Itoa(i)), visit)
+			c.unknownKeys(s.Elem, place.Item(at, i), visit)
 			continue
 		}
 		name := c.Value()

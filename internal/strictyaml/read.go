@@ -86,7 +86,7 @@ func (r *reader) mapping(raw jsontext.Value, v reflect.Value, ptr jsontext.Point
 }
 
 func (r *reader) object(raw jsontext.Value, v reflect.Value, ptr jsontext.Pointer) {
-	fields, given := Fields(v.Type()), map[string]string{}
+	fields, given := fieldsOf(v.Type()), map[string]string{}
 	for key, value := range document.Children(raw) {
 		at := ptr.AppendToken(key)
 		name, ok := match(fields, key)
@@ -121,9 +121,9 @@ func (r *reader) hint(key string, names []string) string {
 	return ", want " + strings.Join(names, ", ")
 }
 
-// Fields returns the indices of a struct's fields by their keys. An embedded struct with a key is a field; the fields
+// fieldsOf returns the indices of a struct's fields by their keys. An embedded struct with a key is a field; the fields
 // of another one belong to the struct around it.
-func Fields(t reflect.Type) map[string][]int {
+func fieldsOf(t reflect.Type) map[string][]int {
 	fields := make(map[string][]int)
 	var named [][]int // embedded structs with a key
 	for _, f := range reflect.VisibleFields(t) {

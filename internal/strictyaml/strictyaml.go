@@ -72,17 +72,12 @@ func Read(name string, text []byte) (*File, error) {
 // a [*place.Error] for each document that cannot be read.
 func Each(name string, text []byte, fn func(*File)) error {
 	var errs []error
-	visit := func(doc *document.Document, err error) {
+	for doc, err := range document.All(bytes.NewReader(text), int64(len(text))) {
 		if doc != nil {
 			fn(&File{name, doc, nil})
 		} else if failure, ok := errors.AsType[*document.Error](err); ok {
 			errs = append(errs, failure.In(name))
 		}
-	}
-	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
-	for chunk := range document.Split(bytes.NewReader(text), int64(len(text)), 0) {
-		visit(nil, chunk.Read(skip, visit))
-		chunk.Recycle()
 	}
 	return errors.Join(errs...)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/admission"
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/platform"
-	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -145,11 +144,11 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 // checkKeyCase reports the keys of a manifest that differ from the keys of its type in case only. OLM Classic decodes
 // the manifest as encoding/json does, OLM v1 as Kubernetes does.
 func (c *checker) checkKeyCase(m *manifest, t reflect.Type) {
-	new(strictyaml.KeyFinder).Unknown(m.printed, t, func(ptr jsontext.Pointer, key string, known iter.Seq[string]) {
-		for name := range known {
-			if strings.EqualFold(name, key) {
+	skim.KeyShape(t).UnknownKeys(m.printed, func(ptr jsontext.Pointer, of *skim.Shape) {
+		for _, name := range of.Names() {
+			if strings.EqualFold(name, ptr.LastToken()) {
 				c.reportAt(ruleKeyCase, m.document, ptr, "the key is %q: OLM Classic reads %q as well, and OLM v1 ignores it",
-					name, key)
+					name, ptr.LastToken())
 			}
 		}
 	})

@@ -90,7 +90,7 @@ func (o *Object) CheckManifests(b *Bundle) error {
 			continue
 		}
 		if err := p.CheckManifest(); err != nil && !errors.Is(err, ErrBrokenManifest) {
-			at := jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)) + err.Pointer
+			at := place.Item("/properties", i) + "/value" + err.Pointer
 			return &Error{Pos: o.Place(at), Pointer: at, Err: err.Err}
 		}
 	}

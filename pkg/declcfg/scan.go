@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
 // A headError is a problem with one of the keys that every object has.
@@ -48,7 +48,7 @@ func (s *scannedObject) read(r reader) error {
 			return err
 		}
 		name := unquoted(raw)
-		folded := fold(name)
+		folded := skim.Fold(name)
 		if names[folded] {
 			fail(name, "the key %q is repeated in another case", name)
 		}
@@ -142,28 +142,6 @@ func unquoted(raw jsontext.Value) string {
 		panic(err)
 	}
 	return string(text)
-}
-
-// fold returns the case-folded form of s, which is equal for strings that differ only in case. It uses the simple
-// Unicode folding with which encoding/json matches names.
-func fold(s string) string {
-	for i := range len(s) {
-		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {
-			return strings.Map(foldRune, s)
-		}
-	}
-	return s
-}
-
-func foldRune(r rune) rune {
-	least := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		least = min(least, next)
-	}
-	if 'A' <= least && least <= 'Z' {
-		return least + 'a' - 'A'
-	}
-	return least
 }
 
 var kindNames = map[jsontext.Kind]string{

@@ -18,19 +18,11 @@ import (
 // Recognized reports whether the first document of a file has a template schema.
 func Recognized(r io.ReaderAt, size int64) bool {
 	var schema string
-	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
-	for chunk := range document.Split(r, size, 0) {
-		first := true
-		_ = chunk.Read(skip, func(d *document.Document, _ error) {
-			if first && d != nil {
-				schema = schemaOf(d.JSON)
-			}
-			first = false
-		})
-		chunk.Recycle()
-		if !first {
-			break
+	for d, err := range document.All(r, size) {
+		if err == nil {
+			schema = schemaOf(d.JSON)
 		}
+		break
 	}
 	return slices.ContainsFunc(kinds, func(k kind) bool { return k.schema == schema })
 }

@@ -2,16 +2,15 @@ package template
 
 import (
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/place"
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -46,16 +45,7 @@ func (t *Template) readEntries(list []jsontext.Value, byImage bool) (entries []e
 			t.fail(ptr, "%w", err)
 			continue
 		}
-		var dropped []unknownKey
-		dropUnknown(reflect.ValueOf(e.value), "", &dropped)
-		for _, u := range dropped {
-			name := u.ptr.LastToken()
-			inAnotherCase := func(key string) bool { return strings.EqualFold(key, name) }
-			if !slices.ContainsFunc(u.known, inAnotherCase) {
-				t.flaws.Addf(t.file, e.ptr+u.ptr.Parent(), "key %q is not part of the format and is dropped%s",
-					name, nearest.Hint(name, u.known))
-			}
-		}
+		t.dropUnknown(e)
 		entries = append(entries, e)
 	}
 	return entries
@@ -82,52 +72,44 @@ func onlyPackage(entries []entry) (name string) {
 	return name
 }
 
-// An unknownKey is a key that the format does not define.
-type unknownKey struct {
-	ptr   jsontext.Pointer // pointer to its value in the object
-	known []string         // keys that the format defines for its object
+// dropUnknown removes the keys that the format does not define from the value of an entry, and reports them. Keys match
+// in any case.
+func (t *Template) dropUnknown(e entry) {
+	if e.value == nil {
+		return
+	}
+	v := reflect.ValueOf(e.value)
+	skim.ShapeOf(v.Type()).UnknownKeys(e.raw, func(ptr jsontext.Pointer, of *skim.Shape) {
+		name, known := ptr.LastToken(), of.Names()
+		inAnotherCase := func(key string) bool { return strings.EqualFold(key, name) }
+		if !slices.ContainsFunc(known, inAnotherCase) {
+			t.flaws.Addf(t.file, e.ptr+ptr.Parent(), "key %q is not part of the format and is dropped%s",
+				name, nearest.Hint(name, known))
+		}
+	})
+	clearUnknown(v)
 }
 
-// dropUnknown removes the keys that the format does not define from a decoded object or a part of it, and appends them
-// to dropped. The zero Value has no keys.
-func dropUnknown(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
+// clearUnknown clears the fields Unknown, which have the keys without a field, of an object and its parts.
+func clearUnknown(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			dropUnknown(v.Elem(), at, dropped)
+			clearUnknown(v.Elem())
 		}
 	case reflect.Slice:
-		for i := range v.Len() {
-			if elem := v.Index(i); elem.Kind() == reflect.Struct {
-				dropUnknown(elem, place.Item(at, i), dropped)
+		if v.Type().Elem().Kind() == reflect.Struct {
+			for i := range v.Len() {
+				clearUnknown(v.Index(i))
 			}
 		}
 	case reflect.Struct:
-		dropMembers(v, at, dropped)
-	}
-}
-
-// dropMembers drops the unknown keys of a struct and of its fields. The field Unknown has the keys without a field.
-func dropMembers(v reflect.Value, at jsontext.Pointer, dropped *[]unknownKey) {
-	var known []string
-	var unknown *jsontext.Value
-	for field, value := range v.Fields() {
-		if field.Name == "Unknown" {
-			unknown, _ = reflect.TypeAssert[*jsontext.Value](value.Addr())
-			continue
-		}
-		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "-" {
-			known = append(known, key)
-			dropUnknown(value, at.AppendToken(key), dropped)
+		for field, value := range v.Fields() {
+			if field.Name == "Unknown" {
+				value.SetZero()
+			} else {
+				clearUnknown(value)
+			}
 		}
 	}
-	if unknown == nil || *unknown == nil {
-		return
-	}
-	var members map[string]jsontext.Value
-	_ = json.Unmarshal(*unknown, &members) // already decoded once
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		*dropped = append(*dropped, unknownKey{at.AppendToken(key), known})
-	}
-	*unknown = nil
 }

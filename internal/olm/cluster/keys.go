@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 
@@ -11,24 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/opm-toolchain/opm/internal/nearest"
-	"github.com/opm-toolchain/opm/internal/strictyaml"
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
 // unknownKeys calls warn for the keys of an object at ptr that its kind does not have, which a cluster drops without
 // an error. OLM defines all keys of its kinds; metadata, a status and other kinds may have keys that newer versions
 // define, so that only a key that is similar to another one is reported there.
-func unknownKeys(
-	finder *strictyaml.KeyFinder, raw jsontext.Value, ptr jsontext.Pointer, o Kubernetes,
-	warn func(ptr jsontext.Pointer, err error),
-) {
+func unknownKeys(raw jsontext.Value, ptr jsontext.Pointer, o Kubernetes, warn func(ptr jsontext.Pointer, err error)) {
 	isOpen := !isOfOLM(o.GetObjectKind().GroupVersionKind().Group)
-	found := func(at jsontext.Pointer, key string, known iter.Seq[string]) {
-		hint := nearest.Hint(key, slices.Collect(known))
+	skim.KeyShape(reflect.TypeOf(o)).UnknownKeys(raw, func(at jsontext.Pointer, of *skim.Shape) {
+		key := at.LastToken()
+		hint := nearest.Hint(key, slices.Sorted(slices.Values(of.Names())))
 		if hint != "" || !isOpen && !jsontext.Pointer("/metadata").Contains(at) && !jsontext.Pointer("/status").Contains(at) {
 			warn(ptr+at, fmt.Errorf("unknown key %q is ignored%s", key, hint))
 		}
-	}
-	finder.Unknown(raw, reflect.TypeOf(o).Elem(), found)
+	})
 }
 
 // isOfOLM reports whether the API group is one of OLM.

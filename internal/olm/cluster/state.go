@@ -36,7 +36,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/internal/strictyaml"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
 
@@ -142,7 +141,6 @@ type loader struct {
 	*State
 	errs     []error
 	warnings []*declcfg.Error
-	keys     strictyaml.KeyFinder
 }
 
 func (l *loader) fail(pos declcfg.Pos, ptr jsontext.Pointer, err error) {
@@ -166,27 +164,17 @@ func (l *loader) file(fsys fs.FS, name, label string) {
 		l.fail(declcfg.Pos{File: label}, "", errors.ErrUnsupported)
 		return
 	}
-	unreadable := func(err error) {
-		if e, ok := errors.AsType[*document.Error](err); ok {
-			l.fail(e.Place.Pos(label), "", e.Err)
-			return
-		}
-		l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
-	}
-	skip := func(d *jsontext.Decoder, _ []byte) error { return d.SkipValue() }
-	for chunk := range document.Split(r, info.Size(), 0) {
-		err := chunk.Read(skip, func(doc *document.Document, err error) {
-			if doc == nil {
-				unreadable(err)
-				return
-			}
+	for doc, err := range document.All(r, info.Size()) {
+		e, hasPlace := errors.AsType[*document.Error](err)
+		switch {
+		case doc != nil:
 			reader := documentReader{loader: l, label: label}
 			reader.read(doc)
-		})
-		if err != nil {
-			unreadable(err)
+		case hasPlace:
+			l.fail(e.Place.Pos(label), "", e.Err)
+		default:
+			l.fail(declcfg.Pos{File: label}, "", regular.WithoutPath(err))
 		}
-		chunk.Recycle()
 	}
 }
 
@@ -318,7 +306,7 @@ func (r *documentReader) object(raw jsontext.Value, ptr jsontext.Pointer, listed
 			}
 			return
 		}
-		unknownKeys(&r.keys, raw, ptr, o, func(ptr jsontext.Pointer, err error) {
+		unknownKeys(raw, ptr, o, func(ptr jsontext.Pointer, err error) {
 			r.warnOfKey(ptr, fmt.Errorf("%s: %w", nameOf(o), err))
 		})
 		wrong := k.check(o)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/pkg/api"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 )
@@ -29,7 +30,7 @@ func newBundle(p *packer, m *declcfg.Meta, b *declcfg.Bundle) (*bundle, error) {
 	}}
 	for i := range b.Properties {
 		if err := e.property(&b.Properties[i]); err != nil {
-			return nil, withPosition(m, jsontext.Pointer(fmt.Sprintf("/properties/%d/value", i)), err)
+			return nil, withPosition(m, place.Item("/properties", i)+"/value", err)
 		}
 	}
 	version, err := b.PackageProperty()

@@ -1,7 +1,8 @@
 // Package layout prints YAML and JSON documents that people write in one layout: known keys in a fixed order, and
 // uniform indentation and quotes. Comments stay with the values they are about.
 //
-//	order := &layout.Order{Keys: []string{"schema", "name"}}
+//	shape := skim.ShapeOf(reflect.TypeFor[declcfg.Package]())
+//	order := &layout.Order{Shapes: map[string]*skim.Shape{"olm.package": shape}}
 //	out, err := layout.YAML(nil, []byte("name: 'kiln' # of clay\nschema: olm.package\n"), order)
 //	// schema: olm.package
 //	// name: kiln # of clay

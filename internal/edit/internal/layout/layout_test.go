@@ -2,18 +2,39 @@ package layout_test
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/opm-toolchain/opm/internal/edit/internal/layout"
+	"github.com/opm-toolchain/opm/internal/skim"
 )
 
+type object struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	Icon   struct {
+		Data string `json:"data"`
+		Type string `json:"type"`
+	} `json:"icon"`
+	Entries []jsontext.Value `json:"entries"`
+}
+
+type entry struct {
+	Name string `json:"name"`
+}
+
+type entryX struct {
+	Z string `json:"z"`
+}
+
 var order = &layout.Order{
-	Keys: []string{"schema", "name", "icon", "entries"},
-	In: map[string]*layout.Order{
-		"icon":    {Keys: []string{"data", "type"}},
-		"entries": {Keys: []string{"name"}, Schemas: map[string]*layout.Order{"x": {Keys: []string{"z"}}}},
-	},
+	Shapes: map[string]*skim.Shape{"": skim.ShapeOf(reflect.TypeFor[object]())},
+	Any: &layout.Order{Shapes: map[string]*skim.Shape{
+		"": skim.ShapeOf(reflect.TypeFor[entry]()), "x": skim.ShapeOf(reflect.TypeFor[entryX]()),
+	}},
 }
 
 func TestYAML(t *testing.T) {

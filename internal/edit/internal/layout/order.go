@@ -11,39 +11,16 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/document"
 	"github.com/opm-toolchain/opm/internal/format"
+	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/internal/syntax"
 )
 
-// An Order is the order of the keys of an object. Lists keep their order. The case of keys does not matter.
+// An Order is the order of the keys of objects: first the fields of a shape, then the other keys in their own order.
+// Lists keep their order. The case of keys does not matter.
 type Order struct {
-	Keys []string          // the first keys; the other keys follow in their own order
-	In   map[string]*Order // by key in lower case: the order of the object, or of the objects in the list, at the key
-
-	// Schemas has the orders of objects by the value of their key schema. For other values, Keys and In apply.
-	Schemas map[string]*Order
+	Shapes map[string]*skim.Shape // by the value of the key schema; "" for other values
+	Any    *Order                 // of the objects in lists of any JSON; nil if they keep their order
 }
-
-// of returns the order of an object with the given schema.
-func (o *Order) of(schema string) *Order {
-	return cmp.Or(o.Schemas[schema], o)
-}
-
-// compare orders two keys.
-func (o *Order) compare(a, b string) int { return cmp.Compare(o.rank(a), o.rank(b)) }
-
-func (o *Order) rank(key string) int {
-	i := slices.IndexFunc(o.Keys, func(known string) bool { return strings.EqualFold(known, key) })
-	if i < 0 {
-		return len(o.Keys)
-	}
-	return i
-}
-
-// in returns the order of the object or the list at a key; nil if it keeps its keys.
-func (o *Order) in(key string) *Order { return o.In[strings.ToLower(key)] }
-
-// schemaKey is the key whose value is the type of an object.
-const schemaKey = "schema"
 
 // sort sorts the members of n and of all nodes in it.
 func (o *Order) sort(n *syntax.Node) {
@@ -54,17 +31,46 @@ func (o *Order) sort(n *syntax.Node) {
 			o.sort(c)
 		}
 	default:
-		o = o.of(schema(n))
-		slices.SortStableFunc(n.Children, func(a, b *syntax.Node) int { return o.compare(a.Name, b.Name) })
+		shape, ok := o.Shapes[schema(n)]
+		if !ok {
+			shape = o.Shapes[""]
+		}
+		o.sortAs(shape, n)
+	}
+}
+
+// sortAs is sort for an object of a shape, or a list of such objects.
+func (o *Order) sortAs(shape *skim.Shape, n *syntax.Node) {
+	for shape != nil && shape.Kind == '[' {
+		if shape.Elem == nil {
+			o.Any.sort(n)
+		}
+		shape = shape.Elem
+	}
+	if shape == nil {
+		return
+	}
+	if n.Kind == syntax.List {
 		for _, c := range n.Children {
-			o.in(c.Name).sort(c)
+			o.sortAs(shape, c)
+		}
+		return
+	}
+	rank := func(n *syntax.Node) int {
+		isField := func(f skim.Field) bool { return strings.EqualFold(f.Name, n.Name) }
+		return cmp.Or(slices.IndexFunc(shape.Fields, isField)+1, len(shape.Fields)+1)
+	}
+	slices.SortStableFunc(n.Children, func(a, b *syntax.Node) int { return rank(a) - rank(b) })
+	for _, c := range n.Children {
+		if i := rank(c); i <= len(shape.Fields) {
+			o.sortAs(shape.Fields[i-1].Shape, c)
 		}
 	}
 }
 
-// schema returns the value of the key schema, or "".
+// schema returns the value of the key schema, which is the type of an object, or "".
 func schema(n *syntax.Node) string {
-	if c := n.Child(schemaKey); c != nil {
+	if c := n.Child("schema"); c != nil {
 		return c.Value
 	}
 	return ""
