@@ -120,21 +120,24 @@ func Parse(name string, text []byte, typ Type, warn func(*declcfg.Error)) (*Temp
 }
 
 // withoutEmpty turns the separator after a leading document of comments into a comment, so that the next document
-// becomes the first.
+// becomes the first. A document may begin in the line of its separator.
 func withoutEmpty(text []byte) []byte {
 	comment := false
 	at := 0
 	for line := range bytes.Lines(text) {
-		trimmed := bytes.TrimSpace(line)
+		after, isSeparator := bytes.CutPrefix(line, []byte("---"))
+		after = bytes.TrimSpace(after)
+		isComment := len(after) > 0 && after[0] == '#'
 		switch {
-		case len(trimmed) == 0:
-		case trimmed[0] == '#':
-			comment = true
-		case comment && bytes.HasPrefix(line, []byte("---")):
+		case isSeparator && comment && (len(after) == 0 || isComment):
 			text = bytes.Clone(text)
 			copy(text[at:], "###")
 			return text
-		default:
+		case isSeparator:
+			return text
+		case isComment:
+			comment = true
+		case len(after) > 0:
 			return text
 		}
 		at += len(line)

@@ -410,3 +410,23 @@ func TestManyProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstDocument checks that the first document with a value is the template, after comments and in the line of its
+// separator, too.
+func TestFirstDocument(t *testing.T) {
+	const tmpl = "{schema: olm.template.basic, entries: [{schema: olm.package, name: kiln}]}\n"
+	for _, text := range []string{
+		tmpl,
+		"# c\n" + tmpl,
+		"# c\n---\n" + tmpl,
+		"# c\n--- # c\n# c\n---\n" + tmpl,
+		"\n  # c\n\n---\n\n" + tmpl,
+		"--- " + tmpl,
+		"# c\n--- " + tmpl,
+		"# c\n---\n# c\n--- " + tmpl,
+	} {
+		if _, err := template.Parse("t.yaml", []byte(text), template.Detect, nil); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
