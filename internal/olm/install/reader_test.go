@@ -10,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -184,6 +185,33 @@ spec: {imageTagMirrors: []}
 	_, err = (&install.Reader{Pull: stop}).Read(ctx, state, install.Options{Global: "olm"})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// TestReaderOfGiven checks that a catalog that the options have is not read again.
+func TestReaderOfGiven(t *testing.T) {
+	state, err := cluster.Load(t.Context(), nil, render.Text("-", []byte(`
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: kiln, namespace: pottery}
+spec: {name: kiln, source: crafts, sourceNamespace: olm}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: crafts, namespace: olm}
+spec: {sourceType: grpc, image: "registry.example/crafts:v1"}
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := install.Reader{Pull: func(ref string, _ []image.MirrorObject) (*resolve.Catalog, func(), error) {
+		t.Errorf("pulls %s", ref)
+		return nil, nil, nil
+	}}
+	given := &resolve.Catalog{Namespace: "olm", Name: "crafts", Index: &declcfg.Index{}}
+	contents, err := r.Read(t.Context(), state, install.Options{Global: "olm", Catalogs: []*resolve.Catalog{given}})
+	if err != nil || len(contents) != 1 || contents[0].From != install.FromFlag {
+		t.Errorf("got %v, %v", contents, err)
 	}
 }
 
