@@ -162,8 +162,8 @@ func (l List[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndArray)
 }
 
-// Bytes returns the result of a command that encodes its answer itself, or the error of encoding. Write writes the data,
-// which may be empty, unchanged in every format. They are not copied.
+// Bytes returns the result of a command that encodes its answer itself, or the error of encoding. Write writes the
+// data, which may be empty, unchanged in every format. They are not copied.
 func Bytes(data []byte, err error) (*Result, error) {
 	if err != nil {
 		return nil, err
