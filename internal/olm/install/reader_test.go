@@ -210,7 +210,7 @@ spec: {sourceType: grpc, image: "registry.example/crafts:v1"}
 	}}
 	given := &resolve.Catalog{Namespace: "olm", Name: "crafts", Index: &declcfg.Index{}}
 	contents, err := r.Read(t.Context(), state, install.Options{Global: "olm", Catalogs: []*resolve.Catalog{given}})
-	if err != nil || len(contents) != 1 || contents[0].From != install.FromFlag {
+	if err != nil || len(contents) != 1 || contents[0].From != install.FromFlag || contents[0].Error != "" {
 		t.Errorf("got %v, %v", contents, err)
 	}
 }
