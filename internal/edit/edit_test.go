@@ -128,6 +128,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+// TestHint checks the advice about a catalog in which channel next updates oak.v1.0.0 to oak.v1.1.0, and that nothing is
+// written.
 func TestHint(t *testing.T) {
 	_, file := write(t)
 	text := strings.Replace(catalog, "name: next\nentries:\n- name: oak.v1.0.0", `name: next
@@ -141,6 +143,7 @@ entries:
 	}
 	const withBundles = "with --with-bundles, the bundles that only the channel has are removed too, " +
 		"and the package stays valid"
+	const reconnect = "with --reconnect, what updates the bundle updates what that updates, and the package stays valid"
 	for _, tt := range []struct {
 		edit edit.Edit
 		want string
@@ -150,12 +153,18 @@ entries:
 		{edit.Remove{Kind: edit.Channel, Name: "stable"}, "it is the default channel: first run opm default-channel " + file +
 			" CHANNEL --package oak; then " + withBundles},
 		{edit.Remove{Kind: edit.Channel, Name: "none"}, ""},
+		{edit.Remove{Kind: edit.Bundle, Name: "oak.v1.1.0"}, reconnect},
+		{edit.Remove{Kind: edit.Bundle, Name: "oak.v1.1.0", Reconnect: true}, ""},
+		{edit.Remove{Kind: edit.Bundle, Name: "oak.v1.0.0"}, ""}, // channel stable would be empty
 		{edit.Remove{Kind: edit.Package, Name: "oak"}, ""},
 		{edit.DefaultChannel{Channel: "next"}, ""},
 	} {
 		if got := edit.Hint(t.Context(), []string{file}, tt.edit, edit.Options{}); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.edit, got, tt.want)
 		}
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != text {
+		t.Errorf("%v, %s", err, after)
 	}
 }
 

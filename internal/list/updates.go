@@ -74,9 +74,12 @@ type UpdateOptions struct {
 	Count    *UpdateCounts   // set while the rows are iterated over; nil to count nothing
 }
 
-// UpdateCounts are the numbers of yielded rows, of these and of rows that are not notable, and of rows of stranded
-// bundles.
-type UpdateCounts struct{ Shown, Total, Stranded int }
+// UpdateCounts are numbers of rows.
+type UpdateCounts struct {
+	Shown    int // the yielded rows
+	Total    int // with the rows that Notable leaves out
+	Stranded int // the rows among Total whose bundles are stranded
+}
 
 // Updates returns the updates of installed bundles, sorted by package and channel. Rows are computed while iterating,
 // until ctx is done. The packages need not be valid.

@@ -59,13 +59,13 @@ type Result struct {
 	// Other has further formats, and formats that are not made of the fields above.
 	Other map[Format]func(io.Writer) error
 
-	data []byte // see Bytes
+	data *[]byte // see Bytes; nil for an answer that Write encodes
 }
 
 // Write writes the result. A result without what the format needs is an error.
 func (r *Result) Write(w io.Writer, f Format) error {
 	if r.data != nil {
-		_, err := w.Write(r.data)
+		_, err := w.Write(*r.data)
 		return err
 	}
 	if r.Stop != nil {
@@ -162,13 +162,13 @@ func (l List[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteToken(jsontext.EndArray)
 }
 
-// Bytes makes data for programs the result of a command that encodes its answer itself: they are written as they are,
-// whatever the format. It passes on an error of encoding.
+// Bytes returns the result of a command that encodes its answer itself, or the error of encoding. Write writes the
+// data, which may be empty, unchanged in every format. They are not copied.
 func Bytes(data []byte, err error) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{data: append([]byte{}, data...)}, nil // not nil
+	return &Result{data: &data}, nil
 }
 
 // InText makes a function that writes text a result, with the value for programs.

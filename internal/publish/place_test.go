@@ -2,8 +2,13 @@ package publish_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 
 	"github.com/opm-toolchain/opm/internal/publish"
 )
@@ -45,6 +50,26 @@ func TestPlaces(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%+v: got %s, want %s", tt.place, got, tt.want)
+		}
+	}
+}
+
+// TestPlaceWrite checks that an image has the first tag in a layout and in an archive, and that no place is no error.
+func TestPlaceWrite(t *testing.T) {
+	dir := t.TempDir()
+	place := publish.Place{
+		Tags:   []string{"registry.example/a:v1", "registry.example/a:v2"},
+		Layout: filepath.Join(dir, "layout"), Archive: filepath.Join(dir, "a.tar"),
+	}
+	for _, p := range []publish.Place{{}, {Tags: place.Tags}, place, place} { // an archive is overwritten
+		if err := p.Write(empty.Image); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{filepath.Join(place.Layout, "index.json"), place.Archive} {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), place.Tags[0]) || strings.Contains(string(text), place.Tags[1]) {
+			t.Errorf("%s: %v, %s", file, err, text)
 		}
 	}
 }

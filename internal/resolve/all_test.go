@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/opm-toolchain/opm/internal/platform"
 	"github.com/opm-toolchain/opm/internal/report"
 	"github.com/opm-toolchain/opm/internal/testing/ruletest"
 	"github.com/opm-toolchain/opm/internal/testing/shared"
@@ -352,6 +353,35 @@ properties: [{type: olm.package, value: {packageName: free, version: 1.0.0}}]
 	}
 	if want := []string{"registry.example/kiln:v2"}; !slices.Equal(read, want) {
 		t.Errorf("read %q, want %q", read, want)
+	}
+}
+
+// TestCheckedSummary checks the lines about each OLM that is asked, and that a platform has no OLM v1 to ask.
+func TestCheckedSummary(t *testing.T) {
+	const as = " new installations and updates: "
+	old := &Check{Classic: true, V1: true, Target: platform.OpenShift(platform.Version{Major: 4, Minor: 12})}
+	classic, v1 := Tally{Questions: 3, HeldBack: 1}, Tally{Questions: 2, Unresolved: 1}
+	for _, tt := range []struct {
+		checked Checked
+		want    []string
+	}{
+		{Checked{Classic: classic, V1: v1, check: &Check{Classic: true, V1: true}}, []string{
+			"OLM Classic: 3" + as + "2 as they should be, 1 held back, 0 unresolved",
+			"OLM v1: 2" + as + "1 as they should be, 0 held back, 1 unresolved",
+		}},
+		{Checked{Classic: classic, check: old}, []string{
+			"OLM Classic: 3" + as + "2 as they should be, 1 held back, 0 unresolved",
+			"OpenShift 4.12 has no OLM v1, which is not asked",
+		}},
+		{Checked{check: &Check{Classic: true, Target: old.Target}}, nil},
+		{
+			Checked{Answers: []V1Answer{{Installs: InstallsYes}}, check: &Check{V1: true, ByChannel: true}},
+			[]string{"OLM v1 installs 1 of 1 channel, and refuses 0"},
+		},
+	} {
+		if got := tt.checked.Report().Summary; !slices.Equal(got, tt.want) {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }
 

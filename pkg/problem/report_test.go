@@ -98,6 +98,9 @@ func TestRootHint(t *testing.T) {
 	if got := problem.RootHint(two); got != "" {
 		t.Errorf("got %q for an error that is the root itself", got)
 	}
+	if got := problem.RootHint(nil); got != "" {
+		t.Errorf("got %q for no problems", got)
+	}
 }
 
 // TestTables checks that tables are written in front of the problems, in the formats for people only.

@@ -164,11 +164,12 @@ func SumUp(problems, shown []*Problem) string {
 
 // RootHint returns the advice to correct the first problem first, if others are often consequences of it, or "".
 func RootHint(problems []*Problem) string {
-	if p := problems[0]; p.Root && p.Severity != Error {
-		return fmt.Sprintf("correct the %s at %s first: the errors may be consequences of it", p.Severity,
-			legible.Name(p.Pos.String()))
+	if len(problems) == 0 || !problems[0].Root || problems[0].Severity == Error {
+		return ""
 	}
-	return ""
+	p := problems[0]
+	return fmt.Sprintf("correct the %s at %s first: the errors may be consequences of it", p.Severity,
+		legible.Name(p.Pos.String()))
 }
 
 // Reason returns the first error among problems on one line, with its position and the number of errors: the last line

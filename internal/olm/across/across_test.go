@@ -153,6 +153,26 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// TestReport checks that the table leaves out plans that only upgrade the platform, unless they are asked for.
+func TestReport(t *testing.T) {
+	for _, tt := range []struct {
+		next             string
+		withDirect, want bool // want is whether there is a table
+	}{
+		{"stable: 1.0.0", false, false}, {"stable: 1.0.0", true, true}, {"stable: 1.1.0", false, true}, {"", true, true},
+	} {
+		r, err := across.Run(t.Context(), catalogsOf(t, "stable: 1.0.0", tt.next), across.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans := len(r.Plans)
+		report := r.Report(tt.withDirect)
+		if (len(report.Tables) > 0) != tt.want || len(r.Plans) != plans || !slices.Equal(report.Summary, []string{r.Summary()}) {
+			t.Errorf("%q, %t: got %d tables, %d plans, %q", tt.next, tt.withDirect, len(report.Tables), len(r.Plans), report.Summary)
+		}
+	}
+}
+
 func lines(r *across.Report) []string {
 	var all []string
 	for _, p := range r.Plans {

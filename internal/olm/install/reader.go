@@ -22,11 +22,12 @@ import (
 // is known or a pod serves it. Its objects can be read again until the Reader is closed or reads a state that does not
 // have the catalog.
 type Reader struct {
-	// Pull reads the catalog of an image in a registry, with the mirrors of the cluster. The reader calls closeRead when
-	// the catalog is no longer needed. nil reads no images.
+	// Pull reads the catalog of an image in a registry, with the mirrors of the cluster. The Reader calls closeRead, if it
+	// is not nil, when the catalog is no longer needed. A nil Pull reads no images.
 	Pull func(ref string, mirrors []image.MirrorObject) (read *resolve.Catalog, closeRead func(), err error)
 
-	// Forward reads the catalog that a pod serves, if it cannot be pulled. closeRead is as of Pull. nil reads no pods.
+	// Forward reads the catalog that a pod serves, if it cannot be pulled; closeRead as in Pull. A nil Forward reads no
+	// pods.
 	Forward func(namespace, pod string) (read *resolve.Catalog, closeRead func(), err error)
 
 	known map[string]*knownCatalog // by reference or pod: the catalogs of the last state
@@ -41,7 +42,7 @@ type knownCatalog struct {
 	isUsed  bool // the state that is being read has it
 }
 
-// Close ends reading.
+// Close closes the catalogs of the last state. Their objects cannot be read afterwards.
 func (r *Reader) Close() { r.forget(func(*knownCatalog) bool { return true }) }
 
 // forget closes the known catalogs for which is returns true.
@@ -74,8 +75,9 @@ func (r *Reader) once(
 	return k.catalog, k.err
 }
 
-// Read returns the contents of the catalogs of a state; nil if the Reader reads neither images nor pods. Contents that
-// cannot be read are no error, but a part of the answer.
+// Read returns the contents of the catalogs of a state, in the order of [Contents]; nil if the Reader reads neither
+// images nor pods. If contents cannot be read, the reason is in their Error. The error of Read is that of ctx, or about
+// an object that configures mirrors.
 func (r *Reader) Read(ctx context.Context, state *cluster.State, opts Options) ([]*Content, error) {
 	if r.Pull == nil && r.Forward == nil {
 		return nil, nil

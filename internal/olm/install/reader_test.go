@@ -1,6 +1,8 @@
 package install_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
+	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 	"github.com/opm-toolchain/opm/pkg/render"
 )
@@ -104,6 +107,112 @@ spec: {containers: [{name: registry-server, image: "registry.example/` + image +
 	}
 	r.Close()
 	expect("closed", &closed, "registry.example/a"+digest)
+}
+
+// TestReaderErrors checks the reasons why catalogs cannot be read, and that Pull gets the mirrors of the cluster. The
+// text is of a cluster, and must not name a file of this machine.
+func TestReaderErrors(t *testing.T) {
+	source := func(name, spec string) string {
+		return "---\napiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\nmetadata: {name: " + name +
+			", namespace: olm}\nspec: {" + spec + "}\n"
+	}
+	text := `
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: kiln, namespace: pottery}
+spec: {name: kiln, source: a, sourceNamespace: olm}
+---
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterExtension
+metadata: {name: kiln}
+spec: {namespace: pottery, serviceAccount: {name: kiln}, source: {sourceType: Catalog, catalog: {packageName: kiln}}}
+---
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterCatalog
+metadata: {name: crafts}
+spec: {source: {type: Image, image: {ref: "registry.example/crafts:v1"}}}
+---
+apiVersion: config.openshift.io/v1
+kind: ImageTagMirrorSet
+metadata: {name: ours}
+spec: {imageTagMirrors: []}
+` + source("a", "sourceType: grpc, image: oci:dir") + source("b", "sourceType: grpc, address: 'b:50051'") +
+		source("c", "sourceType: configmap, configMap: bundles")
+	state, err := cluster.Load(t.Context(), nil, render.Text("-", []byte(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("no such\nimage")
+	pull := func(_ string, mirrors []image.MirrorObject) (*resolve.Catalog, func(), error) {
+		if len(mirrors) != 1 || mirrors[0].Name != "ImageTagMirrorSet ours" || !json.Valid(mirrors[0].Text) {
+			t.Errorf("got mirrors %v", mirrors)
+		}
+		return nil, nil, failed
+	}
+	forward := func(string, string) (*resolve.Catalog, func(), error) { return nil, nil, failed }
+	const noFile = `"oci:dir" is not a reference to an image in a registry`
+	const noImage, noPod = "the CatalogSource has no image", "the CatalogSource has no pod"
+	const configMap = "its contents are a ConfigMap, which --forward reads"
+	for _, tt := range []struct {
+		reader install.Reader
+		want   []string
+	}{
+		{install.Reader{Pull: pull}, []string{noFile, noImage, configMap, "no such; image"}},
+		{install.Reader{Forward: forward}, []string{
+			noPod, noPod, noPod, "--forward reads only the pods of CatalogSources",
+		}},
+		{install.Reader{Pull: pull, Forward: forward}, []string{
+			noFile + "; " + noPod, noImage + "; " + noPod, configMap + "; " + noPod, "no such; image",
+		}},
+	} {
+		contents, err := tt.reader.Read(t.Context(), state, install.Options{Global: "olm"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range contents {
+			got = append(got, c.Error)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("got\n%q\nwant\n%q", got, tt.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := func(string, []image.MirrorObject) (*resolve.Catalog, func(), error) {
+		cancel()
+		return nil, nil, ctx.Err()
+	}
+	_, err = (&install.Reader{Pull: stop}).Read(ctx, state, install.Options{Global: "olm"})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// TestReaderOfGiven checks that a catalog that the options have is not read again.
+func TestReaderOfGiven(t *testing.T) {
+	state, err := cluster.Load(t.Context(), nil, render.Text("-", []byte(`
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: kiln, namespace: pottery}
+spec: {name: kiln, source: crafts, sourceNamespace: olm}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: crafts, namespace: olm}
+spec: {sourceType: grpc, image: "registry.example/crafts:v1"}
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := install.Reader{Pull: func(ref string, _ []image.MirrorObject) (*resolve.Catalog, func(), error) {
+		t.Errorf("pulls %s", ref)
+		return nil, nil, nil
+	}}
+	given := &resolve.Catalog{Namespace: "olm", Name: "crafts", Index: &declcfg.Index{}}
+	contents, err := r.Read(t.Context(), state, install.Options{Global: "olm", Catalogs: []*resolve.Catalog{given}})
+	if err != nil || len(contents) != 1 || contents[0].From != install.FromFlag || contents[0].Error != "" {
+		t.Errorf("got %v, %v", contents, err)
+	}
 }
 
 // TestReaderOfNothing checks that a Reader without sources returns no contents.

@@ -285,6 +285,14 @@ func TestTooManyFindings(t *testing.T) {
 			t.Errorf("up to %d findings, %d problems: got %q, want %q; %s",
 				tt.findings, tt.problems, got, tt.want, report.Summary())
 		}
+		out := report.Report()
+		counts := map[string]int{
+			"updates": report.Updates, "unchecked": 0, "refusedByClassic": report.Refused[graph.Classic], "refusedByV1": 2,
+		}
+		if !maps.Equal(out.Counts, counts) || len(out.Problems) != len(report.Problems) ||
+			!slices.Equal(out.Summary, []string{report.Summary()}) {
+			t.Errorf("got %v, %q; want %v", out.Counts, out.Summary, counts)
+		}
 	}
 }
 

@@ -28,8 +28,8 @@ type File struct {
 	Text []byte
 }
 
-// WriteFiles writes files to a directory, which it creates if it does not exist. It overwrites files of the same names,
-// all or none.
+// WriteFiles writes files to a directory, which it creates if it does not exist. It overwrites existing files of the
+// same names, once all new files are on disk; see [atomicfile.Merge] for failures after that.
 func WriteFiles(dir string, files []File) error {
 	return atomicfile.InDir(dir, func(root *os.Root) error {
 		return atomicfile.Merge(root, func(stage *os.Root) error {
