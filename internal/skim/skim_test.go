@@ -166,7 +166,8 @@ func TestUnknownKeys(t *testing.T) {
 
 // TestFold checks that names have the same folded form if they are equal in any case.
 func TestFold(t *testing.T) {
-	names := []string{"", "name", "NAME", "Name", "names", "s", "\u017f", "k", "K", "\u212a", "\u03c3", "\u03c2", "\u03a3", "\u01c4", "\u01c6", "i", "\u0131", "1_a-B"}
+	names := []string{"", "name", "NAME", "Name", "names", "s", "\u017f", "k", "K", "\u212a", "\u03c3", "\u03c2", "\u03a3",
+		"\u01c4", "\u01c6", "i", "\u0131", "1_a-B"}
 	for _, a := range names {
 		for _, b := range names {
 			if got, want := skim.Fold(a) == skim.Fold(b), strings.EqualFold(a, b); got != want {
