@@ -132,10 +132,11 @@ func (c *Checker) UnknownKeys(o *declcfg.Object, visit func(key jsontext.Pointer
 	if !c.scan.unknown {
 		return
 	}
-	objectDefinition(o.Schema).shape.UnknownKeys(o.JSON(), func(key jsontext.Pointer, of *skim.Shape) {
+	objectDefinition(o.Schema).shape.UnknownKeys(o.JSON(), func(key jsontext.Pointer, of *skim.Shape) *skim.Field {
 		if !slices.Contains(metaKeys, key) {
 			visit(key, of.Names())
 		}
+		return nil
 	})
 }
 

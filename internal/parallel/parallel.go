@@ -115,9 +115,9 @@ func Map[A, B any](ctx context.Context, jobs int, in iter.Seq[A], fn func(A) B) 
 	}
 }
 
-// Each calls fn for 0 to n-1, in any order, on up to jobs goroutines. When ctx is done, it starts no more calls; the
-// caller must check ctx.Err. All goroutines have ended when it returns. A panic of fn ends the context of the other
-// calls, and becomes a panic of Each, with a *[PanicError].
+// Each calls fn for 0 to n-1, in any order, on up to jobs goroutines, which must be one at least. When ctx is done, it
+// starts no more calls; the caller must check ctx.Err. All goroutines have ended when it returns. A panic of fn ends
+// the context of the other calls, and becomes a panic of Each, with a *[PanicError].
 func Each(ctx context.Context, jobs, n int, fn func(ctx context.Context, i int)) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(jobs)

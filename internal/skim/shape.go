@@ -223,13 +223,14 @@ func (s *Shape) Names() []string {
 }
 
 // UnknownKeys calls visit for each key that a struct of the shape does not have in that spelling, with a pointer to its
-// value, which is in a valid JSON value, and the shape of the struct. A struct without fields may have any keys.
-func (s *Shape) UnknownKeys(value []byte, visit func(jsontext.Pointer, *Shape)) {
+// value, which is in a valid JSON value, and the shape of the struct. Visit returns the field that the key stands for:
+// the pointers below have its name. If it returns nil, there are none. A struct without fields may have any keys.
+func (s *Shape) UnknownKeys(value []byte, visit func(jsontext.Pointer, *Shape) *Field) {
 	c := New(value)
 	c.unknownKeys(s, "", visit)
 }
 
-func (c *Cursor) unknownKeys(s *Shape, at jsontext.Pointer, visit func(jsontext.Pointer, *Shape)) {
+func (c *Cursor) unknownKeys(s *Shape, at jsontext.Pointer, visit func(jsontext.Pointer, *Shape) *Field) {
 	kind := c.Kind()
 	if s == nil || kind != s.Kind || kind != '{' && kind != '[' {
 		c.Skip()
@@ -245,7 +246,9 @@ func (c *Cursor) unknownKeys(s *Shape, at jsontext.Pointer, visit func(jsontext.
 		member, known, _ := s.Member(name)
 		ptr := at.AppendToken(string(Unquote(name)))
 		if !known {
-			visit(ptr, s)
+			if f := visit(ptr, s); f != nil {
+				member, ptr = f.Shape, at.AppendToken(f.Name)
+			}
 		}
 		c.unknownKeys(member, ptr, visit)
 	}

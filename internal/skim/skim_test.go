@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -107,4 +110,69 @@ func FuzzFits(f *testing.F) {
 			t.Errorf("%s fits: %v", text, err)
 		}
 	})
+}
+
+// A node contains itself, a struct without a name, and types that decode themselves.
+type node struct {
+	head  `json:",inline"`
+	Next  *node           `json:"next"`
+	List  []node          `json:"list"`
+	Map   map[string]node `json:"map"`
+	Own   own             `json:"own"`
+	Time  time.Time       `json:"time"`
+	Plain string
+}
+
+type head struct {
+	Name string `json:"name"`
+}
+
+// An own decodes itself.
+type own struct {
+	Key string `json:"key"`
+}
+
+func (*own) UnmarshalJSON([]byte) error { return nil }
+
+// TestUnknownKeys checks the unknown keys of the shape of an object of Kubernetes, and those below a key that stands for
+// a field.
+func TestUnknownKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name": "a", "next": {"next": {"nam": 1}}, "x": {"name": {}, "y": 1}}`: "/next/next/nam /x",
+		`{"list": [{}, {"a/b": 1, "Name": 2}], "map": {"any": {"z": []}}}`:       "/list/1/a~1b /list/1/Name /map/any/z",
+		`{"own": {"key": 1, "no": 2}, "time": {"any": 1}, "Plain": 3}`:           "/own/no /Plain",
+		`{"n\u0061me": 1, "list": {"x": 1}, "map": [{"x": 1}], "next": null}`:    "",
+		`{"NEXT": {"x": 1, "name": "a"}, "List": 1}`:                             "/NEXT /next/x /List",
+		`[{"x": 1}]`: "", `{}`: "",
+	} {
+		var got []string
+		shape := skim.KeyShape(reflect.TypeFor[*node]())
+		shape.UnknownKeys([]byte(text), func(ptr jsontext.Pointer, of *skim.Shape) *skim.Field {
+			got = append(got, string(ptr))
+			if ptr.LastToken() == "NEXT" {
+				return &of.Fields[1]
+			}
+			return nil
+		})
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	want := []string{"name", "next", "list", "map", "own", "time"}
+	if got := skim.KeyShape(reflect.TypeFor[node]()).Names(); !slices.Equal(got, want) {
+		t.Errorf("got names %q, want %q", got, want)
+	}
+}
+
+// TestFold checks that names have the same folded form if they are equal in any case.
+func TestFold(t *testing.T) {
+	names := []string{"", "name", "NAME", "Name", "names", "s", "\u017f", "k", "K", "\u212a", "\u03c3", "\u03c2", "\u03a3",
+		"\u01c4", "\u01c6", "i", "\u0131", "1_a-B"}
+	for _, a := range names {
+		for _, b := range names {
+			if got, want := skim.Fold(a) == skim.Fold(b), strings.EqualFold(a, b); got != want {
+				t.Errorf("%q and %q: equal: %t, want %t", a, b, got, want)
+			}
+		}
+	}
 }

@@ -144,13 +144,14 @@ func (c *checker) checkManifest(m *manifest, mediaType string) {
 // checkKeyCase reports the keys of a manifest that differ from the keys of its type in case only. OLM Classic decodes
 // the manifest as encoding/json does, OLM v1 as Kubernetes does.
 func (c *checker) checkKeyCase(m *manifest, t reflect.Type) {
-	skim.KeyShape(t).UnknownKeys(m.printed, func(ptr jsontext.Pointer, of *skim.Shape) {
+	skim.KeyShape(t).UnknownKeys(m.printed, func(ptr jsontext.Pointer, of *skim.Shape) *skim.Field {
 		for _, name := range of.Names() {
 			if strings.EqualFold(name, ptr.LastToken()) {
 				c.reportAt(ruleKeyCase, m.document, ptr, "the key is %q: OLM Classic reads %q as well, and OLM v1 ignores it",
 					name, ptr.LastToken())
 			}
 		}
+		return nil
 	})
 }
 

@@ -241,3 +241,11 @@ func TestOrderOfManyHeads(t *testing.T) {
 		t.Errorf("got %.300v", err)
 	}
 }
+
+func TestDefaultFirst(t *testing.T) {
+	names := []string{"c", "b", "default", "a", "default"}
+	slices.SortStableFunc(names, (&Package{DefaultChannel: "default"}).DefaultFirst)
+	if want := []string{"default", "default", "c", "b", "a"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+}

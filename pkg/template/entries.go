@@ -79,13 +79,15 @@ func (t *Template) dropUnknown(e entry) {
 		return
 	}
 	v := reflect.ValueOf(e.value)
-	skim.ShapeOf(v.Type()).UnknownKeys(e.raw, func(ptr jsontext.Pointer, of *skim.Shape) {
-		name, known := ptr.LastToken(), of.Names()
-		inAnotherCase := func(key string) bool { return strings.EqualFold(key, name) }
-		if !slices.ContainsFunc(known, inAnotherCase) {
-			t.flaws.Addf(t.file, e.ptr+ptr.Parent(), "key %q is not part of the format and is dropped%s",
-				name, nearest.Hint(name, known))
+	skim.ShapeOf(v.Type()).UnknownKeys(e.raw, func(ptr jsontext.Pointer, of *skim.Shape) *skim.Field {
+		name := ptr.LastToken()
+		isIt := func(f skim.Field) bool { return strings.EqualFold(f.Name, name) }
+		if i := slices.IndexFunc(of.Fields, isIt); i >= 0 {
+			return &of.Fields[i]
 		}
+		t.flaws.Addf(t.file, e.ptr+ptr.Parent(), "key %q is not part of the format and is dropped%s",
+			name, nearest.Hint(name, of.Names()))
+		return nil
 	})
 	clearUnknown(v)
 }

@@ -430,3 +430,42 @@ func TestFirstDocument(t *testing.T) {
 		}
 	}
 }
+
+// TestDroppedKeys checks that keys that the format does not define are dropped with a warning, below keys in another
+// case, too.
+func TestDroppedKeys(t *testing.T) {
+	const text = `schema: olm.template.basic
+entries:
+- schema: olm.package
+  name: kiln
+  icon: {base64data: aGk=, mediatype: image/png, size: 8}
+- schema: olm.channel
+  package: kiln
+  name: stable
+  ENTRIES:
+  - {name: kiln.v1.0.0, Skips: [kiln.v0.9.0], skip: kiln.v0.8.0}
+- schema: olm.deprecations
+  package: kiln
+  entries:
+  - {Reference: {schema: olm.package, names: kiln}, message: m}
+`
+	out, said := newBundles(t).rendered(t.Context(), text, template.Options{})
+	want := []string{
+		`warning: t.yaml:5:9: entries[0].icon: key "size" is not part of the format and is dropped`,
+		`warning: t.yaml:10:5: entries[1].entries[0]: key "skip" is not part of the format and is dropped ` +
+			`(did you mean "skips"?)`,
+		`warning: t.yaml:14:17: entries[2].entries[0].reference: key "names" is not part of the format and is dropped ` +
+			`(did you mean "name"?)`,
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+	if !strings.Contains(out, "kiln.v0.9.0") {
+		t.Errorf("skips in another case are not rendered:\n%s", out)
+	}
+	for _, key := range []string{"size:", "skip:", "names:"} {
+		if strings.Contains(out, key) {
+			t.Errorf("%s is rendered:\n%s", key, out)
+		}
+	}
+}

@@ -18,12 +18,13 @@ import (
 // define, so that only a key that is similar to another one is reported there.
 func unknownKeys(raw jsontext.Value, ptr jsontext.Pointer, o Kubernetes, warn func(ptr jsontext.Pointer, err error)) {
 	isOpen := !isOfOLM(o.GetObjectKind().GroupVersionKind().Group)
-	skim.KeyShape(reflect.TypeOf(o)).UnknownKeys(raw, func(at jsontext.Pointer, of *skim.Shape) {
+	skim.KeyShape(reflect.TypeOf(o)).UnknownKeys(raw, func(at jsontext.Pointer, of *skim.Shape) *skim.Field {
 		key := at.LastToken()
 		hint := nearest.Hint(key, slices.Sorted(slices.Values(of.Names())))
 		if hint != "" || !isOpen && !jsontext.Pointer("/metadata").Contains(at) && !jsontext.Pointer("/status").Contains(at) {
 			warn(ptr+at, fmt.Errorf("unknown key %q is ignored%s", key, hint))
 		}
+		return nil
 	})
 }
 

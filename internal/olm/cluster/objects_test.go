@@ -126,6 +126,37 @@ func TestClone(t *testing.T) {
 	}
 }
 
+// TestNoObjects checks a kind without a field in State and without objects, and then with one.
+func TestNoObjects(t *testing.T) {
+	of := schema.GroupKind{Kind: "ConfigMap"}
+	var s cluster.State
+	s.Delete(of, "ns", "a")
+	if _, ok := s.Get(of, "ns", "a"); ok || s.Other(of).Len() != 0 || s.Others != nil {
+		t.Errorf("the State has ConfigMaps: %+v", s.Others)
+	}
+	count := func() (in, all int) {
+		for range s.In(of, "ns") {
+			in++
+		}
+		for range s.Of(of) {
+			all++
+		}
+		return in, all
+	}
+	if in, all := count(); in != 0 || all != 0 {
+		t.Errorf("got %d and %d objects", in, all)
+	}
+	for _, namespace := range []string{"ns", "other"} {
+		o := &cluster.Other{}
+		o.SetGroupVersionKind(of.WithVersion("v1"))
+		o.Namespace, o.Name = namespace, "a"
+		s.Put(cluster.Object[cluster.Kubernetes]{Value: o})
+	}
+	if in, all := count(); in != 1 || all != 2 || s.Other(of).Len() != 2 {
+		t.Errorf("got %d and %d objects, want 1 and 2", in, all)
+	}
+}
+
 // TestDeepCopy checks that changes of a copy are not seen in the object.
 func TestDeepCopy(t *testing.T) {
 	for o := range load(t, everyKind).All() {
