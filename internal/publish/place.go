@@ -85,10 +85,10 @@ func forCatalog(flag, value, name string) (string, error) {
 	if err == nil {
 		err = tmpl.Execute(&text, catalogName(name))
 	}
-	switch _, failed := errors.AsType[template.ExecError](err); {
+	switch {
 	case errors.Is(err, errNoName):
 		err = errNoName // not its place in the template
-	case failed:
+	case err != nil && strings.Contains(err.Error(), "can't evaluate field"):
 		err = errors.New("the only value is {{.Catalog}}, the name of the catalog") // not a type of Go
 	}
 	if err != nil {

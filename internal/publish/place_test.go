@@ -42,6 +42,11 @@ func TestPlaces(t *testing.T) {
 			publish.Place{Layout: "{{.Name}}"}, []string{"a"},
 			`--oci-layout "{{.Name}}": the only value is {{.Catalog}}, the name of the catalog`,
 		},
+		{
+			publish.Place{Layout: "{{slice .Catalog 0 9}}"}, []string{"a"},
+			`--oci-layout "{{slice .Catalog 0 9}}": template: oci-layout:1:2: executing "oci-layout" at ` +
+				"<slice .Catalog 0 9>: error calling slice: index out of range: 9",
+		},
 	} {
 		places, err := tt.place.ForEach(tt.names)
 		got := fmt.Sprint(places)
