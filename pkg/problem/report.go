@@ -13,8 +13,13 @@ import (
 	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
-	"github.com/opm-toolchain/opm/internal/report"
 )
+
+// A Table is an answer that people read. Its methods return the errors of w only.
+type Table interface {
+	Text(w io.Writer) error
+	Markdown(w io.Writer) error
+}
 
 // A Report is the result of a check, with the data needed to write it.
 type Report struct {
@@ -30,7 +35,7 @@ type Report struct {
 	Incomplete string
 
 	// Tables are the answers that the problems are about, for WriteTables. No other function writes them.
-	Tables []*report.Report
+	Tables []Table
 	// Summary has lines about the check for people, such as the number of checked objects. No format has them.
 	Summary []string
 

@@ -112,7 +112,7 @@ func TestTables(t *testing.T) {
 		problem.Markdown: "| package | plan |\n| --- | --- |\n| `kiln` | stuck |\n\n",
 		problem.JSON:     "",
 	} {
-		r := problem.Report{Tables: []*report.Report{table, table}}
+		r := problem.Report{Tables: []problem.Table{table, table}}
 		got := write(t, func(w *bytes.Buffer) error { return r.WriteTables(w, format) })
 		if got != want+want {
 			t.Errorf("%s: got %q, want %q twice", format, got, want)
