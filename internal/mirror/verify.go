@@ -100,7 +100,7 @@ func (i *Image) InTarget(to *Registry) error {
 	return err
 }
 
-// verify checks one image. The error names what is damaged or missing.
+// verify checks one image. The error names the damaged or missing part.
 func (p *Plan) verify(ctx context.Context, img *Image) error {
 	if img.Failure != "" {
 		return errors.New(img.Failure)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestReader checks that a Reader keeps the catalogs of the last state only, and tags and errors not at all, and that a
-// pod is asked for what the registry does not have.
+// pod is asked for a catalog that cannot be pulled.
 func TestReader(t *testing.T) {
 	const digest = "@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	stateOf := func(images ...string) *cluster.State {
