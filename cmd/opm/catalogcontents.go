@@ -44,8 +44,8 @@ func (f *contentsFlags) add(flags *pflag.FlagSet) {
 		"through the API server; with --pull, those that cannot be pulled")
 }
 
-// A contentsReader reads the contents of the catalogs of states: the catalogs of --catalog and, with --pull or --forward,
-// the others.
+// A contentsReader reads the contents of the catalogs of states: the catalogs of --catalog and, with --pull or
+// --forward, the others.
 type contentsReader struct {
 	install.Reader
 	given      []*resolve.Catalog // by --catalog
