@@ -45,6 +45,14 @@ var arrows = map[string][]string{
 		"cmd/opm/internal/cmdline", "cmd/opm/internal/input", "internal/platform", "internal/reference", "pkg/declcfg",
 		"pkg/render", "github.com/spf13/cobra", "github.com/spf13/pflag",
 	},
+	"cmd/opm/internal/failure": {
+		"cmd/opm/internal/cmdline", "cmd/opm/internal/help", "cmd/opm/internal/process", "internal/legible",
+		"internal/parallel", "internal/plural", "pkg/declcfg", "pkg/problem", "github.com/spf13/cobra",
+	},
+	"cmd/opm/internal/problems": {
+		"cmd/opm/internal/console", "cmd/opm/internal/failure", "internal/atomicfile", "internal/legible",
+		"internal/opmyaml", "internal/output", "internal/plural", "internal/regular", "pkg/problem",
+	},
 	"cmd/opm/internal/help": {
 		"cmd/opm/internal/cmdline", "internal/opmyaml", "schemas", "github.com/spf13/cobra", "github.com/spf13/pflag",
 	},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -212,7 +213,7 @@ func (f *bundleMaker) checkBundle(cmd *cobra.Command, strict bool) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), p)
 	}
 	if len(found) > 0 && strict {
-		return failed(problem.Reason(found))
+		return failure.New(problem.Reason(found))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/resolve"
 	"github.com/opm-toolchain/opm/pkg/bundle"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
@@ -219,8 +220,8 @@ func bundleImageOptions(cmd *cobra.Command, from *images) render.Options {
 }
 
 // reportProblems prints the problems of a catalog that must be valid, and returns a failure for them.
-func reportProblems(cmd *cobra.Command, problems []*problem.Problem) error {
-	return printProblems(cmd.ErrOrStderr(), cmd.ErrOrStderr(), problems, false)
+func reportProblems(cmd *cobra.Command, found []*problem.Problem) error {
+	return problems.PrintText(cmd.ErrOrStderr(), cmd.ErrOrStderr(), found, false)
 }
 
 // printObjects prints the objects of a catalog.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/kube"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/install"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -65,7 +66,7 @@ func (f *stateFlags) contentsReader(
 		r.Pull = func(ref string, mirrors []image.MirrorObject) (*resolve.Catalog, func(), error) {
 			from := *images
 			from.mirrorObjects = mirrors
-			from.invalidMirror = func(err error) { warnOnce("opm: warning: " + legibleLines(err.Error())) }
+			from.invalidMirror = func(err error) { warnOnce("opm: warning: " + legible.Lines(err.Error())) }
 			read, opened, err := from.readCatalog(cmd, ref, checks...)
 			if err != nil {
 				return nil, nil, err

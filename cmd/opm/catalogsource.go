@@ -8,6 +8,7 @@ import (
 	kube "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -77,7 +78,7 @@ func resolveImages(cmd *cobra.Command, file string, v *kube.Version) (*output.Re
 	var images catalogsource.Images
 	for s := range state.CatalogSources.All() {
 		if !images.Add(s.Value, v) {
-			err = failed("an image template has no value: see the output")
+			err = failure.New("an image template has no value: see the output")
 		}
 	}
 	return output.InText(images, images.WriteText), err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/kube"
 	"github.com/opm-toolchain/opm/internal/olm/cluster"
 	"github.com/opm-toolchain/opm/internal/olm/diagnose"
@@ -116,7 +117,7 @@ func (f *diagnoseFlags) diagnose(cmd *cobra.Command) (*diagnose.Result, *cluster
 		return nil, state, err
 	}
 	if refused == nil && r.Stuck() {
-		refused = failed("the cluster has problems: see the output")
+		refused = failure.New("the cluster has problems: see the output")
 	}
 	return r, state, refused
 }
@@ -139,7 +140,7 @@ func (f *diagnoseFlags) redacted(cmd *cobra.Command) (*diagnose.Result, *cluster
 	cmp.Or(r, &diagnose.Result{}).Redact(cmp.Or(state, &cluster.State{}), f.state.paths, &before, &after)
 	_, _ = io.WriteString(stderr, before) // nobody can be told
 	if err != nil {
-		err = &failure{after: after}
+		err = &failure.Failure{After: after}
 	}
 	if isUsage {
 		err = cmdline.Invalid(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/dockerfile"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/regular"
 	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/problem"
@@ -50,7 +51,7 @@ catalog.`,
 			}
 			if why := f.Unfinished(); why != nil {
 				name := filepath.Clean(args[0]) + ".Dockerfile"
-				fmt.Fprintln(cmd.ErrOrStderr(), legibleLines("opm: warning: "+name+" cannot be built as it is: "+why.Error()))
+				fmt.Fprintln(cmd.ErrOrStderr(), legible.Lines("opm: warning: "+name+" cannot be built as it is: "+why.Error()))
 			}
 			if f.BaseImage != defaultImage && f.BuilderImage != defaultImage {
 				return nil
@@ -135,7 +136,7 @@ func warnNotPortable(cmd *cobra.Command, dir, image, remedy string) error {
 		return nil
 	}
 	first := problems[0]
-	_, err = fmt.Fprintln(cmd.ErrOrStderr(), legibleLines(fmt.Sprintf(
+	_, err = fmt.Fprintln(cmd.ErrOrStderr(), legible.Lines(fmt.Sprintf(
 		"opm: warning: upstream's opm, in %s, refuses the catalog: %s: %s [%s]; %s, or change the catalog: opm validate %s",
 		image, first.Pos, first.Message, rule, remedy, dir)))
 	return err

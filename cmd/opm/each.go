@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/memo"
@@ -163,7 +164,7 @@ func (f *eachFlag) runAll(cmd *cobra.Command, refs []*reference.Named, one func(
 
 // isAbsent reports whether an error is only about a package or an object that a catalog lacks.
 func isAbsent(err error) bool {
-	return err != nil && !slices.ContainsFunc(flatten(err), func(err error) bool {
+	return err != nil && !slices.ContainsFunc(failure.Flatten(err), func(err error) bool {
 		return !errors.Is(err, declcfg.ErrNotFound)
 	})
 }
@@ -197,12 +198,12 @@ func (f *eachFlag) sumUp(err error) error {
 		return err
 	}
 	reason := fmt.Sprintf("%s failed: %s", plural.Of(len(f.failed), "catalog"), strings.Join(f.failed, ", "))
-	fail, ok := errors.AsType[*failure](err)
+	fail, ok := errors.AsType[*failure.Failure](err)
 	switch {
 	case err == nil:
-		return failed(reason)
+		return failure.New(reason)
 	case ok:
-		return fail.with("opm: " + legibleLines(reason) + "\n")
+		return fail.With("opm: " + legible.Lines(reason) + "\n")
 	}
 	return err
 }
@@ -212,18 +213,18 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[cmdline.Error](err); ok || cmd.Context().Err() != nil || outputFailure(err) != nil ||
+	if _, ok := errors.AsType[cmdline.Error](err); ok || cmd.Context().Err() != nil || failure.OfOutput(err) != nil ||
 		errors.Is(err, validate.ErrSchemas) {
 		return cmp.Or(cmd.Context().Err(), err)
 	}
 	f.failed = append(f.failed, f.now.Name)
 	stderr, name := cmd.ErrOrStderr(), legible.Name(f.now.Name)
-	if fail, ok := errors.AsType[*failure](err); ok {
-		fmt.Fprintf(stderr, "opm: %s: %s\n%s", name, legibleLines(fail.reason), fail.after)
+	if fail, ok := errors.AsType[*failure.Failure](err); ok {
+		fmt.Fprintf(stderr, "opm: %s: %s\n%s", name, legible.Lines(fail.Reason), fail.After)
 		return nil
 	}
-	for _, err := range flatten(err) {
-		fmt.Fprintln(stderr, errorLine(name+": ", err))
+	for _, err := range failure.Flatten(err) {
+		fmt.Fprintln(stderr, failure.Line(name+": ", err))
 	}
 	return nil
 }

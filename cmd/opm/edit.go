@@ -9,7 +9,10 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/edit"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
@@ -85,7 +88,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 	if err != nil {
 		return err
 	}
-	problems, invalid := problemsOf(paths, results)
+	found, invalid := problemsOf(paths, results)
 	stderr := cmd.ErrOrStderr()
 	if invalid != nil {
 		hint := edit.Hint(cmd.Context(), paths, e, opts)
@@ -97,8 +100,8 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 		if len(paths) > 1 {
 			unchanged = "no catalog is changed: the package would not be valid in " + strings.Join(invalid, ", ")
 		}
-		err := printProblems(stderr, stderr, problems, false)
-		return withNotes(cmd, err, "opm: "+legibleLines(unchanged)+"\n"+hint)
+		err := problems.PrintText(stderr, stderr, found, false)
+		return failure.WithNotes(stderr, err, "opm: "+legible.Lines(unchanged)+"\n"+hint)
 	}
 	done()
 	var without []string
@@ -113,7 +116,7 @@ func (f *editFlags) run(cmd *cobra.Command, path string, e edit.Edit) error {
 			if len(paths) > 1 {
 				note = paths[i] + ": " + note
 			}
-			fmt.Fprintf(stderr, "opm: %s\n", legibleLines(note))
+			fmt.Fprintf(stderr, "opm: %s\n", legible.Lines(note))
 		}
 	}
 	noteAbsent(cmd, paths, without)
@@ -134,8 +137,8 @@ func warnOfLeftovers(cmd *cobra.Command) func(error) {
 		if err == nil {
 			return
 		}
-		for _, err := range flatten(err) {
-			printOnce("opm: warning: " + legibleLines(err.Error()))
+		for _, err := range failure.Flatten(err) {
+			printOnce("opm: warning: " + legible.Lines(err.Error()))
 		}
 	}
 }

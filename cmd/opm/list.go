@@ -12,6 +12,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -154,16 +155,16 @@ func readEach[T any](
 			all = append(all, one)
 			continue
 		}
-		if _, ok := errors.AsType[*failure](err); ok {
+		if _, ok := errors.AsType[*failure.Failure](err); ok {
 			err = errors.New("it is not valid") // the problems are printed
 		}
-		for _, err := range flatten(err) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.Name), legibleLines(err.Error()))
+		for _, err := range failure.Flatten(err) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "opm: error: %s is left out: %s\n", legible.Name(r.Name), legible.Lines(err.Error()))
 		}
 		out = append(out, r.Name)
 	}
 	if out != nil {
-		fail = failed(reason + strings.Join(out, ", "))
+		fail = failure.New(reason + strings.Join(out, ", "))
 	}
 	return all, fail, nil
 }

@@ -13,10 +13,13 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/advice"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	_ "github.com/opm-toolchain/opm/cmd/opm/internal/startup"
+	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/linelog"
 	"github.com/opm-toolchain/opm/internal/parallel"
 )
@@ -82,14 +85,24 @@ func execute(ctx context.Context, root *cobra.Command) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(outputFailure(err), syscall.EPIPE) {
+	if errors.Is(failure.OfOutput(err), syscall.EPIPE) {
 		return closedPipe // without a message
 	}
 	printError(root.ErrOrStderr(), cmd, err)
-	if e, ok := errors.AsType[*statusError](err); ok {
-		return e.status
+	return failure.Status(err)
+}
+
+// printError prints the error of a command with advice.
+func printError(w io.Writer, cmd *cobra.Command, err error) {
+	failure.Print(w, cmd, err, func(err error) string { return hintLine(cmd, err) })
+}
+
+// hintLine returns the line with the advice about err, or "".
+func hintLine(cmd *cobra.Command, err error) string {
+	if hint := advice.For(cmd, err, openOptions(cmd)); hint != "" {
+		return "hint: " + legible.Lines(hint) + "\n"
 	}
-	return 1
+	return ""
 }
 
 // endWithClosedPipe ends the program as the system ends programs that do not handle SIGPIPE. Everything is cleaned up

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/olm/audit"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/report"
@@ -99,7 +100,7 @@ func (f *permissionsFlags) checkGroup(cmd *cobra.Command) (*output.Result, error
 		return nil, fmt.Errorf("--%s %s: %w", checkGroup, f.group, err)
 	}
 	if !check.CanAdd() {
-		err = failed("the OperatorGroup would break operators: see the output")
+		err = failure.New("the OperatorGroup would break operators: see the output")
 	}
 	return &output.Result{Value: check, Report: check.Report}, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/olm/across"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -83,8 +84,8 @@ func (f *planFlags) run(cmd *cobra.Command, refs []*reference.Named) error {
 			return nil, err
 		}
 		report := plans.Report(f.all || f.installed != nil || f.state.paths != nil)
-		if fail, ok := errors.AsType[*failure](missing); ok {
-			report.Incomplete, leftOut = fail.reason, missing
+		if fail, ok := errors.AsType[*failure.Failure](missing); ok {
+			report.Incomplete, leftOut = fail.Reason, missing
 		}
 		return report, nil
 	})

@@ -2,18 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
-	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
-	"github.com/opm-toolchain/opm/internal/legible"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
-	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
@@ -38,15 +34,8 @@ type reportFlags struct {
 	upstream bool // upstream has the command, and prints nothing on standard error in the formats json and yaml
 	partial  bool // the command looks for some problems only, so the others in a baseline are not stale
 
-	each    eachFlag         // only if the command has --each
-	checked []checkedCatalog // the catalogs of --each
-}
-
-// A checkedCatalog is a catalog whose problems are not printed yet.
-type checkedCatalog struct {
-	name   string // "" without --each
-	config *opmyaml.Config
-	report *problem.Report
+	each    eachFlag           // only if the command has --each
+	checked []problems.Checked // the catalogs of --each
 }
 
 // add adds the flags to a command.
@@ -128,144 +117,22 @@ func (f *reportFlags) run(
 // printed before the last catalog is checked.
 func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *problem.Report) error {
 	if f.each.given() {
-		f.checked = append(f.checked, checkedCatalog{f.each.now.Name, c, report})
+		f.checked = append(f.checked, problems.Checked{Name: f.each.now.Name, Config: c, Report: report})
 		return nil
 	}
-	return f.printAll(cmd, []checkedCatalog{{"", c, report}})
+	return f.printAll(cmd, []problems.Checked{{Config: c, Report: report}})
 }
 
 // printAll prints the problems of one catalog or, with --each, of several.
-func (f *reportFlags) printAll(cmd *cobra.Command, all []checkedCatalog) error {
-	if len(all) == 0 {
-		return nil
+func (f *reportFlags) printAll(cmd *cobra.Command, all []problems.Checked) error {
+	p := problems.Printer{
+		Out: dataOutput(cmd), Err: cmd.ErrOrStderr(), Format: cmdline.Format(cmd), Version: thisBuild().Version,
+		OnOut: f.onStdout, Info: f.info, Quiet: f.upstream,
+		Rules: f.rules, Partial: f.partial, Write: f.writeBaseline,
 	}
-	report, notes := *all[0].report, ""
-	if fail, ok := errors.AsType[*failure](f.each.sumUp(nil)); ok {
-		report.Incomplete = fail.reason
+	var incomplete string
+	if fail, ok := errors.AsType[*failure.Failure](f.each.sumUp(nil)); ok {
+		incomplete = fail.Reason
 	}
-	if f.writeBaseline && report.Incomplete != "" {
-		return fmt.Errorf("the baseline is not written: %s", report.Incomplete)
-	}
-	report.Problems, report.Version, report.Counts = nil, thisBuild().Version, sumOfCounts(all)
-	if err := f.writeTables(cmd, all); err != nil {
-		return err
-	}
-	for _, b := range f.byBaseline(all) {
-		if f.writeBaseline {
-			if err := f.replaceBaseline(cmd.ErrOrStderr(), b.name, b.problems); err != nil {
-				return err
-			}
-			continue
-		}
-		problems, stale, err := unknown(b.name, b.problems)
-		if err != nil {
-			return err
-		}
-		report.Problems = append(report.Problems, problems...)
-		notes += f.staleNotes(b.name, stale)
-	}
-	if f.writeBaseline {
-		return nil
-	}
-	for _, one := range all {
-		for _, line := range one.report.Summary {
-			if one.name != "" {
-				line = legible.Name(one.name) + ": " + line
-			}
-			notes += "opm: " + line + "\n"
-		}
-	}
-	return withNotes(cmd, f.write(cmd, &report), notes)
-}
-
-// writeTables writes the tables of reports, even if a baseline cannot be read.
-func (f *reportFlags) writeTables(cmd *cobra.Command, all []checkedCatalog) error {
-	if f.writeBaseline {
-		return nil
-	}
-	for _, one := range all {
-		if err := one.report.WriteTables(textOutput(cmd), problem.Format(cmdline.Format(cmd))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sumOfCounts adds the counts of reports.
-func sumOfCounts(all []checkedCatalog) map[string]int {
-	var sum map[string]int
-	for _, one := range all {
-		for key, n := range one.report.Counts {
-			if sum == nil {
-				sum = map[string]int{}
-			}
-			sum[key] += n
-		}
-	}
-	return sum
-}
-
-// write writes a report as text, or in another format to standard output, and fails if it has errors.
-func (f *reportFlags) write(cmd *cobra.Command, report *problem.Report) error {
-	format := cmdline.Format(cmd)
-	if format == output.Text {
-		w := cmd.ErrOrStderr()
-		if f.onStdout {
-			w = textOutput(cmd)
-		}
-		return printProblems(w, cmd.ErrOrStderr(), report.Problems, f.info)
-	}
-	if problem.Format(format) == problem.GitHub { // annotations are for people, too
-		report.Problems = problem.Shown(report.Problems, f.info)
-	}
-	err := report.Write(outputAs(cmd, format), problem.Format(format))
-	if err != nil || !problem.HasErrors(report.Problems) {
-		return err
-	}
-	if f.upstream && (format == output.JSON || format == output.YAML) {
-		return failed("") // the output has the reason, and callers may read both streams as one
-	}
-	return failed(problem.Reason(report.Problems))
-}
-
-// withNotes prints notes about a report, after the line with the reason if err is a failure.
-func withNotes(cmd *cobra.Command, err error, notes string) error {
-	if fail, ok := errors.AsType[*failure](err); ok {
-		return fail.with(notes)
-	}
-	if err == nil {
-		_, err = io.WriteString(cmd.ErrOrStderr(), notes)
-	}
-	return err
-}
-
-// manyProblems is the number of problems from which a summary is printed even if there is no terminal.
-const manyProblems = 100
-
-// printProblems prints problems for people, with colours on a terminal, and hints only if info is set. If there are
-// errors, it returns a failure. On a terminal, or if there are many problems or some are not shown, it adds the counts
-// at the end: on summary, or in the failure.
-func printProblems(w, summary io.Writer, problems []*problem.Problem, info bool) error {
-	shown := problem.Shown(problems, info)
-	terminal := console.IsTerminal(w)
-	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if colour {
-		w = legible.Unwrap(w) // colours are control characters
-	}
-	if err := problem.WriteText(w, shown, colour); err != nil {
-		return err
-	}
-	var sum string
-	hides := len(shown) < len(problems)
-	if terminal || len(shown) > 0 && (hides || len(problems) >= manyProblems || problem.Folds(shown)) {
-		sum = "opm: " + problem.SumUp(problems, shown)
-	}
-	if problem.HasErrors(problems) {
-		if hint := problem.RootHint(shown); hint != "" {
-			sum = "hint: " + hint + "\n" + sum
-		}
-		return &failure{problem.Reason(problems), sum}
-	}
-	_, err := io.WriteString(summary, sum)
-	return err
+	return p.Print(all, incomplete)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/publish"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/resolve"
@@ -76,9 +77,9 @@ func (f *publishFlags) configure(ref string, opts *pipeline.Options) error {
 		levels[validate.NoObjects] = problem.Error
 	}
 	opts.Validate = func() (validate.Options, error) { return new(validateFlags).options(c, ref) }
-	opts.Reported = func(problems []*problem.Problem) ([]*problem.Problem, error) {
-		problems, _, err := unknown(c.Baseline, c.Levels.Apply(problems))
-		return problems, err
+	opts.Reported = func(found []*problem.Problem) ([]*problem.Problem, error) {
+		found, _, err := problems.Unknown(c.Baseline, c.Levels.Apply(found))
+		return found, err
 	}
 	opts.Resolve.Target, err = c.TargetOf(ref)
 	return err

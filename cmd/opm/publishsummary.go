@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/publish/pipeline"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -41,7 +43,7 @@ func (f *publishFlags) print(cmd *cobra.Command, all []*pipeline.Summary, files 
 	if err != nil || failed == nil || isRejected {
 		return errors.Join(err, failed)
 	}
-	return &statusError{failed, 2}
+	return failure.WithStatus(failed, 2)
 }
 
 // emptySummary removes the content of a file that opm opened, but not of a device, a pipe or a descriptor of the
@@ -64,6 +66,6 @@ func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool)
 	if several {
 		found.Problems = pipeline.MergedProblems(all)
 	}
-	found.Problems = problem.Shown(found.Problems, false)
+	found.Problems = problems.Shown(found.Problems, false)
 	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/olm/resolution"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -216,7 +217,7 @@ func (f *resolveFlags) print(cmd *cobra.Command, r resolution.Answer) error {
 		return err
 	}
 	if !r.Resolved() {
-		return failed("not resolved as asked: see the output")
+		return failure.New("not resolved as asked: see the output")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/process"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/linelog"
@@ -103,7 +104,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	fail := stopped(cmd, log, err, args, catalogs.names())
 	if f.logFormat == "json" {
-		return failed("") // standard error has only JSON records
+		return failure.New("") // standard error has only JSON records
 	}
 	return fail
 }
@@ -114,11 +115,13 @@ func stopped(cmd *cobra.Command, log *slog.Logger, err error, args, names []stri
 	invalid, ok := errors.AsType[*serve.ProblemsError](err)
 	switch {
 	case !ok:
-		return &failure{reason(flatten(err)), hintLine(cmd, err)}
+		return &failure.Failure{Reason: failure.Reason(failure.Flatten(err)), After: hintLine(cmd, err)}
 	case invalid.Clash:
-		return &failure{problem.Reason(invalid.Problems), "hint: " + adviceOnClash(args, names) + "\n"}
+		return &failure.Failure{
+			Reason: problem.Reason(invalid.Problems), After: "hint: " + adviceOnClash(args, names) + "\n",
+		}
 	}
-	return failed(problem.Reason(invalid.Problems))
+	return failure.New(problem.Reason(invalid.Problems))
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command, registries []*servedRegistry, log *slog.Logger) error {

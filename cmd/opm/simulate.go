@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/atomicfile"
 	"github.com/opm-toolchain/opm/internal/catalogsource"
 	"github.com/opm-toolchain/opm/internal/nearest"
@@ -187,7 +188,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command) error {
 // verdict returns the error about a cluster that does not reach the desired state, or about objects that it refuses.
 func verdict(r *simulate.Result, refused error) error {
 	if refused == nil && !r.Done() {
-		return failed("the cluster does not reach the desired state: see the output")
+		return failure.New("the cluster does not reach the desired state: see the output")
 	}
 	return refused
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/console"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -235,7 +236,7 @@ func (f *updatesFlags) print(
 	}
 	if f.failOn != "" && n.Stranded > 0 {
 		is := plural.Words(n.Stranded, "installed bundle is", "installed bundles are")
-		return &failure{reason: is + " not updated to the end of the channel, and --fail-on names stranded"}
+		return &failure.Failure{Reason: is + " not updated to the end of the channel, and --fail-on names stranded"}
 	}
 	return nil
 }

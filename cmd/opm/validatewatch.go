@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/watch"
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
@@ -49,7 +50,7 @@ func (f *validateFlags) watch(cmd *cobra.Command, ref string) error {
 		stderr, verdict := cmd.ErrOrStderr(), "valid"
 		if last = err; err != nil {
 			printError(stderr, cmd, err)
-			last, verdict = failed(""), "not valid"
+			last, verdict = failure.New(""), "not valid"
 		}
 		fmt.Fprintf(stderr, "opm: %s; waiting for changes, Ctrl-C ends\n", verdict)
 		debug.FreeOSMemory() // the next run may be much later

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
 	"github.com/opm-toolchain/opm/internal/place"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -27,13 +28,13 @@ func warn(cmd *cobra.Command, format string, args ...any) {
 
 // warnAt prints a warning about a place.
 func warnAt(cmd *cobra.Command, pos declcfg.Pos, what string) {
-	fmt.Fprintln(cmd.ErrOrStderr(), placed(pos, problem.Warning, what))
+	fmt.Fprintln(cmd.ErrOrStderr(), failure.Placed(pos, problem.Warning, what))
 }
 
 // warnOnce returns a function that prints a warning, unless it has printed it before.
 func warnOnce(cmd *cobra.Command) func(*declcfg.Error) {
 	printOnce := printOnce(cmd.ErrOrStderr())
-	return func(e *declcfg.Error) { printOnce(placed(e.Pos, problem.Warning, e.Message())) }
+	return func(e *declcfg.Error) { printOnce(failure.Placed(e.Pos, problem.Warning, e.Message())) }
 }
 
 // printOnce returns a function that prints a line, unless it has printed it before.

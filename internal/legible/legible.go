@@ -60,6 +60,16 @@ func Value(text string) string {
 	return beginning(text) + "… (" + plural.Number(len(text)) + " bytes)"
 }
 
+// Lines is [Name] for an error message of one line or several, whose long values it shortens as [Message] does. Lines
+// after the first are indented, since they do not begin another error.
+func Lines(message string) string {
+	lines := strings.Split(message, "\n")
+	for i, line := range lines {
+		lines[i] = Name(Message(line))
+	}
+	return strings.Join(lines, "\n  ")
+}
+
 // Message shortens every value of a message that is too long to show in full, as [Value] does. A value is a string in
 // Go quotes, or a word.
 func Message(text string) string {

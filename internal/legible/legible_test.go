@@ -87,6 +87,13 @@ func TestMessage(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	got := legible.Lines("a\x1b b\nError: " + strings.Repeat("x", 300))
+	if want := "a\\x1b b\n  Error: " + legible.Value(strings.Repeat("x", 300)); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestMessageOfQuotes checks that unterminated quotes are not searched repeatedly for their end.
 func TestMessageOfQuotes(*testing.T) {
 	for _, repeated := range []string{`"`, `\"`, `\" `, `"\q`} {

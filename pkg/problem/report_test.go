@@ -69,40 +69,6 @@ func write(t *testing.T, fn func(*bytes.Buffer) error) string {
 	return out.String()
 }
 
-// TestSumUp checks the lines below a list of problems, with and without the problems that people do not see.
-func TestSumUp(t *testing.T) {
-	hint := &problem.Problem{Rule: "icon", Severity: problem.Info}
-	for _, tt := range []struct {
-		problems []*problem.Problem
-		info     bool
-		want     string
-	}{
-		{two, false, "1 error and 1 warning in 2 files\n  1    error channel-head\n  1  warning utf-8\n"},
-		{[]*problem.Problem{hint}, false, "0 errors, 0 warnings and 1 hint in 1 file; --info shows the hint\n"},
-		{[]*problem.Problem{hint, hint}, false, "0 errors, 0 warnings and 2 hints in 1 file; --info shows the hints\n"},
-		{[]*problem.Problem{hint, hint}, true, "0 errors, 0 warnings and 2 hints in 1 file\n"},
-	} {
-		if got := problem.SumUp(tt.problems, problem.Shown(tt.problems, tt.info)); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
-		}
-	}
-}
-
-func TestRootHint(t *testing.T) {
-	root := *two[1]
-	root.Root = true
-	want := "correct the warning at c/b,c:d.json first: the errors may be consequences of it"
-	if got := problem.RootHint([]*problem.Problem{&root, two[0]}); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := problem.RootHint(two); got != "" {
-		t.Errorf("got %q for an error that is the root itself", got)
-	}
-	if got := problem.RootHint(nil); got != "" {
-		t.Errorf("got %q for no problems", got)
-	}
-}
-
 // TestTables checks that tables are written in front of the problems, in the formats for people only.
 func TestTables(t *testing.T) {
 	table := &report.Report{}
@@ -161,7 +127,6 @@ f:7: warning: odd [r]
 f:8: warning: odd [r]
 `)
 	problems = append(problems, &problem.Problem{Severity: problem.Error, Message: "stopped"})
-	same(t, write(t, func(w *bytes.Buffer) error { return problem.WriteByRule(w, problems) }), "  6  warning r\n  2    error r\n")
 	if !problem.Folds(problems) || problem.Folds(problems[1:3]) {
 		t.Error("Folds does not say what WriteText does")
 	}

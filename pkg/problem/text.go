@@ -2,13 +2,10 @@ package problem
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/opm-toolchain/opm/internal/legible"
 	"github.com/opm-toolchain/opm/internal/plural"
@@ -114,62 +111,6 @@ func Summary(problems []*Problem) string {
 		return fmt.Sprintf("%s, %s and %s in %s", errors, warnings, plural.Of(n, "hint"), in)
 	}
 	return fmt.Sprintf("%s and %s in %s", errors, warnings, in)
-}
-
-// WriteByRule writes the number of problems per rule, the highest first. It writes nothing for fewer than two rules.
-func WriteByRule(w io.Writer, problems []*Problem) error {
-	type row struct {
-		severity Severity
-		rule     string
-	}
-	counts := map[row]int{}
-	for _, p := range problems {
-		if p.Rule != "" { // the problem that there are too many has none
-			counts[row{p.Severity, p.Rule}]++
-		}
-	}
-	if len(counts) < 2 {
-		return nil
-	}
-	rows := slices.SortedFunc(maps.Keys(counts), func(a, b row) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.rule, b.rule), cmp.Compare(a.severity, b.severity))
-	})
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, r := range rows {
-		fmt.Fprintf(table, "%d\t%s\t %s\n", counts[r], r.severity, r.rule)
-	}
-	return table.Flush()
-}
-
-// Shown returns the problems that people see: the problems of the severity [Info] only if info is set.
-func Shown(problems []*Problem, info bool) []*Problem {
-	return slices.DeleteFunc(slices.Clone(problems), func(p *Problem) bool { return p.Severity == Info && !info })
-}
-
-// SumUp returns the lines below a list of problems: the numbers of all problems, whether --info shows more, and the
-// numbers of the shown problems by rule.
-func SumUp(problems, shown []*Problem) string {
-	var b strings.Builder
-	b.WriteString(Summary(problems))
-	switch hidden := len(problems) - len(shown); {
-	case hidden == 1:
-		b.WriteString("; --info shows the hint")
-	case hidden > 1:
-		b.WriteString("; --info shows the hints")
-	}
-	b.WriteByte('\n')
-	_ = WriteByRule(&b, shown) // writing to a Builder does not fail
-	return b.String()
-}
-
-// RootHint returns the advice to correct the first problem first, if others are often consequences of it, or "".
-func RootHint(problems []*Problem) string {
-	if len(problems) == 0 || !problems[0].Root || problems[0].Severity == Error {
-		return ""
-	}
-	p := problems[0]
-	return fmt.Sprintf("correct the %s at %s first: the errors may be consequences of it", p.Severity,
-		legible.Name(p.Pos.String()))
 }
 
 // Reason returns the first error among problems on one line, with its position and the number of errors: the last line
