@@ -36,12 +36,12 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 # The packages that start goroutines.
-CONCURRENT := ./cmd/opm/internal/... ./internal/compose ./internal/edit ./internal/filter ./internal/imagecheck \
-	./internal/kube ./internal/list ./internal/mirror ./internal/olm/across ./internal/olm/updatecheck ./internal/olm/impact \
-	./internal/olm/install ./internal/parallel ./internal/publish ./internal/regular ./internal/resolve \
-	./internal/serve/... ./internal/served ./internal/spool ./internal/tarfs \
-	./internal/testing/kubetest ./pkg/declcfg ./pkg/image ./pkg/render ./pkg/serve/... \
-	./pkg/validate ./schemas
+CONCURRENT := ./cmd/opm/internal/console ./cmd/opm/internal/process ./cmd/opm/internal/watch ./internal/compose \
+	./internal/edit ./internal/filter ./internal/imagecheck ./internal/kube ./internal/list ./internal/mirror \
+	./internal/olm/across ./internal/olm/updatecheck ./internal/olm/impact ./internal/olm/install ./internal/parallel \
+	./internal/publish ./internal/regular ./internal/resolve ./internal/serve/... ./internal/served ./internal/spool \
+	./internal/tarfs ./internal/testing/kubetest ./pkg/declcfg ./pkg/image ./pkg/render ./pkg/serve/... ./pkg/validate \
+	./schemas
 
 # Everything is compiled once, in the way of a release: without C and without paths of this machine.
 export CGO_ENABLED := 0
@@ -118,7 +118,9 @@ full: test ## Run the tests of all modules with all data
 attacks:
 	@$(MAKE) --no-print-directory -j2 race hostile
 
+# At its end, each test program waits for reports of other threads, a second by default.
 race: export CGO_ENABLED := 1
+race: export GORACE := atexit_sleep_ms=100
 race: ## Run the tests of packages that start goroutines under the race detector (needs a C compiler)
 	go test -race $(TESTFLAGS) $(CONCURRENT)
 
