@@ -116,16 +116,17 @@ func (r *Result) Reject(why string) {
 	r.Status, r.Note, r.rejected = Failed, why, true
 }
 
-// fail sets the status to Failed. Errors with positions are problems of the catalog, unless all of them are about
-// unavailable registries.
+// fail sets the status to Failed, and keeps the problems of the step. Errors with positions are more problems of the
+// catalog, unless all of them are about unavailable registries.
 func (r *Result) fail(err error) {
 	problems := problem.FromError("", err)
 	if slices.ContainsFunc(problems, func(p *problem.Problem) bool { return p.Pos.File == "" }) {
 		r.Status, r.Note = Failed, err.Error()
 		return
 	}
-	r.Report(&problem.Report{Subject: "catalog", Problems: problems})
-	r.rejected = !unavailable(err)
+	rejected := r.rejected || !unavailable(err)
+	r.Report(&problem.Report{Subject: "catalog", Problems: append(r.problems, problems...)})
+	r.rejected = rejected
 }
 
 // unavailable reports whether every error joined in err is about an unavailable registry.

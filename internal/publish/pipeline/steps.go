@@ -154,16 +154,13 @@ func (p *publication) validate(ctx context.Context, r *Result) (err error) {
 		}
 		return before.Problems, nil
 	})
-	if err != nil {
-		return err
-	}
-	err = p.show(r, &problem.Report{Subject: "catalog", Problems: report.Problems})
+	shown := p.show(r, &problem.Report{Subject: "catalog", Problems: report.Problems})
 	r.Note += known
-	return err
+	return cmp.Or(shown, err)
 }
 
 // mark marks the problems that the catalog of Against has too, by the same check. It returns words for the note of the
-// step; "" if there are none, or nothing to compare with.
+// step; "" if there are none, or nothing to compare with. The problems of a step are shown even if mark fails.
 func (p *publication) mark(
 	problems []*problem.Problem, check func([]declcfg.Source) ([]*problem.Problem, error),
 ) (note string, err error) {
@@ -224,10 +221,7 @@ func (p *publication) resolve(ctx context.Context, r *Result) error {
 		}
 		return checked.Problems, nil
 	})
-	if err != nil {
-		return err
-	}
-	if err := p.show(r, checked.Report()); err != nil {
+	if err := cmp.Or(p.show(r, checked.Report()), err); err != nil {
 		return err
 	}
 	var good, bad []string
