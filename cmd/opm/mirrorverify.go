@@ -70,75 +70,26 @@ func (f *mirrorFlags) verifyConfig(cmd *cobra.Command, opts mirror.Options) (*mi
 	if err != nil {
 		return nil, err
 	}
-	catalogs, err := sources.Catalogs(nil)
-	if err != nil {
-		return nil, err
-	}
 	to, err := mirror.ToRegistry(opts.Opener, f.to)
 	if err != nil {
 		return nil, err
 	}
-	images, err := sources.AdditionalImages()
+	read := display(cmd).Start("reading")
+	images, err := sources.Expected(cmd.Context(), to, func(ref, platform string) ([]declcfg.Source, func(), error) {
+		from := f.filter.images
+		if platform != "" {
+			from.platform = platform
+		}
+		c, err := from.openCatalog(cmd, openOptions(cmd), ref)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.Sources, c.close, nil
+	})
+	read()
 	if err != nil {
 		return nil, err
-	}
-	for _, c := range catalogs {
-		found, err := f.mirroredImages(cmd, sources, to, c)
-		if err != nil {
-			return nil, err
-		}
-		images = append(images, found...)
-	}
-	for _, img := range images {
-		if img.Failure == "" {
-			if err := img.InTarget(to); err != nil {
-				return nil, err
-			}
-		}
 	}
 	defer display(cmd).StartLogged("verifying")()
 	return mirror.Verify(cmd.Context(), images, to, opts)
-}
-
-// mirroredImages returns a catalog in the mirror, and the images that it names. A catalog that cannot be read is a
-// failed image.
-func (f *mirrorFlags) mirroredImages(
-	cmd *cobra.Command, sources *mirror.Sources, to *mirror.Registry, from *mirror.Catalog,
-) ([]*mirror.Image, error) {
-	built := from.InMirror()
-	images, err := f.namedImages(cmd, sources, to.String()+"/"+built.Target(), from)
-	switch {
-	case err == nil:
-		return append([]*mirror.Image{built}, images...), nil
-	case cmd.Context().Err() != nil:
-		return nil, err
-	}
-	return []*mirror.Image{mirror.FailedImage(from.Ref, err)}, nil
-}
-
-// namedImages returns the images that a catalog names. ref is the catalog in the mirror.
-func (f *mirrorFlags) namedImages(
-	cmd *cobra.Command, sources *mirror.Sources, ref string, from *mirror.Catalog,
-) ([]*mirror.Image, error) {
-	defer display(cmd).Start("reading")()
-	opened := f.filter.images
-	if platforms := sources.PlatformsOf(from); len(platforms) > 0 {
-		opened.platform = platforms[0]
-	}
-	c, err := opened.openCatalog(cmd, openOptions(cmd), ref)
-	if err != nil {
-		return nil, err
-	}
-	defer c.close()
-	index, err := declcfg.ReadIndex(cmd.Context(), c.Sources...)
-	if err != nil {
-		return nil, err
-	}
-	var metas []*declcfg.Meta
-	for _, x := range index.Packages() {
-		for _, b := range x.Bundles {
-			metas = append(metas, b.Meta)
-		}
-	}
-	return sources.NamedImages(cmd.Context(), from, metas)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/opm-toolchain/opm/internal/publish/manifests"
 	"github.com/opm-toolchain/opm/internal/reference"
 	"github.com/opm-toolchain/opm/internal/regular"
-	"github.com/opm-toolchain/opm/pkg/declcfg"
 	"github.com/opm-toolchain/opm/pkg/image"
 )
 
@@ -208,19 +207,4 @@ func (s *Sources) imageOf(c *Catalog, ref string, uses ...Use) *Image {
 	}
 	img.Platforms = s.PlatformsOf(c)
 	return img
-}
-
-// InMirror returns the image of a catalog in a mirror.
-func (c *Catalog) InMirror() *Image {
-	return &Image{Source: c.Ref, Repository: c.repository, Tag: c.tag, Catalog: true}
-}
-
-// NamedImages returns the images that bundles of a catalog name, and that the config does not block.
-func (s *Sources) NamedImages(ctx context.Context, c *Catalog, bundles []*declcfg.Meta) (images []*Image, err error) {
-	err = (&filter.Result{Metas: bundles}).EachImage(ctx, func(ref string, by *declcfg.Bundle) {
-		if img := s.imageOf(c, ref, Use{Package: by.Package, Bundle: by.Name}); img != nil {
-			images = append(images, img)
-		}
-	})
-	return images, err
 }

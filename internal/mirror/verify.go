@@ -18,7 +18,7 @@ import (
 
 // Verify checks whether a target has images completely, without copying: each manifest, with its content and its tags;
 // each blob, with its size; and the tag of the image. An image that is not complete has a Failure. Images of a [Record]
-// have the manifests to check. Those of other images, see [Image.InTarget], are found in the target, and so is what
+// have the manifests to check. Those of other images, see [Sources.Expected], are found in the target, and so is what
 // refers to them.
 //
 // The error is that of ctx.
@@ -86,18 +86,6 @@ func (r *Record) Verify(ctx context.Context, to Target, o Options) (*Plan, error
 		images = append(images, &served)
 	}
 	return Verify(ctx, images, to, o)
-}
-
-// InTarget makes the image one that is looked up in the target itself, for [Verify].
-func (i *Image) InTarget(to *Registry) error {
-	full := to.base + "/" + i.Target()
-	ref, err := image.ParseReference(full)
-	if err != nil {
-		return fmt.Errorf("image %q: %w", full, err)
-	}
-	i.repo, err = to.repository(i.Repository)
-	i.inTarget = ref
-	return err
 }
 
 // verify checks one image. The error names the damaged or missing part.

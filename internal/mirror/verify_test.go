@@ -89,7 +89,7 @@ func TestVerify(t *testing.T) {
 			check("record", failuresOf(t, p, err))
 			images := from.images(t, Names{})
 			for _, img := range images {
-				if err := img.InTarget(target); err != nil {
+				if err := img.lookUpIn(target); err != nil {
 					t.Fatal(err)
 				}
 			}
