@@ -11,6 +11,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
 	"github.com/opm-toolchain/opm/internal/regular"
@@ -19,7 +20,7 @@ import (
 )
 
 func bundleValidateCmd(path string) *cobra.Command {
-	f := bundleValidateFlags{reportFlags: reportFlags{rules: bundle.Rules}}
+	f := bundleValidateFlags{reportFlags: reportFlags{Printer: problems.Printer{Rules: bundle.Rules}}}
 	return command{
 		Use:   "validate (BUNDLE | --tag REF)",
 		Short: "Validate a bundle and report every problem",

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/imagecheck"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
@@ -15,7 +16,7 @@ import (
 )
 
 func checkImagesCmd() *cobra.Command {
-	check := imageCheck{reportFlags: reportFlags{rules: imagecheck.Rules, onStdout: true}}
+	check := imageCheck{reportFlags: reportFlags{Printer: problems.Printer{Rules: imagecheck.Rules, OnOut: true}}}
 	return command{
 		Use:   "check-images CATALOG",
 		Short: "Report images of a catalog that do not exist",
@@ -63,7 +64,7 @@ func (f *imageCheck) run(cmd *cobra.Command, ref string) error {
 	if err := checkJobs(cmd, f.jobs); err != nil {
 		return err
 	}
-	f.partial = f.pkg != "" || f.shard != (render.Shard{})
+	f.Partial = f.pkg != "" || f.shard != (render.Shard{})
 	return f.reportFlags.run(cmd, ref, func(*opmyaml.Config) (*problem.Report, error) { return f.check(cmd, ref) })
 }
 

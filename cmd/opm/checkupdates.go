@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/nearest"
 	"github.com/opm-toolchain/opm/internal/olm/updatecheck"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
@@ -17,7 +18,7 @@ import (
 )
 
 func checkUpdatesCmd() *cobra.Command {
-	check := updateCheck{reportFlags: reportFlags{rules: updatecheck.Rules, onStdout: true}}
+	check := updateCheck{reportFlags: reportFlags{Printer: problems.Printer{Rules: updatecheck.Rules, OnOut: true}}}
 	return command{
 		Use:   "check-updates CATALOG|BUNDLE...",
 		Short: "Report updates that OLM refuses or can never finish",

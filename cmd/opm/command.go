@@ -90,7 +90,7 @@ func (c command) completeArgs(cmd *cobra.Command, args []string, start string) (
 	}
 	switch {
 	case c.report.lists():
-		return c.report.rules().Names(), cobra.ShellCompDirectiveNoFileComp
+		return c.report.Rules().Names(), cobra.ShellCompDirectiveNoFileComp
 	case c.complete != nil:
 		return c.complete(cmd, args, start)
 	}
@@ -109,7 +109,7 @@ func (c command) runE(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case c.report.lists():
-		return printRules(textOutput(cmd), c.report.rules(), args)
+		return printRules(textOutput(cmd), c.report.Rules(), args)
 	case !c.each.given() || c.each.purpose != "":
 		return c.runOnce(cmd, args)
 	case c.each.together:

@@ -64,7 +64,7 @@ type planFlags struct {
 
 // add adds the flags of plan that updates has only for its former spelling, updates --across.
 func (f *planFlags) add(cmd *cobra.Command) {
-	f.report.rules = across.Rules
+	f.report.Rules = across.Rules
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.installed, "installed", nil, "plan for this installed `BUNDLE` only; repeatable")
 	flags.StringArrayVar(&f.state.paths, "state", nil,

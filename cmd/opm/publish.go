@@ -194,7 +194,7 @@ func (f *publishFlags) run(cmd *cobra.Command, args []string) error {
 // prepare derives flags from others, and checks the flags that all catalogs share.
 func (f *publishFlags) prepare() error {
 	f.build.push, f.build.images = true, f.rendering.images
-	f.report.rules = template.Rules
+	f.report.Rules = template.Rules
 	if f.onlyCheck {
 		f.skip = append(f.skip, string(pipeline.Build)) // and with it all that follow
 		f.build.platforms = optional(f.build.images.platform)

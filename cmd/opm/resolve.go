@@ -8,6 +8,7 @@ import (
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/completion"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/olm/resolution"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/platform"
@@ -16,7 +17,9 @@ import (
 )
 
 func resolveCmd() *cobra.Command {
-	f := resolveFlags{all: resolveAllFlags{reportFlags: reportFlags{rules: resolve.Rules, onStdout: true}}}
+	f := resolveFlags{all: resolveAllFlags{reportFlags: reportFlags{
+		Printer: problems.Printer{Rules: resolve.Rules, OnOut: true},
+	}}}
 	return command{
 		Use:   "resolve ([NAME=]CATALOG... | --state PATH...)",
 		Short: "Show what OLM installs, and why not something else",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/cmdline"
 	"github.com/opm-toolchain/opm/cmd/opm/internal/input"
+	"github.com/opm-toolchain/opm/cmd/opm/internal/problems"
 	"github.com/opm-toolchain/opm/internal/list"
 	"github.com/opm-toolchain/opm/internal/opmyaml"
 	"github.com/opm-toolchain/opm/internal/output"
@@ -21,7 +22,7 @@ import (
 )
 
 func validateCmd() *cobra.Command {
-	f := validateFlags{reportFlags: reportFlags{rules: validateRules, upstream: true}}
+	f := validateFlags{reportFlags: reportFlags{Printer: problems.Printer{Rules: validateRules, Quiet: true}}}
 	return command{
 		Use:   "validate CATALOG",
 		Short: "Validate a catalog and report every problem",
@@ -108,7 +109,7 @@ func (f *validateFlags) check(cmd *cobra.Command, ref string, c *opmyaml.Config)
 	if err != nil {
 		return nil, err
 	}
-	if cmdline.Format(cmd) == output.Text && !f.info && f.against == "" {
+	if cmdline.Format(cmd) == output.Text && !f.Info && f.against == "" {
 		opts.Info = validate.InfoUnplaced
 		if c.Baseline == "" && !f.each.given() {
 			opts.Info = validate.InfoCounted
@@ -122,7 +123,7 @@ func (f *validateFlags) check(cmd *cobra.Command, ref string, c *opmyaml.Config)
 		return nil, err
 	}
 	if f.against != "" {
-		report.Rules = f.rules()
+		report.Rules = f.Rules()
 	}
 	report.Summary = f.known(report.Problems)
 	return report, nil

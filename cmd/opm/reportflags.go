@@ -20,19 +20,13 @@ func addProblemFormat(cmd *cobra.Command) {
 
 // reportFlags are the flags of commands that report problems, except for the format.
 type reportFlags struct {
-	rules    func() *problem.Rules // of the command
-	onStdout bool                  // text is on standard output, not on standard error
+	problems.Printer // its outputs and format are set when it prints
 
-	listRules     bool
-	info          bool
-	strict        bool
-	disable       []string
-	config        string
-	baseline      string
-	writeBaseline bool
-
-	upstream bool // upstream has the command, and prints nothing on standard error in the formats json and yaml
-	partial  bool // the command looks for some problems only, so the others in a baseline are not stale
+	listRules bool
+	strict    bool
+	disable   []string
+	config    string
+	baseline  string
 
 	each    eachFlag           // only if the command has --each
 	checked []problems.Checked // the catalogs of --each
@@ -41,17 +35,17 @@ type reportFlags struct {
 // add adds the flags to a command.
 func (f *reportFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.info, "info", false, "also print hints in text and github output")
+	flags.BoolVar(&f.Info, "info", false, "also print hints in text and github output")
 	flags.StringSliceVar(&f.disable, "disable", nil, "ignore these comma-separated `RULES`")
 	flags.BoolVar(&f.strict, "warnings-as-errors", false, "make every warning an error")
 	flags.StringVar(&f.config, "config", "", "read `FILE` instead of the opm.yaml beside the catalog or bundle")
 	flags.StringVar(&f.baseline, "baseline", "", "do not report the problems listed in `FILE`")
-	flags.BoolVar(&f.writeBaseline, "write-baseline", false,
+	flags.BoolVar(&f.Write, "write-baseline", false,
 		"list the problems in the file of --baseline instead of reporting them")
 	cmdline.Exclude(cmd, "write-baseline", "output")
 	cmdline.Must(cmd.MarkFlagFilename("config", "yaml", "yml"))
 	cmdline.Must(cmd.MarkFlagFilename("baseline", "json"))
-	completion.With(cmd, completion.ListOf(func() []string { return f.rules().Names() }), "disable")
+	completion.With(cmd, completion.ListOf(func() []string { return f.Rules().Names() }), "disable")
 }
 
 // lists reports whether --rules is given. A command without reportFlags does not list rules.
@@ -68,7 +62,7 @@ func (f *reportFlags) addRules(cmd *cobra.Command, others ...string) {
 
 // read returns the configuration for a reference, with the changes by flags.
 func (f *reportFlags) read(ref string) (*opmyaml.Config, error) {
-	if err := checkRules(f.rules(), f.disable); err != nil {
+	if err := checkRules(f.Rules(), f.disable); err != nil {
 		return nil, err
 	}
 	c, err := readConfig(f.config, ref)
@@ -78,7 +72,7 @@ func (f *reportFlags) read(ref string) (*opmyaml.Config, error) {
 	if f.baseline != "" {
 		c.Baseline = f.baseline
 	}
-	if f.writeBaseline && c.Baseline == "" {
+	if f.Write && c.Baseline == "" {
 		return nil, cmdline.Errorf("--write-baseline needs the file of --baseline")
 	}
 	c.Levels.Strict = f.strict
@@ -125,14 +119,10 @@ func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *probl
 
 // printAll prints the problems of one catalog or, with --each, of several.
 func (f *reportFlags) printAll(cmd *cobra.Command, all []problems.Checked) error {
-	p := problems.Printer{
-		Out: dataOutput(cmd), Err: cmd.ErrOrStderr(), Format: cmdline.Format(cmd), Version: thisBuild().Version,
-		OnOut: f.onStdout, Info: f.info, Quiet: f.upstream,
-		Rules: f.rules, Partial: f.partial, Write: f.writeBaseline,
-	}
+	f.Out, f.Err, f.Format, f.Version = dataOutput(cmd), cmd.ErrOrStderr(), cmdline.Format(cmd), thisBuild().Version
 	var incomplete string
 	if fail, ok := errors.AsType[*failure.Failure](f.each.sumUp(nil)); ok {
 		incomplete = fail.Reason
 	}
-	return p.Print(all, incomplete)
+	return f.Print(all, incomplete)
 }
