@@ -140,7 +140,7 @@ func (f *diagnoseFlags) redacted(cmd *cobra.Command) (*diagnose.Result, *cluster
 	cmp.Or(r, &diagnose.Result{}).Redact(cmp.Or(state, &cluster.State{}), f.state.paths, &before, &after)
 	_, _ = io.WriteString(stderr, before) // nobody can be told
 	if err != nil {
-		err = &failure.Failure{After: after}
+		err = &failure.Error{After: after}
 	}
 	if isUsage {
 		err = cmdline.Invalid(err)

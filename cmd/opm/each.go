@@ -198,7 +198,7 @@ func (f *eachFlag) sumUp(err error) error {
 		return err
 	}
 	reason := fmt.Sprintf("%s failed: %s", plural.Of(len(f.failed), "catalog"), strings.Join(f.failed, ", "))
-	fail, ok := errors.AsType[*failure.Failure](err)
+	fail, ok := errors.AsType[*failure.Error](err)
 	switch {
 	case err == nil:
 		return failure.New(reason)
@@ -219,7 +219,7 @@ func (f *eachFlag) note(cmd *cobra.Command, err error) error {
 	}
 	f.failed = append(f.failed, f.now.Name)
 	stderr, name := cmd.ErrOrStderr(), legible.Name(f.now.Name)
-	if fail, ok := errors.AsType[*failure.Failure](err); ok {
+	if fail, ok := errors.AsType[*failure.Error](err); ok {
 		fmt.Fprintf(stderr, "opm: %s: %s\n%s", name, legible.Lines(fail.Reason), fail.After)
 		return nil
 	}

@@ -155,7 +155,7 @@ func readEach[T any](
 			all = append(all, one)
 			continue
 		}
-		if _, ok := errors.AsType[*failure.Failure](err); ok {
+		if _, ok := errors.AsType[*failure.Error](err); ok {
 			err = errors.New("it is not valid") // the problems are printed
 		}
 		for _, err := range failure.Flatten(err) {

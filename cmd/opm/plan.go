@@ -84,7 +84,7 @@ func (f *planFlags) run(cmd *cobra.Command, refs []*reference.Named) error {
 			return nil, err
 		}
 		report := plans.Report(f.all || f.installed != nil || f.state.paths != nil)
-		if fail, ok := errors.AsType[*failure.Failure](missing); ok {
+		if fail, ok := errors.AsType[*failure.Error](missing); ok {
 			report.Incomplete, leftOut = fail.Reason, missing
 		}
 		return report, nil

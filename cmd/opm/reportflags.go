@@ -121,7 +121,7 @@ func (f *reportFlags) print(cmd *cobra.Command, c *opmyaml.Config, report *probl
 func (f *reportFlags) printAll(cmd *cobra.Command, all []problems.Checked) error {
 	f.Out, f.Err, f.Format, f.Version = dataOutput(cmd), cmd.ErrOrStderr(), cmdline.Format(cmd), thisBuild().Version
 	var incomplete string
-	if fail, ok := errors.AsType[*failure.Failure](f.each.sumUp(nil)); ok {
+	if fail, ok := errors.AsType[*failure.Error](f.each.sumUp(nil)); ok {
 		incomplete = fail.Reason
 	}
 	return f.Print(all, incomplete)

@@ -115,9 +115,9 @@ func stopped(cmd *cobra.Command, log *slog.Logger, err error, args, names []stri
 	invalid, ok := errors.AsType[*serve.ProblemsError](err)
 	switch {
 	case !ok:
-		return &failure.Failure{Reason: failure.Reason(failure.Flatten(err)), After: hintLine(cmd, err)}
+		return &failure.Error{Reason: failure.Reason(failure.Flatten(err)), After: hintLine(cmd, err)}
 	case invalid.Clash:
-		return &failure.Failure{
+		return &failure.Error{
 			Reason: problem.Reason(invalid.Problems), After: "hint: " + adviceOnClash(args, names) + "\n",
 		}
 	}

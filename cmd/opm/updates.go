@@ -236,7 +236,7 @@ func (f *updatesFlags) print(
 	}
 	if f.failOn != "" && n.Stranded > 0 {
 		is := plural.Words(n.Stranded, "installed bundle is", "installed bundles are")
-		return &failure.Failure{Reason: is + " not updated to the end of the channel, and --fail-on names stranded"}
+		return &failure.Error{Reason: is + " not updated to the end of the channel, and --fail-on names stranded"}
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 // sources were read.
 type Open func(ref, platform string) (sources []declcfg.Source, closeAll func(), err error)
 
-// Expected returns the images that a mirror of all of s must have, for [Verify]: the catalogs as they are in the mirror,
-// the images that these name, and the additional images. Only the mirror is asked for them. A catalog that cannot be
-// read is a failed image.
+// Expected returns the images that a mirror of all of s must have, for [Verify]: the catalogs as they are in the
+// mirror, the images that these name, and the additional images. Only the mirror is asked for them. A catalog that
+// cannot be read is a failed image.
 func (s *Sources) Expected(ctx context.Context, to *Registry, open Open) ([]*Image, error) {
 	catalogs, err := s.Catalogs(nil)
 	if err != nil {

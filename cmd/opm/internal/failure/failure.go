@@ -10,24 +10,24 @@ import (
 	"github.com/opm-toolchain/opm/pkg/problem"
 )
 
-// A Failure is the error of a command that has already printed the details.
-type Failure struct {
+// An Error is the error of a command that has already printed the details.
+type Error struct {
 	Reason string // for the line that begins with "Error: "; "" for no such line
 	After  string // whole lines that follow: counts, notes
 }
 
-func (f *Failure) Error() string { return f.Reason }
+func (f *Error) Error() string { return f.Reason }
 
 // New returns the failure of a command whose output on standard output has the details.
-func New(reason string) error { return &Failure{Reason: reason} }
+func New(reason string) error { return &Error{Reason: reason} }
 
 // With returns the failure with more lines after it.
-func (f *Failure) With(lines string) *Failure { return &Failure{f.Reason, f.After + lines} }
+func (f *Error) With(lines string) *Error { return &Error{f.Reason, f.After + lines} }
 
-// WithNotes returns err with notes, whole lines that are printed after the reason, if err is a [Failure]. Otherwise it
+// WithNotes returns err with notes, whole lines that are printed after the reason, if err is a [Error]. Otherwise it
 // writes the notes to w if err is nil, and drops them if not.
 func WithNotes(w io.Writer, err error, notes string) error {
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*Error](err); ok {
 		return f.With(notes)
 	}
 	if err == nil {

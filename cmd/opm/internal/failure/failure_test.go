@@ -30,7 +30,7 @@ func TestPrint(t *testing.T) {
 		{many(1000), strings.Repeat("opm: error: a\n", 1000) + "Error: a (the first of 1,000 errors)\n"},
 		{errors.Join(many(600), many(402)), strings.Repeat("opm: error: a\n", 1000) +
 			"Error: a (the first of 1,002 errors)\nopm: 2 more errors not printed\n"},
-		{&failure.Failure{Reason: "one\ntwo", After: "opm: counts\n"}, "Error: one\n  two\nopm: counts\n"},
+		{&failure.Error{Reason: "one\ntwo", After: "opm: counts\n"}, "Error: one\n  two\nopm: counts\n"},
 		{failure.New(""), ""},
 		{cmdline.Errorf("flag"), "Error: flag\nusage: opm COMMAND\nSee \"opm --help\".\n"},
 	} {

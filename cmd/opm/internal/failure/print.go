@@ -25,7 +25,7 @@ const MaxErrors = 1000
 // file:line:column: error: message. Then it prints the only line that begins with "Error: ", which has the first error,
 // and the lines that hint returns about it, counts and the usage.
 func Print(w io.Writer, cmd *cobra.Command, err error, hint func(error) string) {
-	var f *Failure
+	var f *Error
 	var p *parallel.PanicError
 	switch why := OfOutput(err); {
 	case errors.As(err, &f):
@@ -34,9 +34,9 @@ func Print(w io.Writer, cmd *cobra.Command, err error, hint func(error) string) 
 		return
 	case errors.As(err, &p):
 		const request = "please report this to the maintainers of opm, with the lines that follow"
-		f = &Failure{p.Error(), fmt.Sprintf("opm: %s\n%s", request, p.Stack)}
+		f = &Error{p.Error(), fmt.Sprintf("opm: %s\n%s", request, p.Stack)}
 	case why != nil:
-		f = &Failure{Reason: fmt.Sprintf("write output: %v", why)}
+		f = &Error{Reason: fmt.Sprintf("write output: %v", why)}
 	default:
 		f = list(w, Flatten(err), hint)
 	}
@@ -50,8 +50,8 @@ func Print(w io.Writer, cmd *cobra.Command, err error, hint func(error) string) 
 }
 
 // list prints errors, except for a single error without a position, and returns the failure to print after them.
-func list(w io.Writer, errs []error, hint func(error) string) *Failure {
-	f := &Failure{Reason: Reason(errs), After: hint(errs[0])}
+func list(w io.Writer, errs []error, hint func(error) string) *Error {
+	f := &Error{Reason: Reason(errs), After: hint(errs[0])}
 	shown := errs
 	if len(errs) > MaxErrors+1 { // the line about a single error would be no shorter
 		shown = errs[:MaxErrors]
@@ -67,8 +67,8 @@ func list(w io.Writer, errs []error, hint func(error) string) *Failure {
 	return f
 }
 
-// Line returns the line about an error: with its position, or else with a heading, such as the name of a catalog; "" for
-// none.
+// Line returns the line about an error: with its position, or else with a heading, such as the name of a catalog; ""
+// for none.
 func Line(heading string, err error) string {
 	if e, ok := err.(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 		return Placed(e.Pos, problem.Error, e.Message())

@@ -3,6 +3,7 @@ package problems
 
 import (
 	"io"
+	"strings"
 
 	"github.com/opm-toolchain/opm/cmd/opm/internal/failure"
 	"github.com/opm-toolchain/opm/internal/legible"
@@ -34,8 +35,8 @@ type Printer struct {
 }
 
 // Print prints the problems of all catalogs as one report, with their levels and without the ones in their baselines,
-// and the lines of their summaries to standard error. With Write, it replaces the baselines instead. incomplete says why
-// catalogs are missing; "" means that none is. Print returns a [failure.Failure] if one of the problems is an error.
+// and the lines of their summaries to standard error. With Write, it replaces the baselines instead. incomplete says
+// why catalogs are missing; "" means that none is. Print returns a [failure.Error] if one of the problems is an error.
 func (p *Printer) Print(all []Checked, incomplete string) error {
 	if len(all) == 0 {
 		return nil
@@ -52,24 +53,24 @@ func (p *Printer) Print(all []Checked, incomplete string) error {
 	if err := p.printTables(all); err != nil { // even if a baseline cannot be read
 		return err
 	}
-	var notes string
+	var notes strings.Builder
 	for _, b := range groups {
 		problems, stale, err := Unknown(b.name, b.problems)
 		if err != nil {
 			return err
 		}
 		report.Problems = append(report.Problems, problems...)
-		notes += p.staleNotes(b.name, stale)
+		notes.WriteString(p.staleNotes(b.name, stale))
 	}
 	for _, one := range all {
 		for _, line := range one.Report.Summary {
 			if one.Name != "" {
 				line = legible.Name(one.Name) + ": " + line
 			}
-			notes += "opm: " + line + "\n"
+			notes.WriteString("opm: " + line + "\n")
 		}
 	}
-	return failure.WithNotes(p.Err, p.print(&report), notes)
+	return failure.WithNotes(p.Err, p.print(&report), notes.String())
 }
 
 func (p *Printer) printTables(all []Checked) error {

@@ -37,7 +37,7 @@ type run struct {
 	err         error
 }
 
-func print(p problems.Printer, incomplete string, all ...problems.Checked) *run {
+func printed(p problems.Printer, incomplete string, all ...problems.Checked) *run {
 	r := new(run)
 	p.Out, p.Err, p.Rules = &r.out, &r.stderr, func() *problem.Rules { return rules }
 	r.err = p.Print(all, incomplete)
@@ -52,7 +52,7 @@ func checked(name, baseline string, found ...*problem.Problem) problems.Checked 
 // after returns the lines that are printed after the reason of a failure.
 func after(t *testing.T, err error) string {
 	t.Helper()
-	f, ok := errors.AsType[*failure.Failure](err)
+	f, ok := errors.AsType[*failure.Error](err)
 	if !ok {
 		t.Fatalf("got error %v, want a failure", err)
 	}
@@ -61,13 +61,13 @@ func after(t *testing.T, err error) string {
 
 func TestPrint(t *testing.T) {
 	const headLine = "a.yaml:6:9: error: no head [channel-head]\n"
-	r := print(problems.Printer{Format: output.Text}, "", checked("", "", head, utf8, hint))
+	r := printed(problems.Printer{Format: output.Text}, "", checked("", "", head, utf8, hint))
 	want := "opm: 1 error, 1 warning and 1 hint in 3 files; --info shows the hint\n  1    error channel-head\n" +
 		"  1  warning utf-8\nopm: checked\n"
 	if got := r.stderr.String(); got != headLine+"b.json: warning: odd [utf-8]\n" || after(t, r.err) != want {
 		t.Errorf("got %q, then %q, want the second %q", got, after(t, r.err), want)
 	}
-	r = print(problems.Printer{Format: output.Text, OnOut: true}, "", checked("x", "", utf8), checked("y", "", utf8))
+	r = printed(problems.Printer{Format: output.Text, OnOut: true}, "", checked("x", "", utf8), checked("y", "", utf8))
 	if got := r.out.String(); !strings.HasPrefix(got, "b.json: warning: odd") || r.err != nil {
 		t.Errorf("got %q and error %v", got, r.err)
 	}
@@ -75,7 +75,7 @@ func TestPrint(t *testing.T) {
 		t.Errorf("got %q, want %q at the end", got, want)
 	}
 	for _, quiet := range []bool{false, true} {
-		r = print(problems.Printer{Format: output.JSON, Quiet: quiet}, "", checked("", "", head))
+		r = printed(problems.Printer{Format: output.JSON, Quiet: quiet}, "", checked("", "", head))
 		if got := r.err.Error() == ""; got != quiet || !strings.Contains(r.out.String(), `"no head"`) {
 			t.Errorf("quiet %t: got error %q and output %s", quiet, r.err, &r.out)
 		}
@@ -88,24 +88,24 @@ func TestBaseline(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "known.json")
 	writer := problems.Printer{Format: output.Text, Write: true}
 	all := []problems.Checked{checked("x", name, head), checked("y", name, utf8)}
-	if r := print(writer, "", all...); r.err != nil || r.stderr.String() != "opm: wrote 1 error and 1 warning in 2 files to "+name+"\n" {
+	if r := printed(writer, "", all...); r.err != nil || r.stderr.String() != "opm: wrote 1 error and 1 warning in 2 files to "+name+"\n" {
 		t.Fatalf("got %q and error %v", &r.stderr, r.err)
 	}
-	if r := print(writer, "a catalog cannot be read", checked("x", name)); r.err == nil {
+	if r := printed(writer, "a catalog cannot be read", checked("x", name)); r.err == nil {
 		t.Error("a baseline was replaced though not all catalogs were read")
 	}
-	r := print(problems.Printer{Format: output.Text}, "", all...)
+	r := printed(problems.Printer{Format: output.Text}, "", all...)
 	if got := r.stderr.String(); got != "opm: x: checked\nopm: y: checked\n" || r.err != nil {
 		t.Errorf("got %q and error %v, want no known problem", got, r.err)
 	}
 	stale := "opm: " + name + " lists 1 problem that no longer exists; --write-baseline removes it:\n  "
-	if r := print(problems.Printer{Format: output.Text}, "", checked("", name)); !strings.HasPrefix(r.stderr.String(), stale) {
+	if r := printed(problems.Printer{Format: output.Text}, "", checked("", name)); !strings.HasPrefix(r.stderr.String(), stale) {
 		t.Errorf("got %q, want %q at the start", &r.stderr, stale)
 	}
-	if r := print(problems.Printer{Format: output.Text, Partial: true}, "", checked("", name)); r.stderr.String() != "opm: checked\n" {
+	if r := printed(problems.Printer{Format: output.Text, Partial: true}, "", checked("", name)); r.stderr.String() != "opm: checked\n" {
 		t.Errorf("got %q from a command that looks for some problems only", &r.stderr)
 	}
-	if r := print(writer, "", checked("", name)); r.err != nil {
+	if r := printed(writer, "", checked("", name)); r.err != nil {
 		t.Fatal(r.err)
 	}
 	text, err := os.ReadFile(name)

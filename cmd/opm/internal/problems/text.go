@@ -20,8 +20,8 @@ import (
 const manyProblems = 100
 
 // PrintText prints problems for people, with colours on a terminal, and hints only if info is set. If there are errors,
-// it returns a [failure.Failure]. On a terminal, or if there are many problems or some are not shown, it adds the counts
-// at the end: on summary, or in the failure.
+// it returns a [failure.Error]. On a terminal, or if there are many problems or some are not shown, it adds the counts
+// at the end: on summary, or in the error.
 func PrintText(w, summary io.Writer, problems []*problem.Problem, info bool) error {
 	shown := Shown(problems, info)
 	terminal := console.IsTerminal(w)
@@ -41,7 +41,7 @@ func PrintText(w, summary io.Writer, problems []*problem.Problem, info bool) err
 		if hint := rootHint(shown); hint != "" {
 			sum = "hint: " + hint + "\n" + sum
 		}
-		return &failure.Failure{Reason: problem.Reason(problems), After: sum}
+		return &failure.Error{Reason: problem.Reason(problems), After: sum}
 	}
 	_, err := io.WriteString(summary, sum)
 	return err
