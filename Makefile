@@ -118,9 +118,7 @@ full: test ## Run the tests of all modules with all data
 attacks:
 	@$(MAKE) --no-print-directory -j2 race hostile
 
-# At its end, each test program waits for reports of other threads, a second by default.
 race: export CGO_ENABLED := 1
-race: export GORACE := atexit_sleep_ms=100
 race: ## Run the tests of packages that start goroutines under the race detector (needs a C compiler)
 	go test -race $(TESTFLAGS) $(CONCURRENT)
 
