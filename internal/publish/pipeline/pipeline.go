@@ -125,7 +125,7 @@ func (r *Result) fail(err error) {
 		return
 	}
 	rejected := r.rejected || !unavailable(err)
-	r.Report(&problem.Report{Subject: "catalog", Problems: append(r.problems, problems...)})
+	r.Report(&problem.Report{Subject: "catalog", Problems: slices.Concat(r.problems, problems)})
 	r.rejected = rejected
 }
 
