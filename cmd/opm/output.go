@@ -30,14 +30,6 @@ func writeDiff(cmd *cobra.Command, text []byte) error {
 	return err
 }
 
-// outputAs returns standard output for a format: dataOutput for a format that programs read, or else textOutput.
-func outputAs[T ~string](cmd *cobra.Command, form T) io.Writer {
-	if output.Format(form).IsData() {
-		return dataOutput(cmd)
-	}
-	return textOutput(cmd)
-}
-
 // printResult prints the answer of a command.
 func printResult(cmd *cobra.Command, r *output.Result) error {
 	return r.Write(cmd.OutOrStdout(), cmdline.Format(cmd))

@@ -67,5 +67,5 @@ func annotateProblems(cmd *cobra.Command, all []*pipeline.Summary, several bool)
 		found.Problems = pipeline.MergedProblems(all)
 	}
 	found.Problems = problems.Shown(found.Problems, false)
-	return found.Write(outputAs(cmd, problem.GitHub), problem.GitHub)
+	return found.Write(dataOutput(cmd), problem.GitHub)
 }

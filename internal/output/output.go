@@ -42,6 +42,14 @@ var data = []Format{JSON, YAML, HTML, "svg", "sarif", "github", "gitlab", "junit
 // up on a terminal or in a log.
 func (f Format) IsData() bool { return slices.Contains(data, f) }
 
+// Writer returns w for text in the format: as it is for programs, and a [legible.Writer] otherwise.
+func (f Format) Writer(w io.Writer) io.Writer {
+	if f.IsData() {
+		return w
+	}
+	return legible.NewWriter(w)
+}
+
 // A Result is the answer of a command. It has what is needed for the formats that the command offers.
 type Result struct {
 	// Value is written as JSON and YAML: an object, or a list of objects. The keys of maps are sorted.
@@ -71,9 +79,7 @@ func (r *Result) Write(w io.Writer, f Format) error {
 	if r.Stop != nil {
 		w = &stopping{w, r.Stop}
 	}
-	if !f.IsData() {
-		w = legible.NewWriter(w)
-	}
+	w = f.Writer(w)
 	switch other := r.Other[f]; {
 	case other != nil:
 		return other(w)

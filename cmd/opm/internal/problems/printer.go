@@ -108,11 +108,7 @@ func (p *Printer) print(report *problem.Report) error {
 	if problem.Format(p.Format) == problem.GitHub { // annotations are for people, too
 		report.Problems = Shown(report.Problems, p.Info)
 	}
-	w := p.Out
-	if !p.Format.IsData() {
-		w = legible.NewWriter(w)
-	}
-	err := report.Write(w, problem.Format(p.Format))
+	err := report.Write(p.Format.Writer(p.Out), problem.Format(p.Format))
 	if err != nil || !problem.HasErrors(report.Problems) {
 		return err
 	}
