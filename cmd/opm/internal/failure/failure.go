@@ -24,7 +24,7 @@ func New(reason string) error { return &Error{Reason: reason} }
 // With returns the failure with more lines after it.
 func (f *Error) With(lines string) *Error { return &Error{f.Reason, f.After + lines} }
 
-// WithNotes returns err with notes, whole lines that are printed after the reason, if err is a [Error]. Otherwise it
+// WithNotes returns err with notes, whole lines that are printed after the reason, if err is an [Error]. Otherwise it
 // writes the notes to w if err is nil, and drops them if not.
 func WithNotes(w io.Writer, err error, notes string) error {
 	if f, ok := errors.AsType[*Error](err); ok {

@@ -76,7 +76,7 @@ func Line(heading string, err error) string {
 	return "opm: error: " + heading + legible.Lines(err.Error())
 }
 
-// Reason returns the message and the position of the first error, and the number of errors.
+// Reason returns the message and the position of the first of some errors, and their number.
 func Reason(errs []error) string {
 	if e, ok := errs[0].(*declcfg.Error); ok { //nolint:errorlint // a wrapper adds text
 		return problem.First(legible.Text(e.Message()), e.Pos, len(errs))

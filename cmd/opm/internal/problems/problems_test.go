@@ -31,7 +31,7 @@ var rules = problem.NewRules("", fstest.MapFS{}, &problem.Group{Title: "Channels
 	{Name: "icon", Severity: problem.Info, Summary: "a package has an icon"},
 }})
 
-// A run is what a Printer prints.
+// A run is the output of a Printer, with its error.
 type run struct {
 	out, stderr strings.Builder
 	err         error
@@ -82,8 +82,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// Catalogs with the same baseline share it: one command neither removes what it finds in the other catalog, nor what
-// another command finds.
+// A baseline is shared: by several catalogs, and by several commands, each of which keeps the problems of the others.
 func TestBaseline(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "known.json")
 	writer := problems.Printer{Format: output.Text, Write: true}
