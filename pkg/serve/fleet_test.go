@@ -74,6 +74,7 @@ func TestReloadReconnects(t *testing.T) {
 				for _, err := range c.Packages(t.Context()) {
 					must(t, err)
 				}
+				synctest.Wait() // a connection takes calls before its state says so
 				if got := c.Conn().GetState(); got != connectivity.Ready {
 					t.Errorf("after the next call: %v", got)
 				}

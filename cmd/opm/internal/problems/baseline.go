@@ -94,8 +94,8 @@ func (p *Printer) staleNotes(baseline string, stale []problem.Known) string {
 // isOther reports whether a known problem is found by another command, which may use the same baseline.
 func (p *Printer) isOther(k problem.Known) bool { return !p.Rules().Has(k.Rule) }
 
-// writeBaselines replaces the problems of this command in baselines, and keeps the problems of other commands. It writes
-// none if incomplete says why catalogs are missing.
+// writeBaselines replaces the problems of this command in baselines, and keeps the problems of other commands. It
+// writes none if incomplete says why catalogs are missing.
 func (p *Printer) writeBaselines(groups []*baselineGroup, incomplete string) error {
 	if incomplete != "" {
 		return fmt.Errorf("the baseline is not written: %s", incomplete)
