@@ -179,8 +179,8 @@ func (f *fleet) end() (drained bool) {
 func (f *fleet) serve(ctx context.Context, l net.Listener, live *liveSnapshot) error {
 	defer l.Close()
 	accepted := make(chan error, 1)
+	served, changed := live.content() // before the first connection, which has to hear of every change
 	go func() { accepted <- f.accept(l) }()
-	served, changed := live.content()
 	for {
 		select {
 		case err := <-accepted:

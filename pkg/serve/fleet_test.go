@@ -61,7 +61,6 @@ func TestReloadReconnects(t *testing.T) {
 				c := dial(t, l)
 				_, err := c.Package(t.Context(), "oak")
 				must(t, err)
-				synctest.Wait() // the server watches the catalog
 				live.swap(loadDir(t, tt.to))
 				synctest.Wait()
 				if got := c.Conn().GetState(); got != connectivity.Ready {
