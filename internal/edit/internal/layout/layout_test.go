@@ -195,8 +195,16 @@ func TestJSONDeep(t *testing.T) {
 }
 
 func TestJSONTooLarge(t *testing.T) {
-	text := strings.Repeat("[", 99) + strings.Repeat("1,", 200_000) + "1" + strings.Repeat("]", 99)
-	if _, err := layout.JSON(nil, []byte(text), order); err == nil || !strings.Contains(err.Error(), "more than 64 MB") {
-		t.Errorf("the error is %v", err)
+	for _, tt := range []struct {
+		levels, values int
+		want           string
+	}{
+		{99, 200_001, "more than 64 MB once it is indented"},
+		{101, 2_000_000, "more than 2,000,000 keys and values in an object"},
+	} {
+		text := strings.Repeat("[", tt.levels) + strings.Repeat("1,", tt.values-1) + "1" + strings.Repeat("]", tt.levels)
+		if _, err := layout.JSON(nil, []byte(text), order); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%d values in %d lists: the error is %v, want %s", tt.values, tt.levels, err, tt.want)
+		}
 	}
 }

@@ -1,16 +1,9 @@
 package layout
 
 import (
-	"bytes"
-	"cmp"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/opm-toolchain/opm/internal/document"
-	"github.com/opm-toolchain/opm/internal/format"
 	"github.com/opm-toolchain/opm/internal/skim"
 	"github.com/opm-toolchain/opm/internal/syntax"
 )
@@ -31,12 +24,29 @@ func (o *Order) sort(n *syntax.Node) {
 			o.sort(c)
 		}
 	default:
-		shape, ok := o.Shapes[schema(n)]
-		if !ok {
-			shape = o.Shapes[""]
+		schema := ""
+		if c := n.Child("schema"); c != nil {
+			schema = c.Value
 		}
-		o.sortAs(shape, n)
+		o.sortAs(o.shape(schema), n)
 	}
+}
+
+// shape returns the shape of the objects with a schema, which is "" for other values.
+func (o *Order) shape(schema string) *skim.Shape {
+	if shape, ok := o.Shapes[schema]; ok {
+		return shape
+	}
+	return o.Shapes[""]
+}
+
+// rank returns the index of a key in the fields of a shape. Other keys are behind the fields.
+func rank(shape *skim.Shape, key string) int {
+	i := slices.IndexFunc(shape.Fields, func(f skim.Field) bool { return strings.EqualFold(f.Name, key) })
+	if i < 0 {
+		return len(shape.Fields)
+	}
+	return i
 }
 
 // sortAs is sort for an object of a shape, or a list of such objects.
@@ -56,85 +66,10 @@ func (o *Order) sortAs(shape *skim.Shape, n *syntax.Node) {
 		}
 		return
 	}
-	rank := func(n *syntax.Node) int {
-		isField := func(f skim.Field) bool { return strings.EqualFold(f.Name, n.Name) }
-		return cmp.Or(slices.IndexFunc(shape.Fields, isField)+1, len(shape.Fields)+1)
-	}
-	slices.SortStableFunc(n.Children, func(a, b *syntax.Node) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(n.Children, func(a, b *syntax.Node) int { return rank(shape, a.Name) - rank(shape, b.Name) })
 	for _, c := range n.Children {
-		if i := rank(c); i <= len(shape.Fields) {
-			o.sortAs(shape.Fields[i-1].Shape, c)
+		if i := rank(shape, c.Name); i < len(shape.Fields) {
+			o.sortAs(shape.Fields[i].Shape, c)
 		}
 	}
-}
-
-// schema returns the value of the key schema, which is the type of an object, or "".
-func schema(n *syntax.Node) string {
-	if c := n.Child("schema"); c != nil {
-		return c.Value
-	}
-	return ""
-}
-
-// JSON appends a JSON value to dst, with its keys in order, and indented by package format. The output ends with a line
-// break.
-//
-// The error is a [*document.Error] with a place in text.
-func JSON(dst, text []byte, order *Order) ([]byte, error) {
-	err := checkJSON(text)
-	var ordered []byte
-	if err == nil {
-		var tree *syntax.Tree
-		if tree, err = syntax.Parse(text, false); err == nil {
-			order.sort(tree.Root)
-			ordered = appendNode(nil, text, tree.Root)
-		}
-	}
-	if err != nil {
-		return dst, &document.Error{Place: document.Place{Line: 1, Column: 1}, Err: err}
-	}
-	if !bytes.Equal(format.AppendCompact(nil, text), format.AppendCompact(nil, ordered)) {
-		return dst, failure(text, 0, "formatting would change this object")
-	}
-	d := format.New()
-	defer d.Release()
-	d.Value(ordered, true)
-	return append(d.AppendJSON(dst), '\n'), nil
-}
-
-// checkJSON returns an error for text that is not valid JSON, repeats a key, or would be too large after indentation.
-func checkJSON(text []byte) error {
-	size := 0
-	for d := jsontext.NewDecoder(bytes.NewBuffer(text)); ; {
-		if _, err := d.ReadToken(); err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return err
-		}
-		if depth := d.StackDepth(); depth <= format.MaxIndented {
-			size += depth * len("    ")
-		}
-		if size > maxSize {
-			return errTooLarge
-		}
-	}
-}
-
-// appendNode appends a JSON value without white space between its tokens.
-func appendNode(dst, text []byte, n *syntax.Node) []byte {
-	if n.Kind == syntax.Scalar {
-		return append(dst, text[n.From:n.To]...)
-	}
-	dst = append(dst, text[n.From])
-	for i, c := range n.Children {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if c.Key != nil {
-			dst = append(append(dst, text[c.Key.From:c.Key.To]...), ':')
-		}
-		dst = appendNode(dst, text, c)
-	}
-	return append(dst, text[n.To-1])
 }
