@@ -35,6 +35,21 @@ func (r JSONReader) Next() (int, bool) {
 	return at, true
 }
 
+// More reports whether there is a next key or value, as Next does.
+func (r JSONReader) More() bool {
+	_, more := r.Next()
+	return more
+}
+
+// Value returns the text of the next key or value; nil if there is none, or it is invalid.
+func (r JSONReader) Value() []byte {
+	at, more := r.Next()
+	if !more || r.SkipValue() != nil {
+		return nil
+	}
+	return r.text[at:r.InputOffset()]
+}
+
 // Child goes to the value of the next member of an object, or to the next element of an array, which has no name. It
 // reports false as Next does.
 func (r JSONReader) Child(kind jsontext.Kind) (key, value int, name string, ok bool) {

@@ -82,6 +82,8 @@ func TestFormatDeep(t *testing.T) {
 			strings.Repeat("]", 98) + "}", "more than 64 MB once it is indented"},
 		{"long.json", `{"schema": "x", "values": ` + strings.Repeat("[", 101) + strings.Repeat("1,", 7_000_000) + "1" +
 			strings.Repeat("]", 101) + "}", "more than 2,000,000 keys and values in an object"},
+		{"lists.json", `{"schema": "olm.bundle", "properties": ` + strings.Repeat("[", 9_900) + strings.Repeat("1111111,", 1_500_000) +
+			"1" + strings.Repeat("]", 9_900) + "}", ""},
 		{"comments.yaml", "schema: x\nv:\n" + strings.Repeat("- ", 9_000) + "a: 1\n" + strings.Repeat("# c\n", 200_000) +
 			strings.Repeat("  ", 9_000) + "b: 1\n", "more than 64 MB once it is indented"},
 	} {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"iter"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -24,7 +23,7 @@ func JSON(dst, text []byte, order *Order) ([]byte, error) {
 	if err := checkJSON(text); err != nil {
 		return dst, &document.Error{Place: start, Err: err}
 	}
-	sorted := order.appendSorted(make([]byte, 0, len(text)), text)
+	sorted := order.appendSorted(make([]byte, 0, len(text)), syntax.NewJSONReader(text))
 	if !bytes.Equal(format.AppendCompact(nil, text), format.AppendCompact(nil, sorted)) {
 		return dst, failure(text, 0, "formatting would change this object")
 	}
@@ -34,7 +33,7 @@ func JSON(dst, text []byte, order *Order) ([]byte, error) {
 	return append(d.AppendJSON(dst), '\n'), nil
 }
 
-// maxTokens is the maximum number of keys and values in a JSON value. Package format takes up to a hundred bytes for each.
+// maxTokens is the maximum number of keys and values in a JSON value. Package format takes up to 100 bytes for each.
 const maxTokens = 2_000_000
 
 var errTooMany = errors.New("more than 2,000,000 keys and values in an object")
@@ -66,56 +65,71 @@ func checkJSON(text []byte) error {
 	}
 }
 
-// appendSorted appends a JSON value with its members in the order of [Order.sort]. A tree of the value would take a
-// hundred times the memory of a short list element, so this keeps the members of one object at a time.
-func (o *Order) appendSorted(dst, text []byte) []byte {
+// appendSorted appends the next value of valid JSON with its members in the order of [Order.sort]. A tree of the value
+// would take a hundred times the memory of a short list element, so this keeps the members of one object at a time.
+func (o *Order) appendSorted(dst []byte, r syntax.JSONReader) []byte {
 	if o == nil {
-		return append(dst, text...)
+		return append(dst, r.Value()...)
 	}
-	if jsontext.Value(text).Kind() == jsontext.KindBeginArray {
-		return appendElements(dst, text, o.appendSorted)
+	if r.PeekKind() == jsontext.KindBeginArray {
+		return appendElements(dst, r, o.appendSorted)
 	}
+	value := r.Value()
 	var object struct {
 		Schema string `json:"schema"`
 	}
-	_ = json.Unmarshal(text, &object, document.Lenient, json.MatchCaseInsensitiveNames(true)) // a schema has any type
-	return o.appendSortedAs(dst, text, o.shape(object.Schema))
+	_ = json.Unmarshal(value, &object, document.Lenient, json.MatchCaseInsensitiveNames(true)) // a schema has any type
+	return o.appendSortedAs(dst, syntax.NewJSONReader(value), o.shape(object.Schema))
 }
 
 // appendSortedAs is appendSorted for an object of a shape, or a list of such objects.
-func (o *Order) appendSortedAs(dst, text []byte, shape *skim.Shape) []byte {
+func (o *Order) appendSortedAs(dst []byte, r syntax.JSONReader, shape *skim.Shape) []byte {
 	for shape != nil && shape.Kind == '[' {
 		if shape.Elem == nil {
-			return o.Any.appendSorted(dst, text)
+			return o.Any.appendSorted(dst, r)
 		}
 		shape = shape.Elem
 	}
-	switch jsontext.Value(text).Kind() {
-	case jsontext.KindBeginArray:
-		return appendElements(dst, text, func(dst, text []byte) []byte { return o.appendSortedAs(dst, text, shape) })
-	case jsontext.KindBeginObject:
-		if shape != nil {
-			return o.appendMembers(dst, text, shape)
-		}
+	kind := r.PeekKind()
+	switch {
+	case shape != nil && kind == jsontext.KindBeginArray:
+		return appendElements(dst, r, func(dst []byte, r syntax.JSONReader) []byte { return o.appendSortedAs(dst, r, shape) })
+	case shape != nil && kind == jsontext.KindBeginObject:
+		return o.appendMembers(dst, r, shape)
 	}
-	return append(dst, text...)
+	return append(dst, r.Value()...)
+}
+
+// appendElements appends a list whose elements are appended by a function. Lists in each other are read once.
+func appendElements(
+	dst []byte, r syntax.JSONReader, appendElement func([]byte, syntax.JSONReader) []byte,
+) []byte {
+	_, _ = r.ReadToken()
+	dst = append(dst, '[')
+	for i := 0; r.More(); i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendElement(dst, r)
+	}
+	_, _ = r.ReadToken()
+	return append(dst, ']')
 }
 
 // appendMembers appends an object of a shape.
-func (o *Order) appendMembers(dst, text []byte, shape *skim.Shape) []byte {
+func (o *Order) appendMembers(dst []byte, r syntax.JSONReader, shape *skim.Shape) []byte {
 	type member struct {
 		key, value []byte
 		rank       int
 	}
 	var members []member
-	for i, child := range children(text) {
-		if i%2 == 1 {
-			members[i/2].value = child
-			continue
-		}
-		name, _ := jsontext.AppendUnquote(nil, child)
-		members = append(members, member{key: child, rank: rank(shape, string(name))})
+	_, _ = r.ReadToken()
+	for r.More() {
+		key := r.Value()
+		name, _ := jsontext.AppendUnquote(nil, key)
+		members = append(members, member{key, r.Value(), rank(shape, string(name))})
 	}
+	_, _ = r.ReadToken()
 	slices.SortStableFunc(members, func(a, b member) int { return a.rank - b.rank })
 	dst = append(dst, '{')
 	for i, m := range members {
@@ -124,40 +138,10 @@ func (o *Order) appendMembers(dst, text []byte, shape *skim.Shape) []byte {
 		}
 		dst = append(append(dst, m.key...), ':')
 		if m.rank < len(shape.Fields) {
-			dst = o.appendSortedAs(dst, m.value, shape.Fields[m.rank].Shape)
+			dst = o.appendSortedAs(dst, syntax.NewJSONReader(m.value), shape.Fields[m.rank].Shape)
 		} else {
 			dst = append(dst, m.value...)
 		}
 	}
 	return append(dst, '}')
-}
-
-// appendElements appends a list whose elements are appended by a function.
-func appendElements(dst, text []byte, appendElement func(dst, text []byte) []byte) []byte {
-	dst = append(dst, '[')
-	for i, child := range children(text) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendElement(dst, child)
-	}
-	return append(dst, ']')
-}
-
-// children returns the elements of a list, or the keys and values of an object in turn. The text is valid JSON.
-func children(text []byte) iter.Seq2[int, []byte] {
-	return func(yield func(int, []byte) bool) {
-		r := syntax.NewJSONReader(text)
-		_, err := r.ReadToken()
-		for i := 0; err == nil; i++ {
-			at, ok := r.Next()
-			if !ok {
-				return
-			}
-			err = r.SkipValue()
-			if !yield(i, text[at:r.InputOffset()]) {
-				return
-			}
-		}
-	}
 }
