@@ -2,9 +2,12 @@ package layout_test
 
 import (
 	"bytes"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/opm-toolchain/opm/internal/edit/internal/layout"
@@ -66,4 +69,63 @@ func comments(text []byte) map[string]int {
 	}
 	visit(&doc)
 	return all
+}
+
+// FuzzJSON checks that a value has the same order of keys in JSON, which is sorted as text, and in YAML, which is sorted
+// as a tree.
+func FuzzJSON(f *testing.F) {
+	for _, text := range []string{
+		`{"b": 1.50, "name": "\u00e9", "entries": [{"a": [1, 2], "name": "n"}, {"z": {"y": 1, "x": 2}, "a": 0, "schema": "x"}],
+			"SCHEMA": "s", "icon": {"type": "t", "b": 1, "data": "d"}}`,
+		`{"icon": [{"type": 1, "data": 2}, [{"type": 1, "data": 2}]], "entries": {"a": 1, "name": "n"}, "schema": 5}`,
+		`{"entries": [{"a": 1, "name": 2, "z": 3, "schema": "y", "Schema": "x"}, [[{"z": 1, "name": 2, "Schema": "x"}]], 1, []]}`,
+		`[{"a": 1, "name": "n"}, [], {}, ["b"], null]`, `"a"`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var doc yaml.Node
+		if !jsontext.Value(text).IsValid() || yaml.Unmarshal(text, &doc) != nil {
+			return
+		}
+		inJSON, err := layout.JSON(nil, text, order)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		toBlocks(&doc)
+		blocks, err := yaml.Marshal(&doc)
+		if err != nil {
+			return
+		}
+		inYAML, err := layout.YAML(nil, blocks, order)
+		if err != nil {
+			return // for example, a key over several lines
+		}
+		var want, got yaml.Node
+		if err := errors.Join(yaml.Unmarshal(inYAML, &want), yaml.Unmarshal(inJSON, &got)); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if want, got := keys(nil, &want), keys(nil, &got); !slices.Equal(got, want) {
+			t.Errorf("the keys of %q are %q in JSON and %q in YAML", text, got, want)
+		}
+	})
+}
+
+// toBlocks makes n and all nodes in it print without brackets.
+func toBlocks(n *yaml.Node) {
+	n.Style &^= yaml.FlowStyle
+	for _, child := range n.Content {
+		toBlocks(child)
+	}
+}
+
+// keys appends all keys of n, in their order.
+func keys(dst []string, n *yaml.Node) []string {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			dst = append(dst, child.Value)
+		}
+		dst = keys(dst, child)
+	}
+	return dst
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/opm-toolchain/opm/internal/document"
@@ -68,18 +68,15 @@ func checkJSON(text []byte) error {
 // appendSorted appends the next value of valid JSON with its members in the order of [Order.sort]. A tree of the value
 // would take a hundred times the memory of a short list element, so this keeps the members of one object at a time.
 func (o *Order) appendSorted(dst []byte, r syntax.JSONReader) []byte {
-	if o == nil {
-		return append(dst, r.Value()...)
-	}
-	if r.PeekKind() == jsontext.KindBeginArray {
+	kind := r.PeekKind()
+	switch {
+	case o != nil && kind == jsontext.KindBeginArray:
 		return appendElements(dst, r, o.appendSorted)
+	case o != nil && kind == jsontext.KindBeginObject:
+		members := readMembers(r)
+		return o.appendMembers(dst, members, o.shape(schemaOf(members)))
 	}
-	value := r.Value()
-	var object struct {
-		Schema string `json:"schema"`
-	}
-	_ = json.Unmarshal(value, &object, document.Lenient, json.MatchCaseInsensitiveNames(true)) // a schema has any type
-	return o.appendSortedAs(dst, syntax.NewJSONReader(value), o.shape(object.Schema))
+	return append(dst, r.Value()...)
 }
 
 // appendSortedAs is appendSorted for an object of a shape, or a list of such objects.
@@ -95,7 +92,7 @@ func (o *Order) appendSortedAs(dst []byte, r syntax.JSONReader, shape *skim.Shap
 	case shape != nil && kind == jsontext.KindBeginArray:
 		return appendElements(dst, r, func(dst []byte, r syntax.JSONReader) []byte { return o.appendSortedAs(dst, r, shape) })
 	case shape != nil && kind == jsontext.KindBeginObject:
-		return o.appendMembers(dst, r, shape)
+		return o.appendMembers(dst, readMembers(r), shape)
 	}
 	return append(dst, r.Value()...)
 }
@@ -116,20 +113,51 @@ func appendElements(
 	return append(dst, ']')
 }
 
-// appendMembers appends an object of a shape.
-func (o *Order) appendMembers(dst []byte, r syntax.JSONReader, shape *skim.Shape) []byte {
-	type member struct {
-		key, value []byte
-		rank       int
-	}
-	var members []member
+// A member of an object. The key is a JSON string, and the name its content.
+type member struct {
+	name       string
+	key, value []byte
+	rank       int
+}
+
+func readMembers(r syntax.JSONReader) (members []member) {
 	_, _ = r.ReadToken()
 	for r.More() {
 		key := r.Value()
-		name, _ := jsontext.AppendUnquote(nil, key)
-		members = append(members, member{key, r.Value(), rank(shape, string(name))})
+		members = append(members, member{name: unquote(key), key: key, value: r.Value()})
 	}
 	_, _ = r.ReadToken()
+	return members
+}
+
+// schemaOf returns the value of the key schema, which is the type of an object, or "". An exact key wins over one in
+// another case.
+func schemaOf(members []member) (schema string) {
+	for _, m := range members {
+		switch {
+		case m.name == "schema":
+			return unquote(m.value)
+		case strings.EqualFold(m.name, "schema"):
+			schema = unquote(m.value)
+		}
+	}
+	return schema
+}
+
+// unquote returns the content of a JSON string; "" for other values.
+func unquote(value []byte) string {
+	text, err := jsontext.AppendUnquote(nil, value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// appendMembers appends an object of a shape.
+func (o *Order) appendMembers(dst []byte, members []member, shape *skim.Shape) []byte {
+	for i, m := range members {
+		members[i].rank = rank(shape, m.name)
+	}
 	slices.SortStableFunc(members, func(a, b member) int { return a.rank - b.rank })
 	dst = append(dst, '{')
 	for i, m := range members {

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,12 +33,9 @@ func (o *Order) sort(n *syntax.Node) {
 	}
 }
 
-// shape returns the shape of the objects with a schema, which is "" for other values.
+// shape returns the shape of the objects with a schema, which is "" for other values. Without one, it has no fields.
 func (o *Order) shape(schema string) *skim.Shape {
-	if shape, ok := o.Shapes[schema]; ok {
-		return shape
-	}
-	return o.Shapes[""]
+	return cmp.Or(o.Shapes[schema], o.Shapes[""], new(skim.Shape))
 }
 
 // rank returns the index of a key in the fields of a shape. Other keys are behind the fields.
